@@ -1,9 +1,9 @@
-// Package checker holds the verdict on a history: for each property a finding, which says whether it held, was
-// violated (with a witness and a sentence that tells it), could not be decided, or did not apply.
+// Package checker defines the verdict on a history. A Verdict has a Finding for each property: whether it held, was
+// violated (with a Witness), could not be decided, or did not apply.
 //
-// Package judge makes verdicts. It folds a history into holds (package projection) and hands these to one monitor per
-// property (package properties, one file each) and to Porcupine, the linearizability checker (package oracle), which
-// judges exclusion independently. All of it reads a history once, in memory bounded by what is open at once.
+// Package judge makes verdicts. It folds a history into holds (package projection) and passes them to one monitor per
+// property (package properties) and to the linearizability checker Porcupine (package oracle), which checks exclusion
+// independently. A history is read once, in memory bounded by the operations that are open at once.
 package checker
 
 import (
@@ -14,89 +14,89 @@ import (
 	"lockbench/histories"
 )
 
-// Observed is how a property came out. The zero value is the cautious one.
+// Observed is the result of judging one property. The zero value is the most cautious.
 type Observed uint8
 
 const (
 	Undecided     Observed = iota // it applies, and the history does not settle it: never a pass
-	Held                          // no violation observed, in the operations counted beside it
+	Held                          // no violation observed in the operations counted beside it
 	Violated                      // with a witness
-	NotApplicable                 // the history carries no evidence on it
+	NotApplicable                 // the history has no evidence about it
 )
 
 var observedNames = [...]string{"undecided", "holds", "violated", "not applicable"}
 
 func (o Observed) String() string { return histories.NameOf(observedNames[:], int(o)) }
 
-// MarshalText gives the name used in files.
+// MarshalText returns the name used in files.
 func (o Observed) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText refuses what is not an observation.
+// UnmarshalText sets o to a named observation and refuses other text.
 func (o *Observed) UnmarshalText(text []byte) error {
 	return histories.Parse(o, observedNames[:], text, "observation")
 }
 
-// Witness is the smallest part of a history that shows a violation, as a rule four operations.
+// Witness is the smallest part of a history that shows a violation, usually four operations.
 type Witness struct {
-	Story string         `json:"story"` // for people: who held, since when, who else got it, for how long both were inside
+	Story string         `json:"story"` // one sentence: which clients held the key, and for how long at once
 	Key   string         `json:"key"`
-	From  time.Duration  `json:"from_ns"` // when the violation began and ended, as far as the history tells
+	From  time.Duration  `json:"from_ns"` // begin and end of the violation, as far as the history shows them
 	To    time.Duration  `json:"to_ns"`
 	Ops   []histories.Op `json:"ops"` // in order of their calls
 }
 
-// Finding is what is said of one property.
+// Finding is the result for one property.
 type Finding struct {
 	Property   string   `json:"property"`
 	Observed   Observed `json:"observed"`
-	Why        string   `json:"why,omitempty"`        // of an undecided or inapplicable one
-	Evidence   string   `json:"evidence,omitempty"`   // the counts that give the finding its weight
-	Violations int      `json:"violations,omitempty"` // how often; Witness shows the first
+	Why        string   `json:"why,omitempty"`        // the reason if it is undecided or not applicable
+	Evidence   string   `json:"evidence,omitempty"`   // the counts that support the finding
+	Violations int      `json:"violations,omitempty"` // their number; Witness shows the first
 	Witness    *Witness `json:"witness,omitempty"`
 }
 
-// Counts say how much a history shows.
+// Counts holds the amount of evidence in a history.
 type Counts struct {
 	Operations int `json:"operations"`
 	Grants     int `json:"grants"`
-	Refused    int `json:"refused"`  // tries that were answered "busy"
+	Refused    int `json:"refused"`  // tries that were refused (busy)
 	Unknown    int `json:"unknown"`  // operations that may or may not have taken effect
-	HandOffs   int `json:"handoffs"` // grants to another client than before, while it was waiting at the release
-	Expiries   int `json:"expiries"` // promises that ran out before their hold ended
+	HandOffs   int `json:"handoffs"` // grants to a client that was waiting when another released
+	Expiries   int `json:"expiries"` // promises that ended before their hold
 	Takeovers  int `json:"takeovers"`
 
-	Faults      int `json:"faults,omitempty"`       // injected and seen to take effect
-	Losses      int `json:"losses,omitempty"`       // holds that the lock told its client to be gone
-	FalseLosses int `json:"false_losses,omitempty"` // of those, after which the store was seen to have the hold still
-	Stale       int `json:"stale,omitempty"`        // reads, writes and appends that what the lock guards refused for their token
+	Faults      int `json:"faults,omitempty"`       // injected and verified
+	Losses      int `json:"losses,omitempty"`       // holds that the lock reported lost to their client
+	FalseLosses int `json:"false_losses,omitempty"` // losses after which the store still had the hold
+	Stale       int `json:"stale,omitempty"`        // operations that the resource refused because of their token
 }
 
 // Band is a fault and how long it lasted.
 type Band struct {
 	Name      string        `json:"name"`
-	Client    int32         `json:"client"` // histories.Harness where it was not aimed at one
+	Client    int32         `json:"client"` // histories.Harness if it has no target client
 	From      time.Duration `json:"from_ns"`
-	To        time.Duration `json:"to_ns"` // histories.StillOpen: until the end
+	To        time.Duration `json:"to_ns"` // histories.StillOpen if it lasted until the end
 	Effective bool          `json:"effective"`
 }
 
-// Verdict is all that is said of one history.
+// Verdict is the result of judging one history.
 type Verdict struct {
-	Until    time.Duration `json:"until_ns"` // judged up to here
+	Until    time.Duration `json:"until_ns"` // end of the judged part
 	Counts   Counts        `json:"counts"`
-	Slack    time.Duration `json:"slack_ns"` // clock error allowed for in every promise
-	Bound    time.Duration `json:"bound_ns"` // within which a free key must be granted while somebody tries
+	Slack    time.Duration `json:"slack_ns"` // allowance for clock error in every promise
+	Bound    time.Duration `json:"bound_ns"` // time in which a free key must be granted to a waiting client
 	MaxStall time.Duration `json:"max_stall_ns"`
 	Findings []Finding     `json:"findings"`
 	Oracle   Oracle        `json:"oracle"`
 	Warnings []string      `json:"warnings,omitempty"`
 
-	// Recoveries are the times from the end of a client to the next grant of what it had, in order.
+	// Recoveries holds the times from the end of a client to the next grant of its key, in order.
 	Recoveries []time.Duration `json:"recoveries_ns,omitempty"`
 	Faults     []Band          `json:"faults,omitempty"` // in order of their calls, the first thousand
 }
 
-// Finding returns what is said of a property.
+// Finding returns the finding for a property.
 func (v *Verdict) Finding(property string) Finding {
 	for _, f := range v.Findings {
 		if f.Property == property {
@@ -126,7 +126,7 @@ func (r Result) String() string { return histories.NameOf(resultNames[:], int(r)
 // MarshalText returns the name used in files.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText refuses what is not a result.
+// UnmarshalText sets r to a named result and refuses other text.
 func (r *Result) UnmarshalText(text []byte) error {
 	return histories.Parse(r, resultNames[:], text, "result")
 }
@@ -148,19 +148,19 @@ func ResultOf(expected histories.Expected, observed Observed) Result {
 	return Inconclusive
 }
 
-// Oracle says what Porcupine made of the same projections.
+// Oracle is Porcupine's result for the same holds.
 type Oracle struct {
 	Keys      int           `json:"keys"`
 	Pairs     int           `json:"pairs"`             // holds judged, over both views
-	Windows   int           `json:"windows"`           // pieces in which histories too long to be judged whole were judged
-	Skipped   int           `json:"skipped,omitempty"` // pieces that were left out of the sample
+	Windows   int           `json:"windows"`           // pieces of histories that are too long to be searched at once
+	Skipped   int           `json:"skipped,omitempty"` // pieces outside of the sample
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements say where monitor and oracle came to different verdicts: a fault of lockbench.
+	// Disagreements lists the keys on which monitor and oracle differ: a defect of lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 
-// Milliseconds writes a duration in ms, with as many digits as matter.
+// Milliseconds formats a duration in ms, with three decimals or fewer.
 func Milliseconds(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {
@@ -172,7 +172,7 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", v)
 }
 
-// Count is a number and its noun.
+// Count formats a number and its noun.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

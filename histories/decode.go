@@ -16,36 +16,36 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxLine bounds a line of a history, so that a broken file cannot eat the memory.
+// maxLine bounds a line of a history, so that a damaged file cannot exhaust the memory.
 const maxLine = 1 << 20
 
 // Line is one line after the header: an operation or a mark.
 type Line struct {
 	Op    Op
 	Mark  bool
-	At    time.Duration // of a mark: everything called or returned until then stands above it
-	Stall time.Duration // of a mark: the longest time for which the harness itself did not run
+	At    time.Duration // of a mark: everything called or returned until then is above it
+	Stall time.Duration // of a mark: the longest time for which the harness did not run
 }
 
 // Format is a notation of histories other than JSON lines.
 type Format struct {
-	// Detect reports whether what follows, at which it only peeks, is in this format.
+	// Detect reports whether the input is in this format. It only peeks.
 	Detect func(*bufio.Reader) bool
-	// Read reads the header into the Reader and returns what reads the next line.
+	// Read reads the header into the Reader and returns a function that reads the next line.
 	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
 }
 
-// Reader reads a history line by line, also from zstd.
+// Reader reads a history line by line, compressed by zstd or plain.
 type Reader struct {
 	Header   Header
-	Warnings []string // a torn tail, say: what was read before it is sound
+	Warnings []string // problems such as a truncated end; the lines before are valid
 
 	in     *bufio.Reader
 	closer []func()
 	keys   map[string]string
 	line   int
 	offset int64
-	read   func() (Line, error) // in a format other than JSON lines; else nil
+	read   func() (Line, error) // for formats other than JSON lines; else nil
 }
 
 // Open opens a history file in JSON lines or one of the other formats.
@@ -63,7 +63,7 @@ func Open(path string, others ...Format) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header. Close frees what the decompression holds.
+// NewReader returns a Reader and reads the header. Close frees the decompressor's memory.
 func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	r := &Reader{in: buffered, keys: map[string]string{}}
@@ -91,9 +91,9 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	return r, nil
 }
 
-// SetHeader reads the header's JSON.
+// SetHeader parses the header's JSON.
 func (r *Reader) SetHeader(text []byte) error {
-	// The version comes first and alone: a newer header may hold what this version cannot read.
+	// Only the version is parsed at first: a newer header may have fields that cannot be read.
 	var v struct {
 		Version int `json:"lockbench"`
 	}
@@ -106,7 +106,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	case v.Version > Version:
 		return fmt.Errorf("the history has format version %d, this lockbench reads up to version %d: use a newer lockbench", v.Version, Version)
 	case v.Version < 0:
-		return fmt.Errorf("the history has format version %d, which never existed", v.Version)
+		return fmt.Errorf("the history has format version %d: there is no such version", v.Version)
 	}
 	var h struct {
 		Header
@@ -122,7 +122,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	return nil
 }
 
-// Close frees the file and the decompression.
+// Close closes the file and frees the decompressor's memory.
 func (r *Reader) Close() {
 	for _, f := range r.closer {
 		f()
@@ -130,8 +130,8 @@ func (r *Reader) Close() {
 	r.closer = nil
 }
 
-// Next returns the next line, or io.EOF. A last line that was cut off is a warning; anything else that
-// is malformed is an error that names its line.
+// Next returns the next line, or io.EOF. A truncated last line is a warning; any other malformed line is an error that
+// names its line.
 func (r *Reader) Next() (Line, error) {
 	if r.read != nil {
 		return r.read()
@@ -144,14 +144,14 @@ func (r *Reader) Next() (Line, error) {
 			return Line{}, err
 		}
 		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue // blank lines are for people
+			continue // blank lines are allowed
 		}
 		line, err := r.parse(text)
 		switch {
 		case err == nil:
 			return line, nil
 		case torn:
-			r.Warnf("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
+			r.Warnf("the file ends within line %d, at byte %d of the text: only the lines before it were read", r.line, start)
 			return Line{}, io.EOF
 		}
 		return Line{}, fmt.Errorf("line %d: %w", r.line, err)
@@ -163,7 +163,7 @@ func (r *Reader) Warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// next returns a line without its newline; with io.EOF, what stands after the last newline.
+// next returns a line without its newline, or the rest of the file with io.EOF.
 func (r *Reader) next() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	r.line++
@@ -183,7 +183,7 @@ func (r *Reader) next() ([]byte, error) {
 		return text[:len(text)-1], nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
 		if len(text) == 0 {
-			r.Warnf("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
+			r.Warnf("the compressed file ends within a block, after byte %d of the text: only the lines before it were read", r.offset)
 		}
 		return text, io.EOF
 	case err != io.EOF:
@@ -201,7 +201,7 @@ func (r *Reader) parse(text []byte) (Line, error) {
 		case f == 0:
 			return fmt.Errorf("unknown field %q", name)
 		case seen&f != 0:
-			return fmt.Errorf("field %q stands twice", name)
+			return fmt.Errorf("field %q occurs twice", name)
 		case err != nil:
 			return fmt.Errorf("field %q: %w", name, err)
 		}
@@ -222,7 +222,7 @@ func checkLine(l *Line, seen fields) error {
 	op := &l.Op
 	switch {
 	case l.Mark && seen&^(fMark|fStall) != 0:
-		return errors.New("a mark stands alone on its line")
+		return errors.New("a mark has no other fields")
 	case l.Mark:
 		return nil
 	case seen&fStall != 0:
@@ -268,7 +268,7 @@ const (
 	fStall
 )
 
-// set reads one field, and returns which one it is; none if it is unknown.
+// set parses one field and returns its bit, or 0 if it is unknown.
 func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	op := &l.Op
 	switch string(name) {
@@ -316,8 +316,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	return 0, nil
 }
 
-// intern makes a string of a JSON string, the same one for the same text: a history has few keys. The
-// number of strings kept is bounded, for a file in which each is another.
+// intern parses a JSON string and returns the same string for the same text, because a history has few keys. The number of
+// stored strings is bounded, in case each differs.
 func (r *Reader) intern(value []byte, into *string) error {
 	if s, ok := r.keys[string(value)]; ok {
 		*into = s
@@ -341,7 +341,7 @@ func setInt[T int32 | int64 | uint16](value []byte, low, high int64, into *T) er
 	return nil
 }
 
-// setTime reads nanoseconds since the start, or a duration such as "1.5ms".
+// setTime parses nanoseconds since the start, or a duration such as "1.5ms".
 func setTime(value []byte, into *time.Duration) error {
 	d, err := parseDuration(string(value))
 	if err == nil && (d < 0 || d >= Forever) {
@@ -370,7 +370,7 @@ func parseName(value []byte, into interface{ UnmarshalText([]byte) error }) erro
 	return into.UnmarshalText(value[1 : len(value)-1])
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, also when it was indented since.
+// UnmarshalJSON parses the output of MarshalJSON, also with added whitespace.
 func (op *Op) UnmarshalJSON(text []byte) error {
 	var flat bytes.Buffer
 	if err := json.Compact(&flat, text); err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Version is the version of the format that this package writes, and the newest that it reads.
+// Version is the version of the format that this package writes, and the newest one that it reads.
 const Version = 2
 
-// Header is the first line of a history: what was run, and what was expected of it. Only the version is
+// Header is the first line of a history: the configuration of the trial, and the expectations. Only the version is
 // required, so that a history can be written by hand.
 type Header struct {
 	Version    int       `json:"lockbench"`
@@ -19,35 +19,35 @@ type Header struct {
 	Deployment string    `json:"deployment,omitempty"`
 	Workload   string    `json:"workload,omitempty"`
 	Fault      string    `json:"fault,omitempty"`
-	Server     string    `json:"server,omitempty"` // product, version and how it was brought up
+	Server     string    `json:"server,omitempty"` // product, version and runner
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
-	Simulated bool              `json:"simulated_processes,omitempty"` // the processes were locks within one process
+	Simulated bool              `json:"simulated_processes,omitempty"` // the processes were lock instances in one process
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
-	TTL     Nanos `json:"ttl_ns,omitempty"`     // the lease that was asked for
-	Bound   Nanos `json:"bound_ns,omitempty"`   // within which the lock claims to free a dead holder's key; 0: the TTL
-	BackOff Nanos `json:"backoff_ns,omitempty"` // the longest pause between two tries of a waiter
-	Exact   bool  `json:"exact_try,omitempty"`  // the lock claims to answer "busy" only while somebody holds
-	Slack   Nanos `json:"slack_ns,omitempty"`   // clock error allowed for in every promise; 0: 1 % of the TTL + 2 ms
+	TTL     Nanos `json:"ttl_ns,omitempty"`     // the requested lease
+	Bound   Nanos `json:"bound_ns,omitempty"`   // time in which the lock promises to free the key of a dead holder; 0: the TTL
+	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiter
+	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse (busy) only while a client holds
+	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every promise; 0: 1 % of the TTL + 2 ms
 
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
-// Expectation states how one property is expected to come out in this history, and why.
+// Expectation states which result of a property is expected in this history, and why.
 type Expectation struct {
 	Property string   `json:"property"`
 	Expected Expected `json:"expected"`
 	Because  string   `json:"because,omitempty"`
 }
 
-// Expected is how a property is expected to come out.
+// Expected is the expected result of a property.
 type Expected uint8
 
 const (
-	Unspecified  Expected = iota // the result is reported and decides nothing
+	Unspecified  Expected = iota // the result is reported but not checked
 	ToHold                       // a violation fails the check
 	ToBeViolated                 // a known defect, which the check has to detect
 )
@@ -59,7 +59,7 @@ func (e Expected) String() string { return NameOf(expectedNames[:], int(e)) }
 // MarshalText returns the name used in files.
 func (e Expected) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText parses a name, also one of those that files had before: open and breaks.
+// UnmarshalText parses a name; it also accepts the older names open and breaks.
 func (e *Expected) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "open":
@@ -72,20 +72,20 @@ func (e *Expected) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Nanos is a duration in a header: written as nanoseconds, read also as "5s".
+// Nanos is a duration in a header: written as nanoseconds, also read as "5s".
 type Nanos time.Duration
 
-// D is the duration.
+// D returns the duration.
 func (n Nanos) D() time.Duration { return time.Duration(n) }
 
-// UnmarshalJSON reads nanoseconds or a duration such as "5s".
+// UnmarshalJSON parses nanoseconds or a duration such as "5s".
 func (n *Nanos) UnmarshalJSON(text []byte) error {
 	d, err := parseDuration(string(text))
 	*n = Nanos(d)
 	return err
 }
 
-// SlackOr is the clock error to allow for: what the header states, or 1 % of the TTL and 2 ms.
+// SlackOr returns the allowance for clock error: the header's, or else 1 % of the TTL + 2 ms.
 func (h *Header) SlackOr() time.Duration {
 	if h.Slack > 0 {
 		return h.Slack.D()
@@ -93,8 +93,8 @@ func (h *Header) SlackOr() time.Duration {
 	return h.TTL.D()/100 + 2*time.Millisecond
 }
 
-// FreedWithin is the longest a key may stay unusable once its holder is gone and somebody keeps trying:
-// the lock's bound (the TTL where it declares none), its longest back-off, and 500 ms.
+// FreedWithin returns the longest time for which a key may be refused to a waiter after its holder is gone: the lock's
+// bound (the TTL if it declares none) + its longest back-off + 500 ms.
 func (h *Header) FreedWithin() time.Duration {
 	bound := h.Bound.D()
 	if bound == 0 {
@@ -103,7 +103,7 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// Expectation returns what is expected of a property: unspecified unless the header says.
+// Expectation returns the expectation of a property, or else Unspecified.
 func (h *Header) Expectation(property string) Expectation {
 	for _, c := range h.Expectations {
 		if c.Property == property {
@@ -113,9 +113,8 @@ func (h *Header) Expectation(property string) Expectation {
 	return Expectation{Property: property}
 }
 
-// scanObject walks a flat JSON object: strings and whole numbers, no nesting. It calls visit with each
-// name (without quotes) and the text of its value. Lines of histories are nothing else, and a general
-// decoder takes ten times as long.
+// scanObject parses a flat JSON object of strings and whole numbers. It calls visit with each name (without quotes) and the
+// text of its value. A general decoder takes ten times as long.
 func scanObject(text []byte, visit func(name, value []byte) error) error {
 	s := scanner{text: text}
 	if !s.take('{') {

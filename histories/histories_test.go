@@ -32,7 +32,7 @@ func record(t testing.TB, clients int, use func(*Recorder)) []byte {
 	return file.Bytes()
 }
 
-// read returns the lines of a history, and what the reader warned of.
+// read returns the lines of a history and the reader's warnings.
 func read(t testing.TB, text []byte) ([]Line, []string, error) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -120,13 +120,12 @@ func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
 	}
 }
 
-// TestMarksCover: several clients record at once while marks are made; every event that a replay delivers
-// comes in order, and all of them come.
+// TestMarksCover checks that a replay delivers every event, in order, if several clients record while marks are made.
 func TestMarksCover(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // for the first time; on a busy machine the clients could be done before
+		marked := make(chan struct{}) // closed at the first mark: on a busy machine the clients could finish before it
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
@@ -201,8 +200,8 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestAFaultIsListedAtAMark: what an inject ends it ends at its call, so a replay must hear of that in time,
-// however many are open and beside whatever their client does.
+// TestAFaultIsListedAtAMark checks that marks list open faults, however many there are and whatever their client does,
+// because a replay needs their calls in time.
 func TestAFaultIsListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
@@ -223,7 +222,7 @@ func TestAFaultIsListedAtAMark(t *testing.T) {
 	}
 }
 
-// replayed is the events of a history, by fault, and how many operations were counted.
+// replayed returns the events of a history, by fault, and the number of operations.
 func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -240,8 +239,7 @@ func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	return got, cover.Ops
 }
 
-// TestAtTheVeryTimeOfAMark: what stands below a mark and happened at its time is still put in order with
-// what stands above it, calls before returns.
+// TestAtTheVeryTimeOfAMark checks that events at the time of a mark are ordered across the mark, calls before returns.
 func TestAtTheVeryTimeOfAMark(t *testing.T) {
 	lines := []Line{
 		{Op: Op{Client: 0, Kind: Acquire, Outcome: OK, Call: 5, Return: 10}},
@@ -266,7 +264,7 @@ func TestAtTheVeryTimeOfAMark(t *testing.T) {
 	}
 }
 
-// TestKilledRun: a file cut anywhere is read up to the cut, and judged up to its last mark.
+// TestKilledRun checks that a file truncated anywhere is read up to the cut and judged up to its last mark.
 func TestKilledRun(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		for i := range 2000 {
@@ -303,7 +301,7 @@ func TestTornTail(t *testing.T) {
 	if want := fmt.Sprint("byte ", strings.LastIndex(text, "\n")+1); !strings.Contains(warnings[0], want) {
 		t.Errorf("%q does not name %s", warnings[0], want)
 	}
-	// The same line in the middle is an error.
+	// In the middle of a file the same line is an error.
 	if _, _, err := read(t, []byte(text+"\n"+`{"mark":5}`+"\n")); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v, want an error that names line 3", err)
 	}
@@ -318,13 +316,13 @@ func TestMalformed(t *testing.T) {
 		"unknown field":     {header + `{"client":0,"kind":"acquire","call":1,"retrun":2}` + "\n", `line 2: unknown field "retrun"`},
 		"fault elsewhere":   {header + `{"client":0,"kind":"acquire","call":1,"fault":"x"}` + "\n", `"fault" belongs to an inject or a heal, not to kind acquire`},
 		"open heal":         {header + `{"client":0,"kind":"heal","call":1,"fault":"x"}` + "\n", `a heal needs a "return"`},
-		"twice":             {header + `{"client":0,"kind":"acquire","call":1,"call":2}` + "\n", `"call" stands twice`},
+		"twice":             {header + `{"client":0,"kind":"acquire","call":1,"call":2}` + "\n", `"call" occurs twice`},
 		"unknown kind":      {header + `{"client":0,"kind":"lock","call":1}` + "\n", `unknown kind "lock" (one of acquire, `},
 		"no kind":           {header + `{"client":0,"call":1}` + "\n", `needs a "kind"`},
 		"no call":           {header + `{"client":0,"kind":"acquire"}` + "\n", `needs a "call"`},
 		"backwards":         {header + `{"client":0,"kind":"acquire","call":5,"return":4}` + "\n", "before its call"},
 		"ok without return": {header + `{"client":0,"kind":"acquire","call":5,"outcome":"ok"}` + "\n", `without a "return"`},
-		"mark and more":     {header + `{"mark":1,"client":0}` + "\n", "a mark stands alone"},
+		"mark and more":     {header + `{"mark":1,"client":0}` + "\n", "a mark has no other fields"},
 		"nested":            {header + `{"client":{"a":1},"kind":"acquire","call":5}` + "\n", "want a string or a whole number"},
 		"float":             {header + `{"client":0,"kind":"acquire","call":5.5}` + "\n", "want a comma"},
 		"negative time":     {header + `{"client":0,"kind":"acquire","call":-5}` + "\n", "from 0 on"},
@@ -346,7 +344,7 @@ func TestReplayRefusesTwoThingsAtOnce(t *testing.T) {
 	}
 }
 
-// TestReplayOrder: the events of random histories come sorted, calls before returns, whatever the marks.
+// TestReplayOrder checks that the events of random histories are sorted, calls before returns, whatever the marks.
 func TestReplayOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -371,7 +369,7 @@ func TestReplayOrder(t *testing.T) {
 			i++
 			return lines[i-1], nil
 		})
-		slices.Sort(want) // within one instant the order of two calls is that of their lines
+		slices.Sort(want) // the order of two calls at one time is that of their lines
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v\n%s", err, gocmp.Diff(want, got))
@@ -379,7 +377,7 @@ func TestReplayOrder(t *testing.T) {
 	}
 }
 
-// randomLines is a random history, plain and as a recorder with marks would have written it.
+// randomLines returns a random history, plain and as a recorder with marks would have written it.
 func randomLines(r *rand.Rand) (ops []Op, lines []Line) {
 	for c := range int32(3) {
 		at := time.Duration(0)
@@ -412,7 +410,7 @@ func TestFullDiskIsToldAndNothingHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 10 * logCapacity { // with nobody to drain, the client must drain itself
+	for i := range 10 * logCapacity { // no other goroutine drains, so the client must
 		rec.Log(0).Call(Op{Kind: Acquire, Key: fmt.Sprint(rand.Uint64(), i)})
 		rec.Log(0).Return(Result{Outcome: OK})
 	}
@@ -447,13 +445,13 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(header + `{"client":3,"kind":"inject","fault":"holder-kill","call":1,"return":2,"outcome":"ok","value":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines, _, err := read(t, text)
-		for _, l := range lines { // what was read is written and read again as the same
+		for _, l := range lines { // the decoded line must survive encoding and decoding
 			if l.Mark {
 				continue
 			}
 			var again Op
 			if err := again.UnmarshalJSON(AppendOp(nil, &l.Op)); err != nil || again != l.Op {
-				t.Fatalf("%+v came back as %+v: %v", l.Op, again, err)
+				t.Fatalf("%+v became %+v: %v", l.Op, again, err)
 			}
 		}
 		if err == nil {
@@ -471,7 +469,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// BenchmarkRecord is one operation recorded: call and return. The goals are 150 ns and no allocation.
+// BenchmarkRecord records one operation: call and return. The goals are 150 ns and no allocation.
 func BenchmarkRecord(b *testing.B) {
 	rec, err := NewRecorder(io.Discard, Header{}, 1)
 	if err != nil {
@@ -490,7 +488,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode is what an operation costs off the hot path: encoding and compression.
+// BenchmarkEncode encodes and compresses one operation.
 func BenchmarkEncode(b *testing.B) {
 	e, err := newEncoder(io.Discard)
 	if err != nil {
@@ -509,7 +507,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is what an operation costs to read.
+// BenchmarkRead decodes one operation.
 func BenchmarkRead(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteString(header)

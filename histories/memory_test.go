@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recordSome records what two clients and the harness do, with more operations than a log holds at first.
+// recordSome records operations of two clients and the harness, more than a log's initial capacity.
 func recordSome(t *testing.T, rec *Recorder) {
 	t.Helper()
 	end := rec.Log(Harness).Inject(Op{Fault: "some"})
@@ -75,7 +75,7 @@ func TestMemoryHoldsWhatAFileDoes(t *testing.T) {
 	}
 }
 
-// TestAnyDifferenceChangesTheDigest changes every field there is, one at a time.
+// TestAnyDifferenceChangesTheDigest changes each field separately.
 func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	whole := func() *Memory {
 		return &Memory{Header: Header{Params: map[string]string{"a": "b"}, Expectations: []Expectation{{Property: "p"}}}, Lines: []Line{{}, {Mark: true}}}
@@ -90,7 +90,7 @@ func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	}
 	once, again := digest(whole()), digest(whole())
 	if once != again {
-		t.Fatal("the same has two digests")
+		t.Fatal("equal histories have different digests")
 	}
 	seen := map[string]string{once: "nothing"}
 	differs := func(m *Memory, what string) {
@@ -124,7 +124,7 @@ func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	differs(longer, "the length")
 }
 
-// change gives a field another value; false: it consists of others, which are changed by themselves.
+// change gives a field another value. It returns false for a struct, whose fields are changed separately.
 func change(t *testing.T, field reflect.Value) bool {
 	t.Helper()
 	switch v := field.Addr().Interface().(type) {
@@ -147,7 +147,7 @@ func change(t *testing.T, field reflect.Value) bool {
 	case field.CanUint():
 		field.SetUint(field.Uint() + 1)
 	default:
-		t.Fatalf("nobody knows how to change a %v", field.Type())
+		t.Fatalf("no case for a field of type %v", field.Type())
 	}
 	return true
 }

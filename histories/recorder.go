@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// logCapacity is how many returned operations a client's log holds before it must be drained: 1024 of
-// them are 120 kB, so 256 clients stay under 32 MB.
+// logCapacity is the number of returned operations that a client's log holds before it must be drained: 1024 operations are
+// 120 kB, so 256 clients stay below 32 MB.
 const logCapacity = 1024
 
-// Recorder records a history while it happens. Each client records in a Log of its own, without allocating; the caller marks
-// at least every second, and drains when Full says so. The recorder starts no goroutine, so it also works in virtual time.
+// Recorder records a history as it happens. Each client records in a separate Log, without allocating. The caller marks at
+// least every second, and drains when Full signals. The recorder starts no goroutine, so it also works in virtual time.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
 	full  chan struct{}
 
-	grows bool // logs do, rather than wait until they are drained
+	grows bool // logs grow instead of being drained
 
-	mu    sync.Mutex // guards what follows; held while encoding
+	mu    sync.Mutex // guards the fields below; held while encoding
 	enc   sink
 	spare []Op
 	err   error
 }
 
-// sink is where a recorder writes: a file, by way of an encoder, or memory.
+// sink is the destination of a recorder: an encoder or memory.
 type sink interface {
 	header(Header) error
 	op(*Op) error
@@ -37,7 +37,8 @@ type sink interface {
 
 var _ sink = (*encoder)(nil)
 
-// NewRecorder writes the header and starts the clock. There is one log per client, and one for the harness.
+// NewRecorder returns a recorder with one log per client and one for the harness. It writes the header and starts the
+// clock.
 func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	enc, err := newEncoder(w)
 	if err != nil {
@@ -46,7 +47,7 @@ func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	return newRecorder(enc, h, clients, logCapacity)
 }
 
-// newRecorder writes the header; capacity is how many operations a log holds.
+// newRecorder writes the header; capacity is the number of operations that a log holds.
 func newRecorder(enc sink, h Header, clients, capacity int) (*Recorder, error) {
 	h.Version = Version
 	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, capacity)}
@@ -69,10 +70,10 @@ func (r *Recorder) Log(client int32) *Log {
 	return r.logs[client]
 }
 
-// Since is the time of the history now.
+// Since returns the time since the start of the history.
 func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
 
-// Full receives when a log is half full: time for a Drain.
+// Full receives when a log is half full and Drain should be called.
 func (r *Recorder) Full() <-chan struct{} { return r.full }
 
 // Drain writes the operations that have returned.
@@ -85,17 +86,16 @@ func (r *Recorder) Drain() error {
 	return r.err
 }
 
-// Mark writes all that returned, then the operations still open, then a mark with the present time, and flushes: a run that
-// is killed can be judged up to its last mark. stall is the longest time for which the harness did not run since the last
-// mark.
+// Mark writes all returned operations, then the open ones, then a mark with the current time, and flushes: a run that is
+// killed can be judged up to its last mark. stall is the longest time since the last mark in which the harness did not run.
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mark(r.Since(), stall) // before the logs are read: all that is called earlier is in them
+	return r.mark(r.Since(), stall) // read before the logs, which then contain all earlier calls
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // no later than what has begun and was not told
+	for _, l := range r.logs { // not later than a Begin without its Tell
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -116,12 +116,12 @@ func (r *Recorder) mark(now, stall time.Duration) error {
 	return r.err
 }
 
-// Close marks and ends the file, when nobody records any more. The writer beneath is the caller's to close.
+// Close writes a last mark and ends the file, after all clients have finished. It does not close the underlying writer.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.Since()
-	for _, l := range r.logs { // where the clock is coarse, stamps run ahead of it
+	for _, l := range r.logs { // with a coarse clock, stamps run ahead of it
 		l.mu.Lock()
 		end = max(end, l.last)
 		l.mu.Unlock()
@@ -133,8 +133,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain takes a log's returned operations by swapping buffers, so that its client waits for a swap and not for the encoding.
-// Unless open is nil, the operations still open are added to it.
+// drain takes a log's returned operations by swapping buffers, so that its client never waits for the encoding. Unless open
+// is nil, the open operations are appended to it.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -161,26 +161,25 @@ func (r *Recorder) keep(err error) {
 	}
 }
 
-// Log is one client's part of the record. A client has one operation open at a time.
+// Log records the operations of one client, which has at most one open at a time.
 type Log struct {
 	r      *Recorder
 	client int32
 
 	mu   sync.Mutex
-	hold int64 // the next acquire's number
+	hold int64 // number of the next acquire
 	life int32
 	last time.Duration
 	open Op
 	busy bool
 	done []Op
 
-	begun time.Duration // of what Tell will tell; 0: nothing
+	begun time.Duration // time of Begin until the Tell; 0: none
 
 	faults []*Op // injects that have not returned
 }
 
-// Call records that an operation begins, and gives the time of its call. Client, Life, Call and Return are
-// the log's to fill in.
+// Call records the call of an operation and returns its time. It sets Client, Life, Call and Return.
 func (l *Log) Call(op Op) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,8 +192,8 @@ func (l *Log) Call(op Op) time.Duration {
 	return op.Call
 }
 
-// Return records how the open operation ended, and returns the time. An indeterminate acquire or release ends this life of
-// the client: what it holds is unknown.
+// Return records the result of the open operation and returns the time. An indeterminate acquire or release ends this life
+// of the client, because it may hold the key or not.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open
@@ -220,8 +219,8 @@ func (l *Log) Return(res Result) time.Duration {
 	return at
 }
 
-// Note records something self-started that happened beside the client's own operation, such as a
-// watchdog's renewal: op.Call is when it began.
+// Note records an operation that the lock began beside the client's own, such as a watchdog's renewal; op.Call is its
+// start.
 func (l *Log) Note(op Op) {
 	l.lockWithRoom()
 	op.Client, op.Life = l.client, l.life
@@ -231,14 +230,14 @@ func (l *Log) Note(op Op) {
 	l.unlock()
 }
 
-// Inject records that a fault begins for this client, or on the harness's log for something else; end records
-// how that came out, OK if the fault was seen to take effect, with what went wrong otherwise. It may run beside
-// the client's own operation. It is listed as open at marks, so that what it ends is known in time.
+// Inject records the start of a fault of this client or, on the harness's log, of something else. end records its outcome,
+// OK if the fault was verified, and the problem otherwise. It may run beside the client's own operation. Marks list it as
+// open, because it may end the client at its call.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	op.Kind, op.Client, op.Life = Inject, l.client, l.life
-	op.Call, op.Return = l.stamp(), StillOpen // after what its client did last, also where no time passed
+	op.Call, op.Return = l.stamp(), StillOpen // after the client's last stamp, also if no time passed
 	op.Due, op.Outcome = op.Call, Unknown
 	l.faults = append(l.faults, &op)
 	return func(outcome Outcome, problem string) {
@@ -251,8 +250,7 @@ func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	}
 }
 
-// NextHold numbers an acquire: no other acquire of the history has the same number, and which it is
-// depends on this client alone. The numbers of a client rise.
+// NextHold numbers an acquire. A client's numbers rise, depend on this client alone, and are unique in the history.
 func (l *Log) NextHold() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,15 +259,15 @@ func (l *Log) NextHold() int64 {
 	return n
 }
 
-// Life is the client's present life.
+// Life returns the client's current life.
 func (l *Log) Life() int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life
 }
 
-// lockWithRoom locks a log with room for one more operation. If it was not drained in time the client drains it, so that
-// nothing is lost or grows; the time is stamped afterwards.
+// lockWithRoom locks a log with room for one more operation. If the log is full, the client drains it, so that nothing is
+// lost. The operation is stamped afterwards.
 func (l *Log) lockWithRoom() {
 	l.mu.Lock()
 	for len(l.done) == cap(l.done) && !l.r.grows {
@@ -292,8 +290,8 @@ func (l *Log) unlock() {
 	}
 }
 
-// stamp is the present time, later than this client's last stamp: where the clock is coarse or virtual, one
-// client's events still have an order.
+// stamp returns the current time, later than this client's last stamp: with a coarse or virtual clock, a client's events
+// still have an order.
 func (l *Log) stamp() time.Duration {
 	l.last = max(l.r.Since(), l.last+1)
 	return l.last

@@ -13,34 +13,33 @@ import (
 	"time"
 )
 
-// Event is the call or the return of an operation. Op is valid during the visit only. At a call no more
-// than Client, Life, Hold, Kind, Key, Due and Call is known; of an inject, Fault and Value too.
+// Event is the call or the return of an operation. Op is valid only during the visit. At a call only Client, Life, Hold,
+// Kind, Key, Due and Call are known, and for an inject Fault and Value.
 type Event struct {
 	Op     *Op
 	Return bool
 }
 
-// Time is when the event happened.
+// Time returns when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return && e.Op.Kind != Lost { // a loss took place when it is said to; the notice of it may come later
+	if e.Return && e.Op.Kind != Lost { // a loss happened at its Return; its report may come later
 		return e.Op.Return
 	}
 	return e.Op.Call
 }
 
-// Coverage is what a replay covered.
+// Coverage holds the extent of a replay.
 type Coverage struct {
-	Until    time.Duration // the last mark, or the last event where there is none
+	Until    time.Duration // the last mark, or the last event if there is no mark
 	Marks    int
 	Ops      int           // operations called
-	LeftOut  int           // operations after the last mark: others of that time are missing, so none is judged
+	LeftOut  int           // operations after the last mark, which are incomplete and not judged
 	MaxStall time.Duration // the longest time for which the harness did not run
 }
 
-// Replay visits the events of a history in the order in which they happened; at equal times calls come
-// before returns, so that intervals are closed. It holds no more than the operations between two marks.
-// Operations that one client calls at the very time its previous one returns are told apart by a
-// nanosecond; two at once by one client is an error.
+// Replay visits the events of a history in the order in which they happened; at equal times calls come before returns,
+// because intervals are closed. It holds at most the operations between two marks in memory. If a client's call equals its
+// previous return, it is moved by a nanosecond; two open operations of one client are an error.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
 	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
@@ -61,12 +60,12 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 	}
 }
 
-// Lines is a source for Replay: a history in memory.
+// Lines returns a source for Replay: a history in memory.
 func Lines(lines []Line) func() (Line, error) {
 	return oneByOne(lines, func(line Line) Line { return line })
 }
 
-// Ops is a source for Replay: a history in memory, without marks.
+// Ops returns a source for Replay: a history in memory, without marks.
 func Ops(ops []Op) func() (Line, error) {
 	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
 }
@@ -85,24 +84,24 @@ func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 type replay struct {
 	visit   func(Event) error
 	cover   Coverage
-	ops     []Op     // not yet delivered whole
+	ops     []Op     // not all events delivered
 	queue   []queued // events of ops
 	clients map[int32]*sequence
 	faults  map[injection]bool // listed as open: their calls are queued
 }
 
-// injection is what tells one inject from another: several may be open at once, also of one client.
+// injection identifies an inject: several may be open at once, also of one client.
 type injection struct {
 	client int32
 	fault  string
 	call   time.Duration
 }
 
-// sequence is what one client does, one thing after the other.
+// sequence holds the progress of one client, whose operations do not overlap.
 type sequence struct {
 	last time.Duration // the last return
-	open time.Duration // the call of the operation that was listed as open: it is queued, the return is not
-	busy bool          // there is one
+	open time.Duration // call of the operation that was listed as open: queued without its return
+	busy bool          // open is set
 }
 
 type queued struct {
@@ -118,7 +117,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // its call comes late if it was noted when it was over, and was called before the mark above
+		if !p.faults[id] { // if it was recorded only at its end, its call is before the mark above
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -136,8 +135,8 @@ func (p *replay) add(op *Op) error {
 	return nil
 }
 
-// call checks that a client does one thing after the other, and queues the call unless that was done when
-// the operation was listed as open.
+// call checks that a client's operations do not overlap, and queues the call unless it was queued when the operation was
+// listed as open.
 func (p *replay) call(op *Op, i int32) error {
 	c, known := p.clients[op.Client]
 	if !known {
@@ -173,7 +172,7 @@ func (p *replay) mark(line Line) error {
 	p.cover.Marks++
 	p.cover.Until = line.At
 	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
-	return p.deliver(line.At) // what happens at the very time of the mark may go on below it
+	return p.deliver(line.At) // more events at the time of the mark may follow
 }
 
 func (p *replay) end() error {
@@ -191,7 +190,7 @@ func (p *replay) end() error {
 	return nil
 }
 
-// deliver visits all events before a time and keeps the others.
+// deliver visits all events before a time and holds back the others.
 func (p *replay) deliver(before time.Duration) error {
 	slices.SortFunc(p.queue, func(a, b queued) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), p.faultsFirst(a, b), cmp.Compare(a.ev, b.ev))
@@ -214,8 +213,8 @@ func (p *replay) deliver(before time.Duration) error {
 	return nil
 }
 
-// faultsFirst orders calls at one time: what a fault does it does before them. Lines stand in the order of
-// returns, so the order of calls does not follow from theirs.
+// faultsFirst orders calls at one time: faults come first. Lines are in the order of returns, so they do not give the order
+// of calls.
 func (p *replay) faultsFirst(a, b queued) int {
 	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
 	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
@@ -241,22 +240,21 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory is a history kept in memory, for searches in which encoding and decoding would be most of the work. It is read after
-// its recorder was closed.
+// Memory is a history in memory, for searches in which encoding would dominate. It is read after its recorder was closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // as they would stand in a file
+	Lines  []Line // as they would be in a file
 }
 
-// memoryCapacity is how many returned operations a client's log holds at first; it grows.
+// memoryCapacity is the initial capacity of a client's log in memory, in operations.
 const memoryCapacity = 16
 
-// NewMemory returns a recorder, and what it records into. There is one log per client, and one for the harness.
+// NewMemory returns a recorder with one log per client and one for the harness, and the Memory that it records into.
 func NewMemory(h Header, clients int) (*Recorder, *Memory) {
 	m := &Memory{Lines: make([]Line, 0, 256)}
 	r, err := newRecorder(m, h, clients, memoryCapacity)
 	if err != nil {
-		panic(err) // impossible: memory refuses nothing
+		panic(err) // impossible: writing to memory cannot fail
 	}
 	r.grows = true
 	return r, m
@@ -272,17 +270,17 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // as it is read
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // as a Reader returns it
 	return nil
 }
 
 func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
-// Source is a source for Replay: the history from its first line on.
+// Source returns a source for Replay that begins at the first line.
 func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
-// Digest is a hash, 16 hexadecimal digits, of all that was recorded: it differs where anything does.
+// Digest returns a hash of the whole history in 16 hexadecimal digits.
 func (m *Memory) Digest() (string, error) {
 	header, err := json.Marshal(m.Header)
 	if err != nil {
@@ -296,7 +294,7 @@ func (m *Memory) Digest() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// appendLine appends all fields of a line, so that no two lines look alike.
+// appendLine appends all fields of a line, so that different lines have different encodings.
 func appendLine(b []byte, l *Line) []byte {
 	if l.Mark {
 		b = append(b, 1)

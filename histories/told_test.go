@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTold: what is told when it is over stands in its order beside what others did meanwhile, however many marks were
-// written since it began; and a life ends with an acquire that nobody knows of.
+// TestTold checks that operations recorded by Tell are replayed in order with those of other clients, however many marks
+// were written since the Begin, and that an indeterminate acquire ends a life.
 func TestTold(t *testing.T) {
 	var file bytes.Buffer
 	rec, err := NewRecorder(&file, Header{}, 2)

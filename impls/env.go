@@ -17,7 +17,7 @@ import (
 // Dialer opens a connection, as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Env is everything that a lock knows of the world.
+// Env is the environment of a lock. A lock uses nothing else.
 type Env struct {
 	Nodes   []string // URLs of the servers; errors do not quote them, because they may contain passwords
 	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
@@ -27,22 +27,22 @@ type Env struct {
 	Dial    Dialer     // nil: the network
 	Rand    *rand.Rand // safe for concurrent use
 
-	// Renewed, unless nil, is called after each renewal that the lock makes by itself: with the grant and its new
-	// validity, and the time from the call of its Acquire to the sending of this renewal. The error is nil (confirmed),
-	// ErrNotHeld (definitely refused) or indeterminate.
+	// Renewed, unless nil, is called after each renewal that the lock makes by itself: with the grant and its new validity,
+	// and the time from the call of its Acquire to this renewal's request. The error is nil (confirmed), ErrNotHeld
+	// (definitely refused) or indeterminate.
 	Renewed func(g Grant, sent time.Duration, err error)
 
-	Tally *Tally // nil: nothing is counted
+	Tally *Tally // nil: no counting
 }
 
-// ReportRenewal calls Renewed, if there is one.
+// ReportRenewal calls Renewed, unless it is nil.
 func (e Env) ReportRenewal(g Grant, sent time.Duration, err error) {
 	if e.Renewed != nil {
 		e.Renewed(g, sent, err)
 	}
 }
 
-// Network returns the dialer of the Env, or the network's.
+// Network returns the Env's dialer, or else the system's.
 func (e Env) Network() Dialer {
 	if e.Dial != nil {
 		return e.Dial
@@ -50,14 +50,14 @@ func (e Env) Network() Dialer {
 	return new(net.Dialer).DialContext
 }
 
-// Servers parses the URLs of the servers, which have the form shown, such as "etcd://host:port".
+// Servers parses the URLs of the servers. form shows the expected form, such as "etcd://host:port".
 func (e Env) Servers(form string) ([]*url.URL, error) {
 	scheme, _, _ := strings.Cut(form, "://")
 	var all []*url.URL
 	for _, node := range e.Nodes {
 		u, err := url.Parse(node)
 		if err != nil || u.Scheme != scheme || u.Hostname() == "" || u.Port() == "" {
-			return nil, fmt.Errorf("the URL of a server cannot be read: want %s", form)
+			return nil, fmt.Errorf("parse the URL of a server: want %s", form)
 		}
 		all = append(all, u)
 	}
@@ -79,7 +79,7 @@ func (e Env) Server(form string) (*url.URL, error) {
 	return all[0], nil
 }
 
-// WantOne refuses several servers, and none.
+// WantOne returns an error unless the Env has one server.
 func (e Env) WantOne() error {
 	if len(e.Nodes) != 1 {
 		return fmt.Errorf("want 1 server, got %d", len(e.Nodes))
@@ -87,7 +87,7 @@ func (e Env) WantOne() error {
 	return nil
 }
 
-// CheckParams reports, in one sentence, what is wrong with the parameters of an Env.
+// CheckParams returns an error in one sentence if the parameters of an Env are invalid.
 func CheckParams(params map[string]string) error {
 	for name, value := range params {
 		switch name {
@@ -100,7 +100,7 @@ func CheckParams(params map[string]string) error {
 				return fmt.Errorf("lock parameter segments=%s: want a number from 1 to %d", value, maxSegments)
 			}
 		default:
-			return fmt.Errorf("unknown lock parameter %q: there are wait (spin or backoff) and segments (a number)", name)
+			return fmt.Errorf("unknown lock parameter %q: want wait (spin or backoff) and segments (a number)", name)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func CheckParams(params map[string]string) error {
 
 const maxSegments = 1000
 
-// NewRand returns a seeded source of randomness for an Env's tokens and jitter, safe for concurrent use.
+// NewRand returns a seeded source of randomness for an Env, safe for concurrent use.
 func NewRand(seed, stream uint64) *rand.Rand {
 	return rand.New(&lockedSource{src: rand.NewPCG(seed, stream)})
 }
@@ -127,24 +127,24 @@ func (s *lockedSource) Uint64() uint64 {
 // Token returns 128 random bits in hexadecimal.
 func Token(r *rand.Rand) string { return fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64()) }
 
-// Tally counts what a lock does by itself. A nil Tally counts nothing.
+// Tally counts a lock's requests. A nil Tally counts nothing.
 type Tally struct{ attempts, wasted atomic.Int64 }
 
-// Attempt is called whenever the lock asks its store for the lock, or to be queued for it.
+// Attempt counts a request for the lock or for a place in its queue.
 func (t *Tally) Attempt() {
 	if t != nil {
 		t.attempts.Add(1)
 	}
 }
 
-// Wasted is called when a waiter that was told to ask again was refused.
+// Wasted counts the refusal of a waiter after its notification.
 func (t *Tally) Wasted() {
 	if t != nil {
 		t.wasted.Add(1)
 	}
 }
 
-// Counts returns how often the lock asked (0 if it does not count) and how often a waiter was told to ask again in vain.
+// Counts returns the number of requests (0 if the lock does not count) and of refusals after a notification.
 func (t *Tally) Counts() (attempts, wasted int64) {
 	if t == nil {
 		return 0, 0

@@ -1,6 +1,6 @@
 package impls
 
-// remote is a lock in another process: what it can do beside this is known only when it runs.
+// remote is a lock in another process, whose optional methods are known at run time.
 type remote interface {
 	Lock
 	Renewer

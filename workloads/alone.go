@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// aloneFor is long enough for dozens of acquires of the slowest store.
+// aloneFor suffices for dozens of acquires in the slowest store.
 const aloneFor = 200 * time.Millisecond
 
-// alone is one client that nobody contends with: what a lock costs where it is not needed, and the least that a store
-// answers in. There is nobody to be excluded, so that nothing is expected of it.
+// alone is one client without contention: the cost of a lock that is not needed, and the shortest latency of a store.
+// Without a second client nothing is expected of the lock.
 func alone() Workload {
 	return Workload{
 		Name: "alone", Special: true, Figures: true,
-		Doc: "one client, nobody else: what an acquire and a release take at the least",
+		Doc: "one client without contention: the shortest time of an acquire and a release",
 		Adapt: func(p *Params) {
 			p.Clients, p.Processes, p.Keys, p.Spread = 1, 1, 1, One
 			p.Hold, p.Think = 0, 0

@@ -7,46 +7,46 @@ import (
 	"time"
 )
 
-// Arrivals is how iterations begin.
+// Arrivals selects when iterations begin.
 type Arrivals uint8
 
 const (
-	Closed   Arrivals = iota // each client's when its last is done, and its pause
-	Constant                 // at a fixed interval, whether a client is free or not
-	Poisson                  // independently of each other
-	Burst                    // BurstSize at once
+	Closed   Arrivals = iota // after the client's last iteration and its delay
+	Constant                 // at a fixed interval, whether or not a client is free
+	Poisson                  // at random intervals, independent of each other
+	Burst                    // in groups of BurstSize
 )
 
-// BurstSize is how many come at once.
+// BurstSize is the number of simultaneous arrivals.
 const BurstSize = 10
 
 var arrivalNames = []string{"closed", "constant", "poisson", "burst"}
 
 func (a Arrivals) String() string { return histories.NameOf(arrivalNames, int(a)) }
 
-// MarshalText gives the name used in flags and files.
+// MarshalText returns the name used in flags and files.
 func (a Arrivals) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText refuses unknown names.
+// UnmarshalText sets a to a named kind and refuses other text.
 func (a *Arrivals) UnmarshalText(text []byte) error {
 	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
 
-// schedule decides when iterations are meant to begin. If no client is free, the next begins late, and its latency counts
-// from when it was meant to: a slow lock does not slow down the arrivals.
+// schedule sets the intended starts of iterations. If no client is free, the next iteration starts late, and its latency
+// counts from the intended start: a slow lock does not delay the arrivals.
 type schedule struct {
 	arrivals Arrivals
-	interval time.Duration // the mean one
+	interval time.Duration // mean
 
 	mu     sync.Mutex
 	rand   *rand.Rand
-	at     time.Duration // of the next
-	left   int           // of a burst
-	hiccup time.Duration // still to come
+	at     time.Duration // of the next arrival
+	left   int           // arrivals left in the burst
+	hiccup time.Duration // pause to come
 	since  time.Duration
 }
 
-// schedule begins now; nil where the arrivals are closed.
+// schedule returns a schedule that begins now; nil for closed arrivals.
 func (p *Params) schedule(now time.Duration) *schedule {
 	if p.Arrivals == Closed {
 		return nil
@@ -55,15 +55,15 @@ func (p *Params) schedule(now time.Duration) *schedule {
 		hiccup: p.Hiccup, left: BurstSize, rand: rand.New(rand.NewPCG(p.Seed, 1<<63))}
 }
 
-// hiccupAfter is when the generator stands still, if it is to.
+// hiccupAfter is the time of the generator's pause, if there is one.
 const hiccupAfter = 200 * time.Millisecond
 
-// next is when the next iteration is meant to begin.
+// next returns the intended start of the next iteration.
 func (s *schedule) next() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hiccup > 0 && s.at-s.since > hiccupAfter {
-		time.Sleep(s.hiccup) // with the lock held: nobody is told when to begin
+		time.Sleep(s.hiccup) // with the mutex held, so that no iteration can begin
 		s.hiccup = 0
 	}
 	due := s.at

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestArrivals: the mean rate is what was asked for, bursts come at once, and a seed gives the same again.
+// TestArrivals checks that the mean rate is the requested one, that bursts arrive together, and that a seed repeats.
 func TestArrivals(t *testing.T) {
 	const n, rate = 20_000, 1000.0
 	for _, a := range []Arrivals{Constant, Poisson, Burst} {
@@ -16,7 +16,7 @@ func TestArrivals(t *testing.T) {
 			for range n {
 				at := s.next()
 				if at != again.next() {
-					t.Fatal("the same seed gave something else")
+					t.Fatal("the same seed gave another schedule")
 				}
 				if at < last {
 					t.Fatalf("%v after %v", at, last)
@@ -27,7 +27,7 @@ func TestArrivals(t *testing.T) {
 				last, before = at, at
 			}
 			if mean := last.Seconds() * rate / n; mean < 0.97 || mean > 1.03 {
-				t.Errorf("the mean interval is %.3f of what was asked for", mean)
+				t.Errorf("the mean interval is %.3f of the requested one", mean)
 			}
 			if want := map[Arrivals]int{Burst: n * (BurstSize - 1) / BurstSize}[a]; together != want {
 				t.Errorf("%d came with another, want %d", together, want)
@@ -55,7 +55,7 @@ func TestOwnKeys(t *testing.T) {
 	p := Params{Keys: 3, Spread: Own}
 	for client, want := range []int{0, 1, 2, 0} {
 		if got := p.key(int32(client), nil); got != want {
-			t.Errorf("client %d asks for key %d, want %d", client, got, want)
+			t.Errorf("client %d uses key %d, want %d", client, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Client does one thing after the other, and records each.
+// Client runs operations one after the other and records each.
 type Client struct {
 	Params *Params
 
@@ -24,23 +24,23 @@ type Client struct {
 	granted  *atomic.Int64
 	expires  *atomic.Bool
 	watch    *Watch
-	director Director   // nil: nothing goes wrong on purpose
-	witness  impls.Lock // of a process that no fault touches: for questions to the store
+	director Director   // nil: no orders
+	witness  impls.Lock // of a process that no fault affects: for probes
 	renews   bool       // the lock renews by itself
-	guarded  bool       // what is done under the lock shows by itself that the process runs
-	partner  *Client    // another client, driven by this one; nil where the workload needs none
+	guarded  bool       // the operations on the resource show that the process runs
+	partner  *Client    // another client, driven by this one; nil if the workload needs none
 	done     bool       // no iteration follows
-	gone     bool       // nor anything else: it was killed, or went away
+	gone     bool       // no operation follows: it was killed, or went away
 
-	schedule  *schedule // of all clients; nil: each begins as soon as it can
-	keys      []string  // the names of all
+	schedule  *schedule // of all clients; nil: closed arrivals
+	keys      []string  // the names of all keys
 	iteration uint64
 	source    rand.PCG
 	rand      *rand.Rand    // of this iteration: it draws from source
-	name      string        // of this life
-	named     int32         // the life that it is of, from 1
-	due       time.Duration // when this iteration was meant to start
-	stall     time.Duration // so long is the work of this hold; 0: as usual
+	name      string        // the owner name of this life
+	named     int32         // the life of name, from 1
+	due       time.Duration // intended start of this iteration
+	stall     time.Duration // duration of the work of this hold; 0: as usual
 }
 
 // Held is a hold and the number of its acquire.
@@ -48,16 +48,16 @@ type Held struct {
 	impls.Hold
 	number        int64
 	call, granted time.Duration // of its acquire
-	lost          bool          // it was noted that the hold is over
+	lost          bool          // its loss was recorded
 }
 
-// Leave says that the client has nothing more to do.
+// Leave makes the current iteration the last.
 func (c *Client) Leave() { c.done = true }
 
-// Key chooses the key of this iteration.
+// Key returns the key of this iteration.
 func (c *Client) Key() string { return c.keys[c.Params.key(c.number, c.rand)] }
 
-// Acquire asks for a key; false where it was refused, nobody knows, or the client has gone.
+// Acquire acquires a key. It returns false if the key was refused, the outcome is unknown, or the client has gone.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
 	order := c.at(ctx, Asking)
 	if c.gone || order.Rest {
@@ -79,14 +79,14 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 	h := Held{number: c.log.NextHold()}
 	known := key
 	if _, ok := c.Lock.(impls.Segmenter); ok {
-		known = "" // which one is asked for is known at the return
+		known = "" // the segment is known at the return
 	}
 	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
-	c.due = 0 // a second acquire of the iteration is due when it is called
+	c.due = 0 // a second acquire of the iteration is due at its call
 	var err error
 	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
-	res.Key = h.Key // a lock of several segments says which one it asked for, also when refused
+	res.Key = h.Key // a lock with segments names the requested one, also if it refuses
 	if err == nil {
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
@@ -94,13 +94,13 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		c.expires.Store(h.Validity > 0)
 	}
 	h.granted = c.log.Return(res)
-	if err == nil && c.renews && h.Depth <= 1 { // what it renews is the outermost, and counted from there
+	if err == nil && c.renews && h.Depth <= 1 { // renewals are of the outermost hold and count from its call
 		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
 	return h, err
 }
 
-// after looks at how an operation came out: the client of a process that is no more does nothing more.
+// after handles the result of an operation: a client whose process has ended stops.
 func (c *Client) after(err error) {
 	if errors.Is(err, ErrGone) {
 		c.gone = true
@@ -108,7 +108,7 @@ func (c *Client) after(err error) {
 	}
 }
 
-// Release gives a hold up. That it was lost is noted where nothing looked since.
+// Release releases a hold. It first records the loss if no operation has recorded it.
 func (c *Client) Release(ctx context.Context, h Held) {
 	if c.at(ctx, Releasing); c.gone {
 		return
@@ -122,7 +122,7 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	c.after(err)
 }
 
-// Lost notes that a hold is over without a release: the lock said so, or the client saw its lease run out.
+// Lost records that a hold ended without a release: the lock reported it, or the client saw its lease expire.
 func (c *Client) Lost(h *Held) {
 	if h.lost {
 		return
@@ -130,12 +130,12 @@ func (c *Client) Lost(h *Held) {
 	h.lost = true
 	at := c.recorder.Since()
 	if h.LostAfter != nil {
-		at = max(h.granted, h.call+h.LostAfter()) // the notice may overtake the grant
+		at = max(h.granted, h.call+h.LostAfter()) // the report may arrive before the grant
 	}
 	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at})
 }
 
-// Work spends time inside the critical section, and stops when the lock says that the hold is lost.
+// Work spends time in the critical section, and stops when the lock reports the hold as lost.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
 	if c.at(ctx, Working); c.gone {
 		return false
@@ -149,12 +149,12 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	select {
 	case <-c.afterTime(d):
 	case <-ctx.Done():
-	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
+	case <-h.Hold.Lost: // nil, and never ready, if the lock does not report losses
 	}
-	switch { // of several at once the loss counts
+	switch { // if several are ready, the loss counts
 	case waiting.Over(h.Hold.Lost):
 		c.Lost(h)
-		if c.director != nil { // is it really lost? Without a fault nobody wonders
+		if c.director != nil { // checks the loss in the store; not needed without a fault
 			c.probe(ctx, c.witness, *h)
 		}
 		return false
@@ -167,7 +167,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	return true
 }
 
-// Read reads what the lock guards; false where it was refused, or nobody knows.
+// Read reads the resource. It returns false if it was refused or the outcome is unknown.
 func (c *Client) Read(ctx context.Context, h Held) (value int64, ok bool) {
 	err := c.use(histories.Op{Kind: histories.Read}, h, func() (err error) {
 		value, err = c.Resource.Read(ctx, h.Key, h.Fence)
@@ -176,14 +176,14 @@ func (c *Client) Read(ctx context.Context, h Held) (value int64, ok bool) {
 	return value, err == nil
 }
 
-// Write writes what the lock guards; false where it was refused, or nobody knows.
+// Write writes the resource. It returns false if it was refused or the outcome is unknown.
 func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
 	return c.use(histories.Op{Kind: histories.Write, Value: value}, h, func() error {
 		return c.Resource.Write(ctx, h.Key, value, h.Fence)
 	}, &value) == nil
 }
 
-// Append adds an order to what the lock guards.
+// Append adds an order to the resource.
 func (c *Client) Append(ctx context.Context, h Held) {
 	one := int64(1) // order
 	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
@@ -191,13 +191,13 @@ func (c *Client) Append(ctx context.Context, h Held) {
 	}, &one)
 }
 
-// SoldOut records a buyer who found nothing left to order.
+// SoldOut records that a buyer found no stock.
 func (c *Client) SoldOut(h Held) {
 	c.log.Call(histories.Op{Kind: histories.Append, Hold: h.number, Key: h.Key, Fence: h.Fence})
 	c.log.Return(histories.Result{Outcome: histories.Refused, Error: "sold out"})
 }
 
-// use records an operation on what the lock guards. The value is read when it has come to its end.
+// use records an operation on the resource. value is read after the operation.
 func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) error {
 	if c.gone {
 		return ErrGone
@@ -214,7 +214,7 @@ func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) err
 	return err
 }
 
-// Probe asks the store whether it still bears this hold's token, where the lock can tell.
+// Probe queries the store for this hold's token, if the lock is a Prober.
 func (c *Client) Probe(ctx context.Context, h Held) { c.probe(ctx, c.Lock, h) }
 
 func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
@@ -237,11 +237,11 @@ func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
 	c.log.Return(res)
 }
 
-// A client's sleeps end only at instants of its own, one in each 1009 ns: in virtual time no two clients wake at once, in an
-// order that nothing decides. 1009 is prime, and the virtual network uses the same raster.
+// Each client's sleeps end only at certain times, one in each 1009 ns: in virtual time no two clients wake at the same
+// time, which would leave their order open. 1009 is prime, and the virtual network uses the same raster.
 const instants = 1009 * time.Nanosecond
 
-// Sleep spends time: inside the critical section it is the work.
+// Sleep waits for a time; in the critical section it is the work.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 	if d > 0 {
 		select {
@@ -251,13 +251,13 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// afterTime is ready after a time, at an instant of the client's own.
+// afterTime returns a channel that is ready after a time, at one of the client's wake-up times.
 func (c *Client) afterTime(d time.Duration) <-chan time.Time {
 	end := time.Duration(time.Now().Add(d).UnixNano())
 	return time.After(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
 }
 
-// owner is who the client is to the lock. One that does not know what it holds goes on as another.
+// owner returns the client's name for the lock. A client that does not know what it holds continues under another name.
 func (c *Client) owner() string {
 	if life := c.log.Life(); c.named != life+1 {
 		c.name, c.named = fmt.Sprintf("c%d.%d", c.number, life), life+1
@@ -265,7 +265,7 @@ func (c *Client) owner() string {
 	return c.name
 }
 
-// result tells definite answers from indeterminate ones. When in doubt, indeterminate.
+// result distinguishes definite results from indeterminate ones. When in doubt, it returns indeterminate.
 func result(err error) histories.Result {
 	switch {
 	case err == nil:

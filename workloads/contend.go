@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// contend is the bare lock: wait for it, hold it, give it back. Its figures are the lock's own.
+// contend is the lock alone: wait, hold, release. Its figures are the lock's.
 func contend() Workload {
 	return Workload{
 		Name: "contend", Figures: true,
-		Doc:     "wait for the lock, hold it, release it: what waiting costs and who gets how much",
+		Doc:     "wait for the lock, hold it, release it: the cost of waiting, and each client's share",
 		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },
 	}
 }
 
-// hold acquires a key and, if it is granted, does something and releases it.
+// hold acquires a key and, if it is granted, calls do and releases it.
 func (c *Client) hold(ctx context.Context, key string, wait time.Duration, do func(context.Context, *Held)) {
 	if h, ok := c.Acquire(ctx, key, wait); ok {
 		do(ctx, &h)

@@ -13,34 +13,34 @@ import (
 	"lockbench/impls"
 )
 
-// Drive is a workload about to be driven.
+// Drive is a configured run of a workload.
 type Drive struct {
 	Workload  Workload
 	Params    Params
 	Processes []Process
-	Fresh     Process // one that took no part: the epilogue's, and the harness's own
+	Fresh     Process // a process that takes no part in the workload: for the epilogue and the harness
 	Director  Director
 	Recorder  *histories.Recorder
-	Watch     *Watch        // given to the locks' Env as Renewed
+	Watch     *Watch        // receives Env.Renewed of the locks
 	Renews    bool          // the lock renews by itself
-	Granted   *atomic.Int64 // so far, for whoever shows progress
-	// Pace, where it is set, returns when no iteration is to begin any more, or its context is over; else that is when
-	// the duration is.
+	Granted   *atomic.Int64 // grants so far, for a progress display
+	// Pace returns when no iteration is to begin any more or its context has ended. If nil, iterations begin for the
+	// duration.
 	Pace func(context.Context)
 
-	expires atomic.Bool // what the lock granted ends by itself
+	expires atomic.Bool // the lock's grants expire
 	names   []string    // of the keys
 }
 
-// Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
+// Logs returns the number of clients' logs that a recorder needs: the clients' and the epilogue's.
 func (p *Params) Logs() int { return p.Clients + 1 }
 
-// interruptedGrace is how long operations under way may take once the run was interrupted.
+// interruptedGrace bounds the time for finishing operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
-// Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under way are finished,
-// since cutting them off would make them indeterminate. After a bound (Params.Grace; 2 s when interrupted) they are cut off
-// anyway.
+// Run drives the clients for the duration. When it has ended or ctx ends, no iteration begins, but those that have begun
+// are finished, because cancelling them would make them indeterminate. After a bound (Params.Grace; 2 s if interrupted)
+// they are cancelled.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
@@ -67,11 +67,11 @@ func (d *Drive) Run(ctx context.Context) {
 		panicked = <-over
 	}
 	if panicked != nil {
-		panic(panicked) // where the caller can recover it
+		panic(panicked) // so that the caller can recover it
 	}
 }
 
-// paced is a context that ends when no iteration is to begin any more.
+// paced returns a context that ends when no iteration is to begin any more.
 func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.Pace == nil {
 		return context.WithTimeout(ctx, d.Params.Duration)
@@ -84,8 +84,8 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// each returns n contexts, and a function that ends them one after the other: contexts that end with a common parent end in
-// any order, which virtual time must not have.
+// each returns n contexts and a function that ends them in order. Contexts with a common parent would end in any order,
+// which virtual time cannot have.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -99,7 +99,7 @@ func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	}
 }
 
-// clients runs them all, and returns what one of them panicked with: a lock under test may.
+// clients runs all clients and returns the value of a panic in one of them, which a lock under test may cause.
 func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
@@ -121,7 +121,7 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 					stopNow()
 				}
 			}()
-			c.Sleep(stop, time.Duration(n+1)) // no two start at the same instant of a virtual clock
+			c.Sleep(stop, time.Duration(n+1)) // so that no two start at the same virtual time
 			for i := uint64(0); stop.Err() == nil && !c.done; i++ {
 				c.iterate(stop, ops[n], i, d.Workload)
 			}
@@ -139,8 +139,8 @@ func (d *Drive) client(number int32, p Process) *Client {
 	return c
 }
 
-// iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the iteration alone, so
-// that leaving out an iteration does not change the others.
+// iterate thinks and runs the workload once. Its randomness depends only on the seed, the client and the iteration, so
+// skipping an iteration does not change the others.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	c.begin(i)
 	if c.schedule != nil {
@@ -148,7 +148,7 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 		c.Sleep(stop, c.due-c.recorder.Since())
 	} else {
 		think := time.Duration(0)
-		if c.Params.Think > 0 { // in whole microseconds: a virtual network tells simultaneous events apart by what is below
+		if c.Params.Think > 0 { // whole microseconds, because the virtual network orders simultaneous events by the digits below
 			think = time.Duration(c.rand.Int64N(2 * int64(c.Params.Think))).Truncate(time.Microsecond)
 		}
 		c.due = c.recorder.Since() + think
@@ -159,13 +159,13 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	}
 }
 
-// begin makes the client's randomness that of an iteration.
+// begin seeds the client's randomness for an iteration.
 func (c *Client) begin(i uint64) {
 	c.iteration, c.stall = i, 0
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
-// WriteInitial writes and records what a guarded workload starts from. Each segment of a key has its part.
+// WriteInitial writes and records the initial state of a guarded workload. Each segment of a key gets its part.
 func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
@@ -175,7 +175,7 @@ func (d *Drive) WriteInitial() {
 	})
 }
 
-// eachSegment has the harness do something with what is guarded by each segment of each key.
+// eachSegment calls do for the resource of each segment of each key, with the harness as the client.
 func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
@@ -186,9 +186,8 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue ends every run: the final read of what was guarded, and a fresh client that acquires and releases each key,
-// waiting for as long as the lock may need to free it (within). A key that is not granted then is an orphan. It is bounded by
-// three times that.
+// Epilogue ends every run: the harness reads the final values, then a fresh client acquires and releases each key, waiting
+// for the lock's bound. A key that is not granted is an orphan. The epilogue takes at most three times the bound.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
@@ -197,7 +196,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
+		for range SegmentsOf(d.Fresh.Lock, key) { // such a lock grants its segments in turn
 			if ctx.Err() != nil {
 				return
 			}
@@ -206,10 +205,10 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 }
 
-// asks is how often the fresh client asks where nobody answers.
+// asks is the number of tries of the fresh client if it gets no definite answer.
 const asks = 3
 
-// take acquires and releases a key. Where nobody answers it asks again, if what it may have taken ends by itself.
+// take acquires and releases a key. Without a definite answer it tries again if the lock's grants expire.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

@@ -6,18 +6,18 @@ import (
 	"lockbench/impls"
 )
 
-// inventory is a flash sale: buyers read the stock, and while there is some left take one off and record an
-// order. Two buyers inside at once sell one piece twice; a lock that splits the stock must still sell all.
+// inventory is a flash sale: a buyer reads the stock and, if some is left, takes one off and records an order. Two holders
+// at once sell one piece twice; a lock that splits the stock must still sell all.
 func inventory() Workload {
 	return Workload{
 		Name: "inventory", Guarded: true, Verdict: true,
-		Doc:     "a flash sale: read the stock, take one off, record an order, until all is sold: never more, never less",
+		Doc:     "a flash sale: read the stock, take one off, record an order, until exactly the stock is sold",
 		Adapt:   func(p *Params) { p.Initial = p.Stock },
 		Iterate: func(ctx context.Context, c *Client) { c.buy(ctx, c.Key()) },
 	}
 }
 
-// buy goes from segment to segment until it has bought or found every one of them empty.
+// buy visits the segments until it has bought or found each of them empty.
 func (c *Client) buy(ctx context.Context, product string) {
 	segments := SegmentsOf(c.Lock, product)
 	empty := map[string]bool{}
@@ -51,7 +51,7 @@ func (c *Client) buy(ctx context.Context, product string) {
 	}
 }
 
-// SegmentsOf are the keys that a lock may grant for one: the key itself, where it splits none.
+// SegmentsOf returns the keys that a lock may grant for a key: its segments, or the key itself.
 func SegmentsOf(lock impls.Lock, key string) []string {
 	if s, ok := lock.(impls.Segmenter); ok {
 		return s.Segments(key)

@@ -6,8 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases what it must not: a hold twice, one that has expired, another owner's, and one that was never acquired.
-// Each must be refused. Clients go in pairs with a key each; the even one plays the odd one.
+// misuse releases what the client does not hold: a hold twice, an expired one, another owner's, and one that was never
+// acquired. Each must be refused. Clients go in pairs with a key each; the even one drives the odd one.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true, Verdict: true,
@@ -19,7 +19,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // and once more
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // the second release
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -28,7 +28,7 @@ func misuse() Workload {
 	}
 }
 
-// releaseNeverAcquired has the partner release what it asked for and did not get.
+// releaseNeverAcquired has the partner release a key that it was refused.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		other, granted := c.partner.Acquire(ctx, key, 0)
@@ -39,7 +39,7 @@ func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	})
 }
 
-// releaseAnothers has the partner, who held the key before, release it while this client holds it.
+// releaseAnothers has the partner, which held the key before, release it while this client holds it.
 func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	before, ok := c.partner.Acquire(ctx, key, c.Params.wait())
 	if !ok {
@@ -47,12 +47,12 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	}
 	c.partner.Release(ctx, before)
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
-		before.number = h.number // what it tries to free
+		before.number = h.number // the hold that it tries to release
 		c.partner.Release(ctx, before)
 	})
 }
 
-// releaseExpired releases a hold whose lease has run out, as its client knows; if taken, while the partner has the key.
+// releaseExpired releases a hold whose lease has certainly expired; if taken, while the partner holds the key.
 func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return
@@ -61,7 +61,7 @@ func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	var ok bool
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		if h.Validity <= 0 {
-			return // it has no lease, and does not expire
+			return // the lock has no lease
 		}
 		c.Lost(h)
 		c.Sleep(ctx, h.Validity+h.Validity/10)

@@ -1,5 +1,5 @@
-// Package workloads is what clients do with locks. A workload, a set of opened locks and a recorder go in;
-// what comes out is in the record. Workloads drive and record; they never judge.
+// Package workloads drives clients that use locks. A Workload, opened locks and a recorder go in (see Drive); a history
+// comes out. Workloads never judge.
 package workloads
 
 import (
@@ -13,36 +13,36 @@ import (
 	"lockbench/impls"
 )
 
-// Params are a workload's parameters.
+// Params holds a workload's parameters.
 type Params struct {
-	Clients   int           `json:"clients"`            // spread over the processes, client c to process c modulo Processes
-	Processes int           `json:"processes"`          // locks that were opened: simulated processes, where they share this one
-	Duration  time.Duration `json:"duration_ns"`        // no iteration starts after it; those under way are finished
-	Grace     time.Duration `json:"grace_ns,omitempty"` // what is under way then may take so long; 0: the TTL and a second
-	TTL       time.Duration `json:"ttl_ns"`             // the lease asked for
-	Wait      time.Duration `json:"wait_ns,omitempty"`  // of workloads that wait; 0: until granted
-	Hold      time.Duration `json:"hold_ns"`            // time inside the critical section
-	Think     time.Duration `json:"think_ns"`           // mean time between two iterations of a client; uniform from 0 to twice that
-	Keys      int           `json:"keys"`               // how many different locks there are
-	Spread    Spread        `json:"distribution"`       // how clients choose among them
-	Stock     int           `json:"stock,omitempty"`    // of each key, for sale in the workload inventory
+	Clients   int           `json:"clients"`            // client c belongs to process c modulo Processes
+	Processes int           `json:"processes"`          // opened locks: simulated processes if they share this one
+	Duration  time.Duration `json:"duration_ns"`        // no iteration starts after it; those that have begun are finished
+	Grace     time.Duration `json:"grace_ns,omitempty"` // bound for finishing them; 0: the TTL + 1 s
+	TTL       time.Duration `json:"ttl_ns"`             // the requested lease
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // for workloads that wait; 0: until granted
+	Hold      time.Duration `json:"hold_ns"`            // time in the critical section
+	Think     time.Duration `json:"think_ns"`           // mean delay between two iterations of a client; uniform from 0 to twice that
+	Keys      int           `json:"keys"`               // number of different locks
+	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
+	Stock     int           `json:"stock,omitempty"`    // of each key, in the workload inventory
 	Seed      uint64        `json:"seed"`
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how iterations begin
-	Rate     float64       `json:"rate,omitempty"`      // per second, of all clients together, where they are not closed
-	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator stands still for so long, once, soon after its beginning: a test of who measures
+	Rate     float64       `json:"rate,omitempty"`      // per second, for all clients together, unless arrivals are closed
+	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator pauses once for so long, soon after its start: a test of the measurement
 
-	Initial int `json:"initial,omitempty"` // the value that each guarded key starts with, spread over its segments
+	Initial int `json:"initial,omitempty"` // initial value of each guarded key, spread over its segments
 }
 
-// Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks
-// on a machine that stalls; eight clients contend for one key.
+// Defaults returns the parameters of the quick run. The TTL is long because a machine's pause beyond it would violate the
+// expectations of correct locks; eight clients contend for one key.
 func Defaults() Params {
 	return Params{Clients: 8, Processes: 2, Duration: 400 * time.Millisecond, TTL: 5 * time.Second,
 		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Stock: 200, Seed: 1}
 }
 
-// Check tells, in one sentence, what is wrong with the parameters.
+// Check returns an error in one sentence if the parameters are invalid.
 func (p Params) Check() error {
 	switch {
 	case p.Clients < 1 || p.Clients > 10_000:
@@ -52,11 +52,11 @@ func (p Params) Check() error {
 	case p.Duration <= 0:
 		return fmt.Errorf("duration %v: want more than 0", p.Duration)
 	case p.TTL < 10*time.Millisecond:
-		return fmt.Errorf("ttl %v: want at least 10ms; a promise shorter than its own clock slack says nothing", p.TTL)
+		return fmt.Errorf("ttl %v: want at least 10ms; a shorter lease is within the allowance for clock error", p.TTL)
 	case p.Hold < 0 || p.Think < 0:
 		return fmt.Errorf("hold %v, think %v: want 0 or more", p.Hold, p.Think)
 	case p.Wait < 0:
-		return fmt.Errorf("wait %v: want more than 0, or 0 to wait until granted; the workload try asks once", p.Wait)
+		return fmt.Errorf("wait %v: want more than 0, or 0 to wait until granted; the workload try never waits", p.Wait)
 	case p.Stock < 1 || p.Stock > 1_000_000:
 		return fmt.Errorf("stock %d: want 1 to 1000000", p.Stock)
 	case p.Keys < 1 || p.Keys > 100_000:
@@ -69,29 +69,29 @@ func (p Params) Check() error {
 	return nil
 }
 
-// Spread is how clients choose among the keys.
+// Spread selects how clients choose among the keys.
 type Spread uint8
 
 const (
-	One     Spread = iota // all on one key
-	Uniform               // each key as likely as the other
+	One     Spread = iota // all clients on one key
+	Uniform               // each key is equally likely
 	Zipf                  // few keys are hot: exponent 1.1
-	Own                   // client c asks for key c modulo Keys: with as many keys as clients nobody contends
+	Own                   // client c uses key c modulo Keys: no contention if there are as many keys as clients
 )
 
 var spreadNames = []string{"one", "uniform", "zipf", "own"}
 
 func (s Spread) String() string { return histories.NameOf(spreadNames, int(s)) }
 
-// MarshalText gives the name used in flags and files.
+// MarshalText returns the name used in flags and files.
 func (s Spread) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText refuses unknown names.
+// UnmarshalText sets s to a named spread and refuses other text.
 func (s *Spread) UnmarshalText(text []byte) error {
 	return histories.Parse(s, spreadNames, text, "distribution")
 }
 
-// wait is what a request for a lock says of a client that waits.
+// wait returns the Wait of a request by a client that waits.
 func (p *Params) wait() time.Duration {
 	if p.Wait == 0 {
 		return -1
@@ -101,7 +101,7 @@ func (p *Params) wait() time.Duration {
 
 const zipfExponent = 1.1
 
-// key chooses the key of a client's iteration, by its number.
+// key returns the number of the key of a client's next iteration.
 func (p *Params) key(client int32, r *rand.Rand) int {
 	switch p.Spread {
 	case Own:
@@ -116,7 +116,7 @@ func (p *Params) key(client int32, r *rand.Rand) int {
 
 func keyName(i int) string { return fmt.Sprintf("k%d", i) }
 
-// KeyNames are all keys of a run.
+// KeyNames returns all keys of a run.
 func (p *Params) KeyNames() []string {
 	names := make([]string, p.Keys)
 	for i := range names {
@@ -125,8 +125,8 @@ func (p *Params) KeyNames() []string {
 	return names
 }
 
-// Expectations returns what is expected of a lock in a workload under a fault, as its histories state it. What is
-// violated only between clients is unspecified for a single client.
+// Expectations returns the expectations of a lock in a workload under a fault, as its histories state them. A property that
+// only several clients can violate is unspecified for a single client.
 func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Params) []histories.Expectation {
 	var all []histories.Expectation
 	for _, e := range lock.Expected(impls.Situation{Workload: w.Name, Special: w.Special, Fault: fault, Deployment: deployment, Processes: p.Processes}) {
@@ -139,27 +139,27 @@ func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Param
 	return all
 }
 
-// Workload is one thing that clients do over and over.
+// Workload is one thing that clients do repeatedly.
 type Workload struct {
 	Name      string
 	Doc       string        // one sentence
-	Reentrant bool          // only for locks that grant again to the owner that holds
-	Guarded   bool          // reads and writes what the lock guards
+	Reentrant bool          // only for re-entrant locks
+	Guarded   bool          // reads and writes the guarded resource
 	Fenced    bool          // only for locks that mint fencing tokens
-	Special   bool          // takes the lock beyond what every use of it expects: expectations name it
-	Waits     bool          // its clients mostly wait, and its figures are no measure: many trials of it may run side by side
-	Verdict   bool          // unless it is named or all is wanted, it is run for its verdict: beside other trials, whatever its figures
-	Figures   bool          // it is run if it is named or all is wanted: its verdicts add nothing to those of counter
-	Paired    bool          // even clients play the odd ones too
-	Served    bool          // clients are buyers of a shop over HTTP, and the lock is its services': internal/drive/shop drives them, and Iterate is nil
+	Special   bool          // goes beyond ordinary use: only expectations that name it apply
+	Waits     bool          // its clients mostly wait, so its figures measure nothing and its trials may run side by side
+	Verdict   bool          // by default run for its verdict only: its trials run beside others, so that its figures mean nothing
+	Figures   bool          // by default not run: its figures differ from those of counter, its verdicts do not
+	Paired    bool          // each even client drives the next odd one as well
+	Served    bool          // clients are buyers of an HTTP shop whose services hold the lock; internal/drive/shop drives them, and Iterate is nil
 	Gated     bool          // the shop has a gate in front
-	Usual     []string      // the locks that it is driven with unless both are named; nil: all that apply
-	Check     Check         // of fencing tokens, by what is guarded; "": Checking
-	Adapt     func(*Params) // what it needs of the parameters; nil: nothing
+	Usual     []string      // the default locks; nil: all that apply
+	Check     Check         // how the resource checks fencing tokens; "": Checking
+	Adapt     func(*Params) // adapts the parameters; nil: no change
 	Iterate   func(context.Context, *Client)
 }
 
-// Adapted are the parameters with which the workload is driven.
+// Adapted returns the parameters with which the workload runs.
 func (w Workload) Adapted(p Params) Params {
 	if w.Adapt != nil {
 		w.Adapt(&p)
@@ -167,13 +167,13 @@ func (w Workload) Adapted(p Params) Params {
 	return p
 }
 
-// Register is what the workload's lock guards, as it is before the first client comes.
+// Register returns the resource in its initial state.
 func (w Workload) Register() *Register { return NewRegister(w.Checks()) }
 
-// Checks is how what is guarded treats fencing tokens.
+// Checks returns how the resource checks fencing tokens.
 func (w Workload) Checks() Check { return cmp.Or(w.Check, Checking) }
 
-// All is every workload.
+// All returns every workload.
 func All() []Workload {
 	return []Workload{counter(), inventory(), contend(), try(), alone(), reentrant(), longHold(), misuse(), writeFenced(),
 		flashSale(), flashSaleGated()}

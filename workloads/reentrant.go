@@ -2,8 +2,8 @@ package workloads
 
 import "context"
 
-// reentrant takes the lock twice, as a service does that calls another which locks the same thing. After
-// the inner release the client is still inside: it asks the store who holds, and works on.
+// reentrant acquires the lock twice, like a service that calls another one with the same lock. After the inner release the
+// client still holds: it probes the store and works on.
 func reentrant() Workload {
 	return Workload{
 		Name: "reentrant", Reentrant: true, Guarded: true, Verdict: true,

@@ -8,35 +8,35 @@ import (
 	"lockbench/impls"
 )
 
-// ErrStale is definite: what the lock guards has seen a higher fencing token, and did nothing.
+// ErrStale is definite: the resource has seen a higher fencing token and did nothing.
 var ErrStale = errors.New("stale")
 
-// ErrGone says that the process of a client is no more. What it was asked may or may not have been done.
+// ErrGone reports that a client's process has ended. Its request may or may not have taken effect.
 var ErrGone = errors.New("the process is gone")
 
-// Resource is what the lock guards, as a client's process reaches it. It stands outside every injected fault
-// unless one is aimed at it. A fence is the token of the hold under which it is used, 0 where there is none.
+// Resource is the resource that the lock guards, as a client's process reaches it. No fault affects it unless one targets
+// it. fence is the token of the hold, or 0.
 type Resource interface {
 	Read(ctx context.Context, key string, fence int64) (int64, error)
 	Write(ctx context.Context, key string, value, fence int64) error
-	Append(ctx context.Context, key string, fence int64) error // an order, or whatever else is only added
+	Append(ctx context.Context, key string, fence int64) error // an order, or any other data that is only added
 }
 
-// Process is a process of clients: the lock that they share, and how they reach what it guards.
+// Process is a process of clients: the lock that they share, and their access to the resource.
 type Process struct {
 	Lock     impls.Lock
 	Resource Resource
-	// Running returns when the process is seen to run, nil where it is this one: the work of a client goes
-	// on for as long as its process stands still.
+	// Running returns when the process runs, so that a client's work lasts as long as its process is paused. It is nil for
+	// this process.
 	Running func(context.Context) error
 }
 
-// Check is how a register treats fencing tokens. Without one it trusts the lock.
+// Check selects how a resource treats fencing tokens. The zero value checks nothing.
 type Check string
 
 const (
-	Checking       Check = "checking"        // its mark rises on reads and writes, and what is below is refused
-	CheckingWrites Check = "checking-writes" // on writes only: whoever has read may still be overtaken
+	Checking       Check = "checking"        // reads and writes raise the mark, and lower tokens are refused
+	CheckingWrites Check = "checking-writes" // only writes do, so a client that has read may still be overtaken
 )
 
 // Register is a Resource in memory: one linearizable number per key.
@@ -55,7 +55,7 @@ func NewRegister(check Check) *Register {
 	return &Register{check: check, keys: map[string]*registered{}}
 }
 
-// use does something with a key, if the token is not below the mark.
+// use changes a key unless the token is below the mark.
 func (r *Register) use(key string, fence int64, checked bool, do func(*registered)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,6 +83,7 @@ func (r *Register) Write(_ context.Context, key string, value, fence int64) erro
 	return r.use(key, fence, true, func(k *registered) { k.value = value })
 }
 
+// Append counts an order.
 func (r *Register) Append(_ context.Context, key string, fence int64) error {
 	return r.use(key, fence, true, func(k *registered) { k.orders++ })
 }

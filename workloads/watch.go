@@ -9,38 +9,39 @@ import (
 	"lockbench/impls"
 )
 
-// Watch records what locks do by themselves. Its Renewed is for Env.Renewed; clients tell it what they hold.
+// Watch records the renewals that locks make by themselves. Its Renewed serves as Env.Renewed; clients register their
+// holds.
 type Watch struct {
 	mu    sync.Mutex
-	holds map[hold]watched   // what was released stays, for a renewal may come after it
-	early map[hold][]renewal // told before the client has read its grant
+	holds map[hold]watched   // with released ones, because a renewal may follow the release
+	early map[hold][]renewal // renewals before the client has received its grant
 }
 
-// hold names what is renewed.
+// hold identifies the hold of a renewal.
 type hold struct{ key, token string }
 
-// watched is whose a renewal is.
+// watched holds the client of a hold.
 type watched struct {
 	log  *histories.Log
 	hold int64
 	call time.Duration // of its acquire
 }
 
-// renewal is what Renewed is told.
+// renewal holds the arguments of Renewed.
 type renewal struct {
 	grant impls.Grant
 	sent  time.Duration
 	err   error
 }
 
-// mostEarly bounds the renewals that are kept for clients who have not read their grants: of holds that nobody
-// records, such as those with which connections are made, nobody ever asks.
+// mostEarly bounds the renewals that are stored for grants not received yet. Some, such as those of holds made to test a
+// connection, are never received.
 const mostEarly = 1000
 
-// NewWatch returns a watch for one trial.
+// NewWatch returns a Watch for one trial.
 func NewWatch() *Watch { return &Watch{holds: map[hold]watched{}, early: map[hold][]renewal{}} }
 
-// holding is told when a grant has been recorded.
+// holding registers a hold after its grant has been recorded.
 func (w *Watch) holding(g impls.Grant, of watched) {
 	if g.Token == "" {
 		return
@@ -56,7 +57,7 @@ func (w *Watch) holding(g impls.Grant, of watched) {
 	}
 }
 
-// Renewed records a renewal. A lock may make one before its client has read the grant.
+// Renewed records a renewal, which may come before the client has received the grant.
 func (w *Watch) Renewed(g impls.Grant, sent time.Duration, err error) {
 	h, r := hold{g.Key, g.Token}, renewal{g, sent, err}
 	w.mu.Lock()

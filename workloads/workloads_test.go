@@ -35,7 +35,7 @@ func grant(_ context.Context, r impls.Request) (impls.Hold, error) {
 
 func released(context.Context, impls.Grant) error { return nil }
 
-// mutex is a correct lock within one process. Each call takes time, so that the order of events shows.
+// mutex is a correct lock within one process. Each call takes time, so that the order of events is visible.
 func mutex() fake {
 	free := make(chan struct{}, 1)
 	return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
@@ -62,7 +62,7 @@ func mutex() fake {
 	}}
 }
 
-// drive runs a workload in virtual time on a fake lock and returns the operations and how long it took.
+// drive runs a workload in virtual time on a fake lock. It returns the operations and the time taken.
 func drive(t *testing.T, name string, p Params, open func() fake) (ops []histories.Op, took time.Duration) {
 	t.Helper()
 	return driveLock(t, name, p, func() impls.Lock { return open() })
@@ -81,7 +81,7 @@ func driveDirected(t *testing.T, name string, p Params, open func() impls.Lock, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock := open() // in the bubble, as the channels in it must be
+		lock := open() // in the bubble, because its channels must be
 		here := Process{Lock: lock, Resource: NewRegister(Checking)}
 		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Director: director, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
@@ -118,14 +118,14 @@ func kinds(ops []histories.Op, client int32) (s []string) {
 	return s
 }
 
-// TestWhatEachWorkloadDoes: the operations of one client's first iteration, and of set-up and epilogue.
+// TestWhatEachWorkloadDoes checks the operations of one client's first iteration, of the set-up and of the epilogue.
 func TestWhatEachWorkloadDoes(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter":   "acquire read write release",
 		"inventory": "acquire read write append release",
 		"contend":   "acquire release",
 		"try":       "acquire release",
-		"reentrant": "acquire read acquire release write release", // the fake cannot be probed
+		"reentrant": "acquire read acquire release write release", // the fake is no Prober
 	} {
 		p := Defaults()
 		p.Clients, p.Processes, p.Duration = 1, 1, 20*time.Millisecond
@@ -143,7 +143,7 @@ func TestWhatEachWorkloadDoes(t *testing.T) {
 	}
 }
 
-// TestFlashSale: a correct lock sells exactly the stock, and everybody leaves when all is sold.
+// TestFlashSale checks that a correct lock sells exactly the stock and that all buyers leave afterwards.
 func TestFlashSale(t *testing.T) {
 	p := Defaults()
 	p.Stock, p.Duration = 25, time.Hour
@@ -164,7 +164,7 @@ func TestFlashSale(t *testing.T) {
 	}
 }
 
-// split is a lock that splits each key in two and hands the halves out in turn.
+// split is a lock with two segments for each key, which it grants in turn.
 type split struct {
 	fake
 	next *atomic.Int64
@@ -177,7 +177,7 @@ func (s split) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error)
 	return grant(ctx, r)
 }
 
-// TestSegmentsAreSoldOut: a buyer whose segment is empty goes on to the other.
+// TestSegmentsAreSoldOut checks that a buyer whose segment is empty tries the other.
 func TestSegmentsAreSoldOut(t *testing.T) {
 	p := Defaults()
 	p.Stock, p.Clients, p.Processes, p.Duration = 7, 1, 1, time.Hour
@@ -196,7 +196,7 @@ func TestSegmentsAreSoldOut(t *testing.T) {
 	}
 }
 
-// TestMisuse: every misuse is tried, by the client or by its partner, on a hold that the record names.
+// TestMisuse checks that every misuse is tried, by the client or by its partner, on a hold that the history names.
 func TestMisuse(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Duration, p.Think = 2, time.Millisecond, 0
@@ -208,16 +208,16 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	want := strings.Fields("0acquireok 0releaseok 0releaserefused" +
-		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // this mutex knows no owner
+		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // this mutex does not know owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
-		" 0acquireok 0lostok 1acquireunknown 0releaseok") // it has no lease either, so the partner waits in vain
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // nor has it a lease, so the partner times out
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 
-// TestLostStopsTheWork: a client that is told of its loss does not write.
+// TestLostStopsTheWork checks that a client does not write after the report of a loss.
 func TestLostStopsTheWork(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold = 1, 1, 50*time.Millisecond, 20*time.Millisecond
@@ -235,7 +235,7 @@ func TestLostStopsTheWork(t *testing.T) {
 	}
 }
 
-// TestRenewalsAreRecorded: with the time at which they were sent, and what they promise.
+// TestRenewalsAreRecorded checks the times and validities of recorded renewals.
 func TestRenewalsAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
@@ -248,7 +248,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
-		w.Renewed(g, time.Millisecond, nil) // its client has not read the grant yet
+		w.Renewed(g, time.Millisecond, nil) // its client has not received the grant yet
 		w.holding(g, watched{log, 1, call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
@@ -276,8 +276,8 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestOutcomes: definite answers are recorded as such, everything else as unknown, and a client that does
-// not know what it holds goes on as another owner.
+// TestOutcomes checks that definite answers are recorded as such and everything else as unknown, after which the client
+// continues as another owner.
 func TestOutcomes(t *testing.T) {
 	var owners []string
 	n := 0
@@ -306,7 +306,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnderWayIsFinished: when the time is up nobody is cut off who can still be granted.
+// TestWhatIsUnderWayIsFinished checks that acquires that can still be granted are not cancelled at the end.
 func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	p := Defaults()
 	p.Duration, p.Hold = 50*time.Millisecond, 20*time.Millisecond
@@ -321,7 +321,7 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	}
 }
 
-// TestCutOff: a lock that never answers is given up on after the TTL and a second.
+// TestCutOff checks that an acquire without an answer is cancelled after the TTL and a second.
 func TestCutOff(t *testing.T) {
 	lock := fake{func(ctx context.Context, _ impls.Request) (impls.Hold, error) {
 		<-ctx.Done()
@@ -337,8 +337,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestFreshClientAsksAgain: where nobody answered the epilogue's client, it asks once more; but not of a lock whose
-// grants never end, for it may have taken the key itself.
+// TestFreshClientAsksAgain checks that the epilogue's client tries again if it got no answer, unless the lock's grants
+// never expire, because the first try may have acquired the key.
 func TestFreshClientAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		validity time.Duration
@@ -368,7 +368,7 @@ func TestFreshClientAsksAgain(t *testing.T) {
 	}
 }
 
-// directed has a client do at a moment what an order says.
+// directed gives one order at one moment.
 type directed struct {
 	at    Moment
 	order Order
@@ -381,7 +381,7 @@ func (d directed) At(_ context.Context, m Moment) Order {
 	return Order{}
 }
 
-// TestOrders: what a director may have a client do.
+// TestOrders checks the effect of each order.
 func TestOrders(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold, p.Think = 1, 1, 100*time.Millisecond, time.Millisecond, time.Millisecond
@@ -389,7 +389,7 @@ func TestOrders(t *testing.T) {
 		name  string
 		point Point
 		order Order
-		first string        // what the client does in its first iteration
+		first string        // operations of the client's first iteration
 		lasts time.Duration // from its grant to its release
 	}{
 		{"as usual", Granted, Order{}, "acquire read write release", time.Millisecond},
@@ -397,7 +397,7 @@ func TestOrders(t *testing.T) {
 		{"leave when granted", Granted, Order{Leave: true}, "acquire", 0},
 		{"leave at work", Working, Order{Leave: true}, "acquire read", 0},
 		{"leave before the release", Releasing, Order{Leave: true}, "acquire read write", 0},
-		{"leave before asking", Asking, Order{Leave: true}, "", 0},
+		{"leave before the acquire", Asking, Order{Leave: true}, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ops, _ := driveDirected(t, "counter", p, func() impls.Lock { return mutex() }, directed{Moment{Point: c.point}, c.order})
@@ -408,7 +408,7 @@ func TestOrders(t *testing.T) {
 				}
 			}
 			if got := strings.Join(kinds(mine, 0), " "); got != c.first {
-				t.Fatalf("it does %q, want %q", got, c.first)
+				t.Fatalf("it did %q, want %q", got, c.first)
 			}
 			if c.lasts > 0 {
 				if held := mine[3].Call - mine[0].Return; held < c.lasts || held > c.lasts+time.Millisecond {
@@ -437,7 +437,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	t.Error("it returned")
 }
 
-// TestIterationsAreIndependent: what an iteration draws depends on seed, client and number alone.
+// TestIterationsAreIndependent checks that an iteration's randomness depends only on seed, client and number.
 func TestIterationsAreIndependent(t *testing.T) {
 	p := Defaults()
 	p.Keys, p.Spread, p.Think = 100, Uniform, time.Millisecond
@@ -451,7 +451,7 @@ func TestIterationsAreIndependent(t *testing.T) {
 		return out
 	}
 	if all, later := keys(0), keys(5); !slices.Equal(all[5:], later) {
-		t.Errorf("leaving iterations out changed the others: %v, %v", all[5:], later)
+		t.Errorf("skipping iterations changed the others: %v, %v", all[5:], later)
 	}
 }
 

@@ -18,13 +18,13 @@ import (
 	"lockbench/histories"
 )
 
-// block is 1,000,000 operations of 16 clients on 4 keys, whose leases are long enough never to run out.
+// block returns 1,000,000 operations of 16 clients on 4 keys, whose leases never expire.
 func block(operations int) ([]histories.Line, histories.Header) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: operations / 2, ttl: time.Second}
 	return marked(m.run(), m.clients, 10_000), m.header()
 }
 
-// repeated is a history many times, one after the other.
+// repeated returns a history several times in sequence.
 func repeated(lines []histories.Line, times int) func() (histories.Line, error) {
 	last := lines[len(lines)-1]
 	long := max(last.At, last.Op.Return) + 10
@@ -48,7 +48,7 @@ func repeated(lines []histories.Line, times int) func() (histories.Line, error) 
 	}
 }
 
-// peak looks at the heap now and then. The goal is 300 MB, however long the history.
+// peak samples the heap size. The goal is 300 MB for a history of any length.
 type peak struct {
 	n            int
 	before, most uint64
@@ -69,7 +69,7 @@ func (p *peak) report(b *testing.B, operations int) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(operations)*1e6, "s/1e6-ops")
 }
 
-// BenchmarkMonitor is the judges without the oracle. The goal is 0.6 s for 1,000,000 operations.
+// BenchmarkMonitor measures the judgements without the oracle. The goal is 0.6 s for 1,000,000 operations.
 func BenchmarkMonitor(b *testing.B) {
 	lines, h := block(1_000_000)
 	p := peak{}
@@ -85,7 +85,7 @@ func BenchmarkMonitor(b *testing.B) {
 	p.report(b, 1_000_000)
 }
 
-// BenchmarkJudge is all of a judgement from memory, with a sample of the oracle's windows, and with all.
+// BenchmarkJudge measures a whole judgement from memory, with a sample of the oracle's windows and with all.
 func BenchmarkJudge(b *testing.B) {
 	lines, h := block(1_000_000)
 	for _, c := range []struct {

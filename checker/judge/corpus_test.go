@@ -14,7 +14,7 @@ import (
 	"lockbench/histories/edn"
 )
 
-// corpus is the histories whose file name is the expected verdict, hand-written and Jepsen's.
+// corpus returns the histories whose file name is the expected verdict: written by hand, and Jepsen's.
 func corpus(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../histories/corpus/*.jsonl")
@@ -25,9 +25,8 @@ func corpus(t *testing.T) []string {
 	return append(files, edn...)
 }
 
-// TestCorpus judges histories whose file name is the expected verdict: holds--what, or
-// violates-PROPERTY+PROPERTY--what, or undecided-PROPERTY--what, or both with an underscore between. Every other property must
-// not be violated.
+// TestCorpus judges histories whose file name is the expected verdict: holds--title, violates-PROPERTY+PROPERTY--title,
+// undecided-PROPERTY--title, or two of these joined by an underscore. Every other property must not be violated.
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
 	enough(t, files)
@@ -75,7 +74,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// enough tells whether good and bad are there, and each property's violation among them.
+// enough checks that the corpus has good and bad histories, and a violation of each property.
 func enough(t *testing.T, files []string) {
 	good, bad, broken := 0, 0, map[string]bool{}
 	for _, file := range files {
@@ -100,8 +99,7 @@ func enough(t *testing.T, files []string) {
 	}
 }
 
-// TestEDNKeepsVerdicts writes the corpus as Jepsen's EDN and judges that: each finding must come out the
-// same, with the same witness, and so must the counts.
+// TestEDNKeepsVerdicts writes the corpus as Jepsen's EDN and judges that: findings, witnesses and counts must be the same.
 func TestEDNKeepsVerdicts(t *testing.T) {
 	for _, file := range corpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -123,12 +121,12 @@ func TestEDNKeepsVerdicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(header, header2); diff != "" {
-				t.Errorf("the header came back as another (-want +got):\n%s", diff)
+				t.Errorf("the header changed (-want +got):\n%s", diff)
 			}
 			want.Oracle.Took, got.Oracle.Took = 0, 0
-			want.Warnings = nil // of the file that was read, such as its unknown fields, which are not exported
+			want.Warnings = nil // warnings about the file, such as unknown fields, are not exported
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("the verdict came back as another (-want +got):\n%s", diff)
+				t.Errorf("the verdict changed (-want +got):\n%s", diff)
 			}
 		})
 	}

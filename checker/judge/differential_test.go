@@ -18,18 +18,19 @@ import (
 	"lockbench/histories"
 )
 
-var summary = flag.String("summary", "", "write what the differential test compared to this file")
+var summary = flag.String("summary", "", "write a summary of the differential test to this file")
 
 // differ is one model of the differential test.
 type differ struct {
 	name     string
 	generate func(*generated)
 	views    func() projection.View
-	// judged are the properties that say together what the model says.
+	// judged lists the properties that are together equivalent to the model.
 	judged []string
-	// search says what the frontier search and Porcupine say of the whole history.
+	// search returns the verdicts of the frontier search and Porcupine on the whole history.
 	search func(*generated) (frontier, porcupine bool)
-	// exact is false where the monitor gives the benefit of a doubt that the model does not.
+	// exact reports whether the monitor has to agree in both directions. It is false if the monitor allows for doubts that
+	// the model does not have.
 	exact func(*generated) bool
 }
 
@@ -54,9 +55,9 @@ func differs() []differ {
 	}
 }
 
-// searchFenced searches for the mutex and for its tokens apart: where leases may end, a client that was
-// paused returns with a lower token after the next one did, and no property forbids that. A mutex whose
-// tokens rise from hold to hold must satisfy both, which is checked on the way.
+// searchFenced searches for the mutex and for its tokens separately: after a pause, a client whose lease expired may get a
+// lower token after the next client did, which no property forbids. A mutex whose tokens rise from hold to hold must
+// satisfy both, which is checked as well.
 func searchFenced(g *generated) (bool, bool) {
 	var grants []action
 	for i := range g.ops {
@@ -67,7 +68,7 @@ func searchFenced(g *generated) (bool, bool) {
 	f1, p1 := both(owner, g.actions)
 	f2, p2 := both(mint, grants)
 	if fenced.linearizable(g.actions) && !(f1 && f2) {
-		return false, true // shown as a disagreement
+		return false, true // reported as a disagreement
 	}
 	return f1 && f2, p1 && p2
 }
@@ -76,10 +77,10 @@ func (g *generated) refusals() bool {
 	return slices.ContainsFunc(g.ops, func(op histories.Op) bool { return op.Outcome == histories.Refused })
 }
 
-// outcome is what came of one model.
+// outcome counts the results of one model.
 type outcome struct{ good, bad, disagreed int }
 
-// compare judges one history by all and says what differs.
+// compare judges one history in all ways and describes any difference.
 func (d *differ) compare(g *generated) (good bool, differs string) {
 	j := newJudge(g.header, Options{})
 	j.oracle = oracle.New(true, 0, d.views())
@@ -109,7 +110,7 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	return p, ""
 }
 
-// histories to compare per model: LOCKBENCH_DIFFERENTIAL (CI: 100,000), or what a test run has time for.
+// toCompare returns the number of histories per model: LOCKBENCH_DIFFERENTIAL (CI: 100,000), or a default for test runs.
 func toCompare(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
 		return n
@@ -120,10 +121,10 @@ func toCompare(t *testing.T) int {
 	return 20_000
 }
 
-// TestDifferential: on random small histories, legal and illegal, the monitor, the frontier search and
-// Porcupine, over the whole and in windows, come to the same verdict.
+// TestDifferential checks that the monitor, the frontier search and Porcupine (over the whole and in windows) reach the
+// same verdict on random small histories, legal and illegal.
 func TestDifferential(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // little lives for longer than one history
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // almost all garbage is from one history
 	n, start := toCompare(t), time.Now()
 	all := differs()
 	outcomes := make([]outcome, len(all))
@@ -167,7 +168,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 			o.disagreed++
 			once.Do(func() { t.Errorf("seed %d: %s%s", seed, differs, g.text()) })
 			if os.Getenv("LOCKBENCH_MUTANT") != "" {
-				break // one is enough
+				break // one example is enough
 			}
 		}
 	}
@@ -180,7 +181,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 	return o
 }
 
-// text is a history as a file would have it.
+// text returns a history as it would be in a file.
 func (g *generated) text() string {
 	text := []byte("\n")
 	for i := range g.ops {

@@ -7,8 +7,8 @@ import (
 	"lockbench/histories"
 )
 
-// lateLoss is a history in which a client is granted the key between a loss and the mark above the notice of it: for a
-// while it looks as if both had it.
+// lateLoss is a history in which a client is granted the key between a loss and the mark before the report of the loss:
+// until then both seem to hold.
 func lateLoss(lost time.Duration) []histories.Line {
 	op := func(client int32, kind histories.Kind, call, ret time.Duration) histories.Line {
 		return histories.Line{Op: histories.Op{Client: client, Hold: int64(client), Kind: kind, Outcome: histories.OK, Key: "k",
@@ -25,15 +25,16 @@ func lateLoss(lost time.Duration) []histories.Line {
 	}
 }
 
-// TestLateLoss: what is told of a loss after a mark decides about the grants above it, and the oracle agrees.
+// TestLateLoss checks that a loss reported after a mark decides about the grants before the mark, and that the oracle
+// agrees.
 func TestLateLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost       time.Duration
 		violations int
 	}{
 		"before the next grant":      {99, 0},
-		"at the very time of it":     {106, 0},
-		"a nanosecond after it":      {107, 1},
+		"at the same time":           {106, 0},
+		"a nanosecond later":         {107, 1},
 		"after the mark":             {108, 1},
 		"at the time of its release": {110, 1},
 	} {

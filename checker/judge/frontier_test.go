@@ -10,14 +10,13 @@ import (
 	"lockbench/histories"
 )
 
-// model is a sequential object. A step is legal or not, and leads to the next state.
+// model is a sequential object. A step reports whether an action is legal, and returns the next state.
 type model[S comparable] struct {
 	init S
 	step func(S, *action) (bool, S)
 }
 
-// action is an operation on a model. One without a definite answer may take effect at any time after its
-// call, or never.
+// action is an operation on a model. An indeterminate one may take effect at any time after its call, or never.
 type action struct {
 	kind      histories.Kind
 	outcome   histories.Outcome
@@ -28,26 +27,25 @@ type action struct {
 
 const (
 	expire histories.Kind = 100 + iota // a promise ends
-	vanish                             // the last time at which it may last
+	vanish                             // the last time at which a promise may end
 )
 
-// frontier is the third judge: a search that goes through a history once and keeps, at each return, all
-// that the object may be by then (just-in-time linearization, after G. Lowe, Testing for Linearizability,
-// 2017). It shares nothing with Porcupine but the model.
+// frontier is the third judge: it reads a history once and holds, at each return, all possible states of the object
+// (just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017). It shares only the models with Porcupine.
 type frontier[S comparable] struct {
 	model[S]
-	open []*action // by slot; nil is free
+	open []*action // by slot; nil if free
 	at   []belief[S]
 	work []belief[S]
 }
 
-// belief is one thing that the object may be: its state, and which of the open actions took effect.
+// belief is a possible state of the object, with the open actions that took effect in it.
 type belief[S comparable] struct {
 	state S
 	done  uint64 // by slot
 }
 
-// linearizable searches a history of at most 64 actions that are open at once.
+// linearizable searches a history with at most 64 open actions at a time.
 func (m model[S]) linearizable(actions []action) bool {
 	f := frontier[S]{model: m, at: []belief[S]{{state: m.init}}}
 	type moment struct {
@@ -90,7 +88,7 @@ func (f *frontier[S]) called(a *action) {
 	f.open = append(f.open, a)
 }
 
-// returned keeps the beliefs in which the action took effect, by itself or after others that are open.
+// returned selects the beliefs in which the action took effect, by itself or after other open actions.
 func (f *frontier[S]) returned(a *action) bool {
 	slot := slices.Index(f.open, a)
 	f.work = append(f.work[:0], f.at...)
@@ -120,7 +118,7 @@ func (f *frontier[S]) returned(a *action) bool {
 	return len(f.at) > 0
 }
 
-// porcupine asks Porcupine about the same history.
+// porcupine returns Porcupine's verdict on the same history.
 func (m model[S]) porcupine(actions []action) bool {
 	p := porcupine.Model{
 		Init: func() any { return m.init },
@@ -145,7 +143,7 @@ func (m model[S]) porcupine(actions []action) bool {
 
 const nobody = -1
 
-// owner is a mutex that knows its owner and answers "busy" while it is held, and then only.
+// owner is a mutex that knows its owner and refuses (busy) only while it is held.
 var owner = model[int]{nobody, func(holder int, a *action) (bool, int) {
 	switch {
 	case a.kind == histories.Release:
@@ -156,7 +154,7 @@ var owner = model[int]{nobody, func(holder int, a *action) (bool, int) {
 	return holder == nobody, a.who
 }}
 
-// fenceState is a mutex and the last token that it gave.
+// fenceState is a mutex and the last token that it issued.
 type fenceState struct {
 	holder int
 	last   int64
@@ -170,12 +168,12 @@ var fenced = model[fenceState]{fenceState{holder: nobody}, func(s fenceState, a 
 	return s.holder == nobody && a.token > s.last, fenceState{a.who, a.token}
 }}
 
-// mint gives tokens that rise, each somewhere between the sending of its attempt and its answer.
+// mint issues rising tokens, each between the sending of its attempt and its answer.
 var mint = model[int64]{0, func(last int64, a *action) (bool, int64) { return a.token > last, a.token }}
 
 type depthState struct{ holder, depth int }
 
-// counted is a mutex that its owner may take again. Its owner is never refused.
+// counted is a mutex that its owner may acquire again, and is never refused.
 var counted = model[depthState]{depthState{holder: nobody}, func(s depthState, a *action) (bool, depthState) {
 	switch {
 	case a.kind == histories.Release && s.depth == 1:
@@ -193,8 +191,8 @@ type leaseState struct {
 	alive  uint64 // holds that may still be released
 }
 
-// leased is a lease as it is promised: a hold keeps others out until it is given up or its promise ends, and
-// may be released until the last time at which the promise may last. A release by a stranger has who < 0.
+// leased is a mutex with leases: a hold excludes others until its release or the end of its promise, and may be released
+// until the last time at which the promise may end. A release by a client that does not hold has who < 0.
 var leased = model[leaseState]{leaseState{holder: nobody}, func(s leaseState, a *action) (bool, leaseState) {
 	next := s
 	if a.who >= 0 && s.holder == a.who {

@@ -9,26 +9,26 @@ import (
 	"lockbench/histories"
 )
 
-// generated is a small random history and what its operations are to a model. All of it happens within some
-// fifty units of time, so that ties are common.
+// generated is a small random history with its operations as actions of a model. All times lie within about fifty units, so
+// that ties are common.
 type generated struct {
 	r       *rand.Rand
 	header  histories.Header
 	ops     []histories.Op
 	actions []action
-	bad     bool // mistakes may be made
-	late    bool // a grant came to one who was gone, or with its loss: it is judged as if it had lasted for no time
-	lost    bool // a hold was lost: that the store may keep it explains refusals for as long as it was promised
-	rash    int  // one grant in so many does not wait, then
+	bad     bool // mistakes are allowed
+	late    bool // a grant reached a client that was gone, or came with its loss: it is judged as a hold of no length
+	lost    bool // a hold was lost: the store may still have it, which explains refusals for the length of its promise
+	rash    int  // on average one grant in so many does not wait
 	number  int64
 	next    []time.Duration // when each client is ready again
 	lives   []int32
-	free    time.Duration // when the lock can be taken again
+	free    time.Duration // when the lock is free again
 	token   int64
-	strange int32 // clients that come once
+	strange int32 // number of clients used once
 }
 
-// start begins a history; slack is one unit.
+// start begins a history whose slack is one unit.
 func (g *generated) start(r *rand.Rand) {
 	clients := 2 + r.IntN(3)
 	*g = generated{r: r, header: histories.Header{Version: 1, Slack: 1, Exact: true}, ops: g.ops[:0], actions: g.actions[:0],
@@ -37,7 +37,7 @@ func (g *generated) start(r *rand.Rand) {
 
 func (g *generated) n(below int) time.Duration { return time.Duration(g.r.IntN(below)) }
 
-// errs is whether a mistake is made here.
+// errs reports whether to make a mistake.
 func (g *generated) errs(oneIn int) bool { return g.bad && g.r.IntN(oneIn) == 0 }
 
 func (g *generated) chance(oneIn int) bool { return g.r.IntN(oneIn) == 0 }
@@ -48,7 +48,7 @@ func (g *generated) add(op histories.Op, who int) {
 	g.actions = append(g.actions, action{op.Kind, op.Outcome, who, op.Fence, int64(op.Call), int64(op.Return)})
 }
 
-// grant is an acquire by a client that is ready. It takes effect at a time at which the lock is free.
+// grant is an acquire by a ready client. It takes effect when the lock is free.
 func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	c := g.r.IntN(len(g.next))
 	g.number++
@@ -72,8 +72,8 @@ func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Dur
 	return op, freed
 }
 
-// kill ends the client of a grant instead of a release: the lock is freed at some time after that, or never.
-// The fault is seen to have taken effect later than that, as a rule when another was granted the lock.
+// kill ends the client of a grant instead of releasing: the lock is freed at some time after that, or never. The fault is
+// verified later, usually after the next grant.
 func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Kind: histories.Inject, Outcome: histories.OK, Value: histories.Gone, Fault: "kill"}
 	op.Call = max(grant.Call, grant.Return-2+g.n(8))
@@ -82,13 +82,13 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op.Due = op.Call
 	g.ops = append(g.ops, op)
 	g.lives[grant.Client]++
-	g.next[grant.Client] = max(op.Return, grant.Return) // its number is another's now
+	g.next[grant.Client] = max(op.Return, grant.Return) // another client uses its number
 	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
 	g.late = g.late || op.Call <= grant.Return
 	return freed
 }
 
-// lose is a loss that the lock tells of, as late as it likes, instead of a release. It may come with the grant.
+// lose reports a loss at any later time, instead of a release. It may come with the grant.
 func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
 	op.Call = grant.Return + g.n(4)
@@ -102,7 +102,7 @@ func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// busy is a refusal of a client that comes once, at a time at which the lock is held unless a mistake is made.
+// busy refuses a client that is used once, while the lock is held, unless a mistake is made.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
 	if g.errs(3) {
@@ -119,7 +119,7 @@ func (g *generated) end() {
 	slices.SortStableFunc(g.ops, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
 }
 
-// plain: grants, releases, losses, busy answers.
+// plain generates grants, releases, losses and busy answers.
 func (g *generated) plain() {
 	for range 2 + g.r.IntN(5) {
 		a, effect := g.grant()
@@ -146,7 +146,7 @@ func (g *generated) plain() {
 	}
 }
 
-// fences: tokens, which may go back or come twice.
+// fences generates tokens, which may fall or repeat if mistakes are allowed.
 func (g *generated) fences() {
 	for range 2 + g.r.IntN(5) {
 		a, _ := g.grant()
@@ -161,7 +161,7 @@ func (g *generated) fences() {
 	}
 }
 
-// reentries: a holder takes the lock again before it releases it as often.
+// reentries generates nested acquires and as many releases.
 func (g *generated) reentries() {
 	for range 2 + g.r.IntN(3) {
 		a, effect := g.grant()
@@ -197,7 +197,7 @@ func (g *generated) reentries() {
 	}
 }
 
-// leases: promises that run out, releases that come too late, twice, or from a stranger.
+// leases generates expiring promises, and releases that are late, repeated, or by a client that does not hold.
 func (g *generated) leases() {
 	ttl := 10 + g.n(12)
 	g.header.TTL = histories.Nanos(ttl)
@@ -210,7 +210,7 @@ func (g *generated) leases() {
 		g.actions = append(g.actions, action{expire, histories.OK, who, 0, int64(until), int64(until)},
 			action{vanish, histories.OK, who, 0, int64(over), int64(over)})
 		b, freed := g.release(a)
-		if g.chance(3) { // it stays on
+		if g.chance(3) { // it holds on past its lease
 			late := g.n(int(ttl) + 4)
 			b.Call, b.Return, freed = b.Call+late, b.Return+late, freed+late
 		}
@@ -234,13 +234,13 @@ func (g *generated) leases() {
 			g.add(b, who)
 		}
 		if g.chance(6) {
-			g.stranger(a)
+			g.byAnother(a)
 		}
 	}
 }
 
-// stranger releases another's hold.
-func (g *generated) stranger(a histories.Op) {
+// byAnother releases another client's hold.
+func (g *generated) byAnother(a histories.Op) {
 	g.strange++
 	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}
 	op.Return = op.Call + g.n(3)
@@ -250,8 +250,8 @@ func (g *generated) stranger(a histories.Op) {
 	g.add(op, -2)
 }
 
-// doubts: acquires and releases without a definite answer, after each of which the client is another; in
-// half of the histories others are told "busy".
+// doubts generates acquires and releases without a definite answer, each of which begins another life. In half of the
+// histories other clients are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

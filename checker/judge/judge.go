@@ -1,4 +1,4 @@
-// Package judge judges histories: a history goes in, as a file or line by line, and a verdict comes out.
+// Package judge judges histories: a history goes in, as a file or line by line, and a checker.Verdict comes out.
 package judge
 
 import (
@@ -13,15 +13,15 @@ import (
 	"lockbench/histories/edn"
 )
 
-// Options select how a history is judged.
+// Options selects how a history is judged.
 type Options struct {
-	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
+	// FullOracle has Porcupine search all of a long history instead of a sample of its windows.
 	FullOracle bool
-	// NoOracle leaves Porcupine out: the verdict's Oracle is zero then. For searches; what they find is judged again.
+	// NoOracle omits Porcupine and leaves the verdict's Oracle zero. Searches use it; they judge what they find again.
 	NoOracle bool
 }
 
-// File judges a history file by everything it can show.
+// File judges a history file by every property.
 func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	r, err := histories.Open(path, edn.Format)
 	if err != nil {
@@ -37,7 +37,7 @@ func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 }
 
 // History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, and not its
-// claims.
+// expectations.
 func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
 	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)
@@ -52,7 +52,7 @@ type judge struct {
 	projection *projection.Projection
 	judgements []properties.Judgement
 	tally      *tally
-	oracle     *oracle.Oracle // nil: left out
+	oracle     *oracle.Oracle // nil if it is omitted
 	granted    time.Duration  // the last grant to a client of the workload
 }
 
@@ -79,7 +79,7 @@ func (j *judge) visit(ev histories.Event) error {
 		return nil
 	}
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
-		return nil // which key is asked for is not known before it returns
+		return nil // the key of a try is unknown before it returns
 	}
 	k := j.projection.Key(ev.Op.Key)
 	j.projection.Event(k, ev)
@@ -91,7 +91,7 @@ func (j *judge) visit(ev histories.Event) error {
 	return nil
 }
 
-// fault takes in what was injected. It may be of no key.
+// fault handles a fault, which may concern no key.
 func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
@@ -144,19 +144,19 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 			checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
 	}
 	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void",
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the harness itself was paused for %s, longer than the TTL of %s: its results about leases are not valid",
 			cover.MaxStall.Round(time.Millisecond), ttl))
 	}
 	return v
 }
 
-// weigh takes a pass back where the history cannot bear it.
+// weigh turns a pass into undecided if the history lacks the evidence for it.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {
 	case fault == "" || fault == "none":
 	case !j.tally.injected:
-		f.Observed, f.Why = checker.Undecided, "the fault "+fault+" was not seen to take effect"
+		f.Observed, f.Why = checker.Undecided, "the fault "+fault+" was not verified"
 	case j.granted < j.tally.first && needsGrant:
 		f.Observed, f.Why = checker.Undecided, "nothing was granted after the fault "+fault+" began"
 	}

@@ -14,8 +14,8 @@ import (
 	"lockbench/histories"
 )
 
-// disjoint is the closed form of exclusion, written without the monitor: no two intervals [granted, end) of
-// one key's holds meet. Quadratic, for small histories.
+// disjoint is the closed form of exclusion, independent of the monitor: no two intervals [granted, end) of one key's holds
+// overlap. It is quadratic, for small histories.
 func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	type span struct{ from, to time.Duration }
 	byKey := map[string][]span{}
@@ -45,8 +45,8 @@ func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	return true
 }
 
-// TestMonitorAgrees: on random histories, good and bad, the streaming monitor, the closed form, and
-// Porcupine (which Judge compares itself) come to the same verdict in both views.
+// TestMonitorAgrees checks that the monitor, the closed form and Porcupine reach the same verdict in both views, on random
+// histories with and without violations.
 func TestMonitorAgrees(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -91,7 +91,7 @@ func TestMonitorAgrees(t *testing.T) {
 	}
 }
 
-// TestWindowsAgree: Porcupine says the same of a long history window by window as of the whole of it.
+// TestWindowsAgree checks that Porcupine reaches the same verdict window by window as on the whole history.
 func TestWindowsAgree(t *testing.T) {
 	bad := 0
 	for seed := range uint64(300) {
@@ -119,7 +119,7 @@ func TestWindowsAgree(t *testing.T) {
 		if !slices.Equal(byWindow.Disagreements, atOnce.Disagreements) || byWindow.Undecided+atOnce.Undecided > 0 || atOnce.Windows > 0 {
 			t.Errorf("seed %d: whole %+v, in windows %+v", seed, atOnce, byWindow)
 		}
-		if len(atOnce.Disagreements) > 0 { // no monitor is watched: all that is illegal is a disagreement
+		if len(atOnce.Disagreements) > 0 { // without a monitor, each violation is a disagreement
 			bad++
 		} else if byWindow.Windows < 3 {
 			t.Errorf("seed %d: %d windows for %d holds", seed, byWindow.Windows, byWindow.Pairs)
@@ -130,13 +130,13 @@ func TestWindowsAgree(t *testing.T) {
 	}
 }
 
-// blind is a monitor that overlooks every violation.
+// blind is a monitor that finds no violation.
 type blind string
 
 func (b blind) Monitors() string   { return string(b) }
 func (blind) Violated(string) bool { return false }
 
-// TestDisagreementIsSeen: a monitor that overlooks a violation is found out by the oracle.
+// TestDisagreementIsSeen checks that the oracle finds a violation that the monitor misses.
 func TestDisagreementIsSeen(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50, faulty: 1}
 	j := newJudge(m.header(), Options{})
@@ -163,7 +163,7 @@ func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
 	}
 }
 
-// TestAFaultOfNoKey: what was injected is counted and listed, and makes no key that could be judged.
+// TestAFaultOfNoKey checks that a fault without a key is counted and listed, and adds no key.
 func TestAFaultOfNoKey(t *testing.T) {
 	op := func(client int32, kind histories.Kind, fault string, call time.Duration, outcome histories.Outcome) histories.Op {
 		return histories.Op{Client: client, Kind: kind, Fault: fault, Outcome: outcome, Call: call, Return: call + 2}
@@ -178,13 +178,13 @@ func TestAFaultOfNoKey(t *testing.T) {
 	v := j.verdict(histories.Coverage{})
 	want := []checker.Band{{Name: "partition", Client: -1, From: 10, To: histories.StillOpen, Effective: true}, {Name: "partition", Client: 2, From: 13, To: 22, Effective: true}, {Name: "partition", Client: 2, From: 30, To: histories.StillOpen, Effective: false}}
 	if !slices.Equal(v.Faults, want) || v.Counts.Faults != 2 || len(j.projection.Keys) != 0 {
-		t.Errorf("%+v, %d seen to take effect, %d keys", v.Faults, v.Counts.Faults, len(j.projection.Keys))
+		t.Errorf("%+v, %d verified, %d keys", v.Faults, v.Counts.Faults, len(j.projection.Keys))
 	}
 }
 
-// TestRecoveries: a recovery is from the call of the fault to the next grant to another.
+// TestRecoveries checks that a recovery lasts from the call of the fault to the next grant to another client.
 func TestRecoveries(t *testing.T) {
-	v, _, err := File("../../histories/corpus/holds--granted-when-the-lease-of-one-killed-ended.jsonl", Options{})
+	v, _, err := File("../../histories/corpus/holds--granted-when-the-lease-of-a-killed-client-ended.jsonl", Options{})
 	if want := []time.Duration{95 * time.Millisecond}; err != nil || !slices.Equal(v.Recoveries, want) {
 		t.Fatalf("%v, %v", v, err)
 	}
@@ -193,7 +193,7 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
-// TestFalseLoss: the lock said that a hold was lost, and the store was seen to have it later.
+// TestFalseLoss checks that a reported loss is counted as false if the store still had the hold.
 func TestFalseLoss(t *testing.T) {
 	probe := func(call time.Duration, value int64) histories.Op {
 		return histories.Op{Hold: 1, Kind: histories.Probe, Outcome: histories.OK, Key: "k", Call: call, Return: call + 1, Value: value}
@@ -215,7 +215,7 @@ func TestFalseLoss(t *testing.T) {
 	}
 }
 
-// TestHandOffs: a grant is handed over only to somebody who was waiting when the key was given up.
+// TestHandOffs checks that a grant counts as a hand-off only if its client was waiting at the release.
 func TestHandOffs(t *testing.T) {
 	hold := func(client int32, call, ret, leave, left time.Duration) []histories.Op {
 		return []histories.Op{
@@ -237,7 +237,7 @@ func TestHandOffs(t *testing.T) {
 	}
 }
 
-// TestScores: an unknown is never a pass, and a control that was not seen to break is missed.
+// TestScores checks that an unknown never passes, and that an undetected control is an unexpected pass.
 func TestScores(t *testing.T) {
 	for _, c := range []struct {
 		expected histories.Expected

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mutant is a mistake in one place of the judge: what stands there is a condition, and becomes another.
+// mutant is a deliberate mistake in the judge: one condition replaced by another.
 type mutant struct{ file, is, becomes string }
 
 var mutants = []mutant{
@@ -99,13 +99,13 @@ var mutants = []mutant{
 	{"recovery.go", "h.Granted-v.asked <= x.Bound", "true"},
 }
 
-// survivors are mutants that a short history cannot tell from the original, and why.
+// survivors lists mutants that a short history cannot tell from the original, with the reason.
 var survivors = map[mutant]string{
 	{"ownerrelease.go", "op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client", "false"}: "recent holds are also found among past acquires; this finds those that are older",
 }
 
-// TestMutants builds the judge with every mistake in it, each asleep until it is named, and wants the
-// corpus or the differential test to fail when it is awake.
+// TestMutants builds the judge with all mistakes, each inactive until it is selected, and checks that the corpus or the
+// differential test fails with each.
 func TestMutants(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("it builds the tests once more")
@@ -132,7 +132,7 @@ func runMutant(binary string, i int) (string, error) {
 	return string(out), err
 }
 
-// buildMutants copies what is tested into a module of its own, puts the mistakes in, and builds its tests.
+// buildMutants copies the tested packages into another module, inserts the mistakes, and builds the tests.
 func buildMutants(t *testing.T) string {
 	root := t.TempDir()
 	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "checker/*/*.go", "histories/*.go", "histories/edn/*.go", "histories/corpus/*"} {
@@ -185,10 +185,10 @@ func copyMutated(t *testing.T, root, file string) {
 	}
 }
 
-// mutate puts all mistakes of one place there: whichever is awake decides, and the original if none is.
+// mutate inserts all mistakes of one place: the active one decides, or the original if none is active.
 func mutate(t *testing.T, text string, place mutant) string {
 	if strings.Count(text, place.is) != 1 {
-		t.Fatalf("%s: %q stands there %d times, want once", place.file, place.is, strings.Count(text, place.is))
+		t.Fatalf("%s: %q occurs %d times, want once", place.file, place.is, strings.Count(text, place.is))
 	}
 	suffix := ""
 	for _, s := range []string{" ||", ":"} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNoOracle leaves Porcupine out: everything else is as with it.
+// TestNoOracle checks that all results except for the oracle's are the same without Porcupine.
 func TestNoOracle(t *testing.T) {
 	files, err := filepath.Glob("../../histories/corpus/*")
 	if err != nil || len(files) == 0 {

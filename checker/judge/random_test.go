@@ -9,24 +9,24 @@ import (
 	"lockbench/histories"
 )
 
-// mutex simulates clients on one lock per key, in which every operation takes effect at a random point
-// between its call and its return: what it records is correct unless faulty grants are asked for.
+// mutex simulates clients on one lock per key. Each operation takes effect at a random time between its call and its
+// return, so the history is correct unless faulty is set.
 type mutex struct {
 	r       *rand.Rand
 	ops     []histories.Op
 	keys    []string
 	clients int
-	grants  int           // how many to make in all
-	faulty  float64       // chance that a grant does not wait for the holder before it
+	grants  int           // total number of grants
+	faulty  float64       // probability that a grant does not wait for the previous holder
 	ttl     time.Duration // 0: grants are unbounded
-	late    float64       // chance that a holder stays beyond its lease
-	unknown float64       // chance that an acquire takes no effect that anybody saw
+	late    float64       // probability that a hold outlives its lease
+	unknown float64       // probability that an acquire is indeterminate and takes no effect
 }
 
 // run returns the operations in the order of their returns.
 func (m *mutex) run() []histories.Op {
 	type slot struct {
-		free time.Duration // when the lock can be taken again
+		free time.Duration // when the lock is free again
 	}
 	locks := make([]slot, len(m.keys))
 	next := make([]time.Duration, m.clients) // when each client is ready again
@@ -76,14 +76,14 @@ func (m *mutex) add(op histories.Op) {
 
 func (m *mutex) some(most int) time.Duration { return time.Duration(1 + m.r.IntN(most)) }
 
-// header has no slack to speak of: times in these histories are small integers.
+// header has a slack of 1 ns, because times in these histories are small integers.
 func (m *mutex) header() histories.Header {
 	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
 }
 
-// marked is a history in memory as a recorder would have written it, with a mark after every so many.
+// marked returns a history as a recorder would have written it, with a mark after every so many operations.
 func marked(ops []histories.Op, clients, every int) []histories.Line {
-	queues := make([][]histories.Op, clients) // what each client has yet to return from
+	queues := make([][]histories.Op, clients) // the later operations of each client
 	for _, op := range ops {
 		queues[op.Client] = append(queues[op.Client], op)
 	}

@@ -8,16 +8,16 @@ import (
 	"lockbench/histories"
 )
 
-// maxBands is how many faults are kept for a verdict; what is counted is all of them.
+// maxBands bounds the faults listed in a verdict; all are counted.
 const maxBands = 1000
 
-// tally counts what gives a finding its weight.
+// tally counts the evidence.
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // by client: its last loss, until the store was seen to have that hold still
+	lost     map[int32]histories.Op // by client: its last loss, until a probe shows that the store still has the hold
 	bands    []checker.Band
-	injected bool          // a fault was seen to take effect
-	first    time.Duration // the call of the first one that was
+	injected bool          // a fault was verified
+	first    time.Duration // the call of the first verified fault
 }
 
 func (t *tally) event(k *projection.Key, ev histories.Event) {
@@ -44,7 +44,7 @@ func (t *tally) event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault takes in a fault that begins or ends. A heal ends the last that began of its name and client.
+// fault handles a fault that begins or ends. A heal ends the latest fault of its name and client.
 func (t *tally) fault(ev histories.Event) {
 	op := ev.Op
 	switch {

@@ -9,8 +9,8 @@ import (
 	"lockbench/checker/oracle"
 )
 
-// TestViewer has Porcupine draw every witness of the corpus: those of exclusion, and no other, have a page,
-// the same each time, that fetches nothing.
+// TestViewer checks that each witness of exclusion in the corpus, and no other, has a page, which is deterministic and
+// loads nothing.
 func TestViewer(t *testing.T) {
 	drawn := 0
 	for _, file := range corpus(t) {
@@ -31,7 +31,7 @@ func TestViewer(t *testing.T) {
 				continue
 			}
 			drawn++
-			for range 20 { // one order of two is met in five tries too often
+			for range 20 { // a random order of two would repeat too often in five tries
 				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
 					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
 				}
@@ -49,7 +49,7 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestNoViewerOfWhatIsNoViolation: a witness whose operations do not overlap is not drawn as one that does.
+// TestNoViewerOfWhatIsNoViolation checks that a witness whose operations do not overlap has no page.
 func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
 	v, _, err := File("../../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl", Options{})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package oracle has Porcupine, the linearizability checker, judge exclusion on the holds of a history, and compares
-// its result with the monitors'.
+// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with the
+// monitors'. Holds go in, a checker.Oracle comes out; the main type is Oracle.
 package oracle
 
 import (
@@ -14,38 +14,39 @@ import (
 	"lockbench/checker/projection"
 )
 
-// The oracle judges the two views of exclusion again, by Porcupine's search for a linearization. Each hold is two operations
-// on a mutex that knows its owner: the acquire, anywhere in [call, return], and the end, anywhere from the end on. Up to
-// wholeLimit operations per key are searched whole; longer histories in windows (windows.go), since the search is quadratic.
+// The two views of exclusion are judged by Porcupine's search for a linearization. Each hold becomes two operations on a
+// mutex that knows its owner: the acquire, within [call, return], and the end, at any time from the end on. Up to
+// wholeLimit operations per key are searched at once; longer histories in windows, because the search is quadratic.
 //
-// Of a long history all windows are searched until sampleFrom operations, then one in sampleEvery, drawn from the history's
-// seed. After the monitor's first violation of a key, all its windows are searched until Porcupine finds one.
+// Up to sampleFrom operations all windows are searched, then one in sampleEvery, drawn by the history's seed. After the
+// monitor's first violation of a key, all its windows are searched until Porcupine finds one.
 const (
 	wholeLimit   = 1000
 	sampleFrom   = 100_000
 	sampleEvery  = 16
-	searchBudget = 5 * time.Second // per key and view; what takes longer is undecided
+	searchBudget = 5 * time.Second // per key and view; a search that takes longer is undecided
 	fullBudget   = 10 * time.Minute
 )
 
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
+// Oracle checks the holds of a history by search. Add each hold when it is closed, then call Judge.
 type Oracle struct {
 	views    []projection.View
 	monitors []Monitor // by view
 	keys     []projection.PerKey[searched]
 	full     bool
-	Whole    int // operations of a key up to which they are searched whole
-	Window   int // of windows
+	Whole    int // longest history of a key, in operations, that is searched at once
+	Window   int // window size in operations
 	random   *rand.Rand
-	ops      int // of windows searched
+	ops      int // operations in the windows searched
 }
 
-// searched is one key in one view.
+// searched holds the state of one key in one view.
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // until there are too many to be searched whole
-	stream  *stream // from then on
+	pairs   []pair  // until the history is too long to be searched at once
+	stream  *stream // after that
 	held    int
 	result  porcupine.CheckResult
 	windows int
@@ -53,18 +54,19 @@ type searched struct {
 	took    time.Duration
 }
 
+// New returns an oracle for the given views. full has it search all windows; otherwise seed draws a sample of a long history.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// Monitor judges the property of a view by itself.
+// Monitor is a judgement that reports violations of one property by key.
 type Monitor interface {
 	Monitors() (property string)
 	Violated(key string) bool
 }
 
-// Watch names the monitor that judges the same view.
+// Watch sets the monitor to compare with; its property selects the view.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -73,6 +75,7 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
+// Add adds a closed hold.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)
@@ -84,14 +87,14 @@ func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// pairOf returns a hold as a view has it; ok is false if its end is unknown, or came before the grant was received.
+// pairOf returns a hold's times in a view; ok is false if its end is unknown or came before the grant was received.
 func pairOf(w *projection.View, h *projection.Hold) (pair, bool) {
 	end, ok := w.End(h)
 	if !ok || end <= h.Granted {
 		return pair{}, false
 	}
 	p := pair{int64(h.Acquire.Call), int64(h.Granted), int64(end), int64(h.Closed)}
-	if end < h.End { // a lease that ran out did so by itself
+	if end < h.End { // its lease expired: no request ended it
 		p.endReturn = p.endCall
 	}
 	return p, true
@@ -117,7 +120,7 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// window searches a window, or leaves it out of the sample.
+// window searches a window or, if the sample omits it, skips it.
 func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++
@@ -157,7 +160,7 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// Judge searches what is left in both views and compares with what the monitors found.
+// Judge searches the remaining holds in both views and compares the results with the monitors'.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {

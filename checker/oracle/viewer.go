@@ -13,9 +13,9 @@ import (
 	"lockbench/histories"
 )
 
-// Viewer returns Porcupine's interactive page of a witness: where each operation may have taken effect, and where the search
-// got stuck. It searches the witness alone: a page of a whole history would be gigabytes. ok is false if the property is not
-// one of exclusion, or the witness's operations do not show the overlap.
+// Viewer returns Porcupine's interactive page of a witness: the possible linearization points of each operation, and the
+// longest partial linearizations. It covers only the witness, because the page of a whole history would take gigabytes. ok
+// is false if the property is not one of exclusion or the witness's operations do not overlap.
 func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
 	views := []projection.View{projection.Lived(), projection.Promised()}
 	i := slices.IndexFunc(views, func(v projection.View) bool { return v.Property == property })
@@ -40,14 +40,14 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 		return nil, false, nil
 	}
 	for _, partials := range info.PartialLinearizations() {
-		slices.SortFunc(partials, slices.Compare[[]int]) // in place: Porcupine has them from a map, in any order
+		slices.SortFunc(partials, slices.Compare[[]int]) // Porcupine collects them from a map, in random order
 	}
 	var out bytes.Buffer
 	err = porcupine.Visualize(model, info, &out)
 	return out.Bytes(), err == nil, err
 }
 
-// holdsOf folds the operations of a witness as the judge does.
+// holdsOf folds the operations of a witness into holds.
 func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error) {
 	var holds []*projection.Hold
 	p := projection.New(slack, func(_ *projection.Key, h *projection.Hold, c projection.Change) {
@@ -67,8 +67,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns what Porcupine searches: for each hold its acquire and, if it ended, its end. A hold lasts at least
-// until the overlap was over, because of renewals that the witness does not list.
+// operations returns Porcupine's operations for each hold: its acquire and, if it ended, its end. A hold lasts at least
+// until the end of the overlap, because the witness does not list all renewals.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -82,10 +82,10 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 			continue
 		}
 		returned := h.Closed
-		if end < h.End { // it ran out by itself
+		if end < h.End { // its lease expired
 			returned = end
 		}
-		if returned >= histories.Forever { // it never returned: it may take effect after all else
+		if returned >= histories.Forever { // it never returned and may take effect after all others
 			returned = max(last, end) + 1
 		}
 		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{i, true}, Call: int64(end), Return: int64(max(returned, end))})
@@ -93,11 +93,11 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows bounds the client numbers that the viewer uses as rows: it draws every row up to the highest.
+// mostRows bounds the client numbers that serve as rows: the viewer draws every row up to the highest.
 const mostRows = 16
 
-// row returns the row on which the viewer draws a hold: its client's, or its place in the order of grants if that client has
-// several holds or too high a number.
+// row returns the row of a hold in the viewer: its client's number, or its position in the order of grants if that client
+// has several holds or a number that is too high.
 func row(holds []*projection.Hold, i int) int {
 	taken := map[int32]bool{}
 	for _, h := range holds {
@@ -114,7 +114,7 @@ func describe(h *projection.Hold, a step, v projection.View) string {
 		return fmt.Sprintf("client %d acquires %s, granted at %s", h.Acquire.Client, h.Acquire.Key, checker.Milliseconds(h.Granted))
 	}
 	if end, _ := v.End(h); end < h.End {
-		return fmt.Sprintf("client %d: its promise is over", h.Acquire.Client)
+		return fmt.Sprintf("client %d: its lease expires", h.Acquire.Client)
 	}
 	if h.Fault != nil {
 		return fmt.Sprintf("client %d is gone from %s on", h.Acquire.Client, checker.Milliseconds(h.End))

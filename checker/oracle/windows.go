@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	windowSize = 16      // actions from which a window is cut where it can be
-	maxWaiting = 1 << 15 // instants that wait for a hold that does not end
-	free       = -1      // nobody has the mutex
+	windowSize = 16      // actions after which a window is cut if possible
+	maxWaiting = 1 << 15 // moments that wait for a hold that does not end
+	free       = -1      // no client holds the mutex
 )
 
 // stream cuts a key's history just before the end of a hold that is alone at that time. That hold certainly has the mutex
 // there, so the windows can be searched one by one: an acquire belongs to the window in which it returns and takes effect
 // after the cut; an end still open at the cut took effect before it.
 //
-// Holds come as they are closed, and wait until nothing earlier can come any more.
+// Holds arrive when they are closed and are queued until no earlier one can arrive.
 type stream struct {
 	size     int
 	yield    func(w *window, must bool) (more bool)
 	waiting  []instant
-	enough   int // instants from which it is worth while to look
+	enough   int // queue length at which processing begins
 	drained  int64
-	n        int // holds so far
+	n        int // number of holds so far
 	w        *window
 	inside   []known // granted and not ended
-	ending   []known // ended, whose end has not returned
+	ending   []known // ended, but the release has not returned
 	early    map[*projection.Hold]*early
-	over     bool // no more is wanted
-	doubtful bool // a hold was taken to be over, and was not
+	over     bool // the search has stopped
+	doubtful bool // a hold was extended after it had been processed as ended
 }
 
 type known struct {
@@ -39,17 +39,17 @@ type known struct {
 	pair
 }
 
-// early is a hold that was taken in before it was closed.
+// early is a hold that was processed before it was closed.
 type early struct {
 	known
-	leaving bool // its end, too
+	leaving bool // its end was processed as well
 }
 
-// what happens to a pair, in the order in which it does at one instant: calls before returns.
+// moment is a step of a hold, in the order of steps at the same time: calls before returns.
 type moment uint8
 
 const (
-	leaving moment = iota // the end is called
+	leaving moment = iota // the end was called
 	granted               // the acquire returned
 	left                  // the end returned
 )
@@ -61,7 +61,7 @@ type instant struct {
 }
 
 func newStream(size int, yield func(*window, bool) bool) *stream {
-	return &stream{size: size, yield: yield, w: &window{holder: free, patience: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
+	return &stream{size: size, yield: yield, w: &window{holder: free, searchAt: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
 }
 
 func (s *stream) add(h *projection.Hold, p pair) {
@@ -75,7 +75,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 		e = &early{known: s.granted(p)}
 	}
 	if e.leaving && e.endCall != p.endCall {
-		s.doubtful = true // a promise that had run out was renewed after all
+		s.doubtful = true // an expired promise was renewed
 		return
 	}
 	if e.leaving && e.endReturn == p.endReturn {
@@ -96,8 +96,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance handles what nothing earlier can follow. A hold that does not end keeps all later ones waiting; when they are too
-// many it is taken as it stands.
+// advance processes the moments that no earlier one can precede. A hold that does not end blocks all later ones; if too
+// many are queued, it is processed as it is.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -110,7 +110,7 @@ func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	s.enough = 2*len(s.waiting) + 8*s.size
 }
 
-// watermark is the time before which nothing is still to come.
+// watermark returns the time before which no further moment can arrive.
 func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int64 {
 	for _, holds := range [][]*projection.Hold{k.Live, k.Releasing} {
 		for _, h := range holds {
@@ -183,17 +183,17 @@ func (s *stream) next(e instant) {
 	case granted:
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
-		if len(s.inside) > 1 && len(s.w.acts) >= s.w.patience {
-			// Several holds at once leave no place to cut. Either that is a violation, or the next cut shows that Porcupine
+		if len(s.inside) > 1 && len(s.w.acts) >= s.w.searchAt {
+			// Several holds at once leave no place to cut. Either this is a violation, or the next cut shows that Porcupine
 			// disagrees.
-			s.w.patience = 2 * len(s.w.acts)
+			s.w.searchAt = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}
 	case leaving:
 		if len(s.inside) == 1 && s.inside[0].id == e.id && len(s.w.acts) >= s.size {
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), false)
 			s.ending = s.ending[:0]
-			s.w = &window{acts: s.w.acts[:0], holder: e.id, from: e.endCall, patience: 4 * s.size}
+			s.w = &window{acts: s.w.acts[:0], holder: e.id, from: e.endCall, searchAt: 4 * s.size}
 		}
 		s.inside = slices.DeleteFunc(s.inside, same)
 		s.ending = append(s.ending, e.known)
@@ -207,12 +207,12 @@ func (s *stream) next(e instant) {
 	}
 }
 
-// window is a piece of a key's history, and who held the mutex when it began.
+// window is a piece of a key's history, with the holder at its begin.
 type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	patience int // length from which a window that cannot be cut is looked at all the same
+	searchAt int // length at which a window that cannot be cut is searched anyway
 }
 
 type act struct {
@@ -229,7 +229,7 @@ func (w *window) end(id int, p pair, ret int64) {
 	w.acts = append(w.acts, act{id, true, max(p.endCall, w.from), ret})
 }
 
-// withOpenEnds is the window up to now, with the ends that are still open.
+// withOpenEnds returns the window up to now, with the ends that are still open.
 func (w *window) withOpenEnds(ending []known) *window {
 	cut := *w
 	cut.acts = slices.Clip(w.acts)

@@ -10,8 +10,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestHoldThatNeverEnds: a hold whose client is gone keeps the oracle's windows open. They are searched all
-// the same when they are too many, and where that turns out to have been rash nothing is claimed.
+// TestHoldThatNeverEnds checks that windows are still searched if a hold does not end, and that no result is reported if
+// the hold is renewed after the search.
 func TestHoldThatNeverEnds(t *testing.T) {
 	for _, renewed := range []bool{false, true} {
 		op := func(client int32, number int64, kind histories.Kind, call, ret, validity time.Duration) histories.Op {
@@ -66,7 +66,7 @@ func TestHoldThatNeverEnds(t *testing.T) {
 			t.Errorf("renewed %t: mutual-exclusion %s, lease-exclusion %s", renewed, mutual.Observed, lease.Observed)
 		}
 		if most > 3*maxWaiting {
-			t.Errorf("%d instants were kept", most)
+			t.Errorf("%d moments were queued", most)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// Past remembers how recent acquires came out and what became of their holds, by the number of the acquire. Its size is
-// fixed: older ones are evicted, and callers must handle that.
+// Past holds the results of recent acquires, by number, and how their holds ended. Its size is fixed: old acquires are
+// evicted, and callers must handle a missing one.
 type Past struct {
 	slack time.Duration
 	of    [256]*[16]PastAcquire
@@ -16,18 +16,18 @@ type Past struct {
 // PastAcquire is an acquire that has returned.
 type PastAcquire struct {
 	Acquire histories.Op
-	Release histories.Op  // the last of its hold; none where it was lost
-	Taker   histories.Op  // the acquire of the first other client to be granted the key while it lasted; none where nobody was
-	Over    time.Duration // of the hold, valid where ended
+	Release histories.Op  // the last release of the hold; zero if the hold was lost
+	Taker   histories.Op  // the first grant to another client during the hold; zero if no other client was granted
+	Over    time.Duration // Hold.Over, valid if the hold has ended
 	Key     int
 	known   bool
 	Ended   bool
 }
 
+// NewPast returns an empty Past.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// at returns the place of an acquire's number. Numbers are given out in turn, so that some four thousand recent ones have
-// places of their own.
+// at returns the slot of an acquire. Numbers are sequential, so recent acquires have different slots.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
@@ -36,7 +36,7 @@ func (p *Past) at(number int64) *PastAcquire {
 	return &(*page)[number&15]
 }
 
-// Find returns what is known of an acquire, or nil.
+// Find returns a past acquire, or nil if it is unknown or evicted.
 func (p *Past) Find(number int64) *PastAcquire {
 	if g := p.at(number); g.known && g.Acquire.Hold == number && number != 0 {
 		return g
@@ -44,7 +44,7 @@ func (p *Past) Find(number int64) *PastAcquire {
 	return nil
 }
 
-// Event handles acquires that return, and renewals, which may have been under way when their hold ended.
+// Event records acquires that return, and renewals, which may return after their hold has ended.
 func (p *Past) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	if op.Kind == histories.Renew && op.Outcome != histories.Refused {
@@ -58,7 +58,7 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
-// Change takes in the end of a hold.
+// Change records the end of a hold.
 func (p *Past) Change(h *Hold, c Change) {
 	if c != Closed {
 		return

@@ -1,5 +1,5 @@
-// Package projection folds the events of a history into holds: who had which key from when to when. Monitors, counts and the
-// oracle all see the same holds.
+// Package projection folds the events of a history into holds: which client held which key, and from when to when.
+// Monitors, counts and the oracle all use the same holds. The main type is Projection.
 package projection
 
 import (
@@ -9,42 +9,44 @@ import (
 	"lockbench/histories"
 )
 
-// Hold is the time in which one client held one key: from the return of the outermost acquire to the call of its release.
-// Nested acquires by the same client are part of it.
+// Hold is the time for which one client held one key: from the return of the outermost acquire to the call of its release.
+// It includes nested acquires by the same client.
 type Hold struct {
 	Acquire histories.Op
-	Release histories.Op  // valid once ended
-	Inner   *histories.Op // the last inner release, where inners > 0
+	Release histories.Op  // valid if the hold has ended by a release
+	Inner   *histories.Op // the last inner release, if Inners > 0
 
 	Granted  time.Duration // acquire.Return
-	Until    time.Duration // what was promised, moved on by confirmed renewals and nested grants; Forever if unbounded
-	Given    time.Duration // how long what was promised last was, from its sending on
-	Promised bool          // until is known
-	Over     time.Duration // when what was promised has ended for certain; Forever where nothing says so
-	End      time.Duration // Forever while it lasts
-	Closed   time.Duration // when the release returned; Forever until then
+	Until    time.Duration // end of the promise; confirmed renewals and nested grants extend it; Forever if unbounded
+	Given    time.Duration // length of the latest promise, counted from its request
+	Promised bool          // Until is known
+	Over     time.Duration // when the promise has certainly ended; Forever if unknown
+	End      time.Duration // Forever while the hold lasts
+	Closed   time.Duration // return of the release; Forever until then
 
-	Fault *histories.Op // after which its client was gone: it is never closed
+	Fault *histories.Op // the fault that ended the client; the hold is never closed
 
 	Depth  int
 	Inners int   // inner releases
-	Heir   *Hold // the first to be granted the key after this promise had run out
+	Heir   *Hold // the first hold granted after this one's promise ended
 }
 
+// Number returns the number of the outermost acquire.
 func (h *Hold) Number() int64 { return h.Acquire.Hold }
 
-// Key is one lock: what the projection knows of it.
+// Key holds the projection's state of one lock key.
 type Key struct {
 	Name      string
 	Index     int
 	Live      []*Hold // granted and not ended
-	Releasing []*Hold // ended, their release not returned
-	Last      *Hold   // the one that ended last
+	Releasing []*Hold // ended, but the release has not returned
+	Last      *Hold   // the hold that ended last
 }
 
-// PerKey is a judgement's state for each key.
+// PerKey holds a judgement's state for each key.
 type PerKey[T any] []T
 
+// Of returns the state for a key, at first zero.
 func (p *PerKey[T]) Of(k *Key) *T {
 	for len(*p) <= k.Index {
 		var zero T
@@ -53,16 +55,16 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// Change is what an event does to a hold.
+// Change is a change of a hold that an event causes.
 type Change uint8
 
 const (
 	Began         Change = iota // granted
 	Nested                      // granted again to its owner
-	Extended                    // its promise was moved on
+	Extended                    // its promise was extended
 	InnerReleased               // an inner release was called
-	Ended                       // its release was called, or its loss was told
-	Closed                      // its release returned, or never will: its client is gone, or the history over
+	Ended                       // its release was called, or its loss was reported
+	Closed                      // its release returned or never will, because its client is gone or the history ends
 )
 
 // Projection folds the events of a history into holds.
@@ -71,13 +73,15 @@ type Projection struct {
 	keys  map[string]*Key
 	Keys  []*Key
 	tell  func(*Key, *Hold, Change)
-	ends  map[int32]*histories.Op // by client: the fault after whose call it did nothing more
+	ends  map[int32]*histories.Op // by client: the fault that ended the client
 }
 
+// New returns a projection that calls tell for each change of a hold.
 func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
+// Key returns the state of a key, at first empty.
 func (p *Projection) Key(name string) *Key {
 	k, ok := p.keys[name]
 	if !ok {
@@ -87,6 +91,7 @@ func (p *Projection) Key(name string) *Key {
 	return k
 }
 
+// Event processes the next event on a key.
 func (p *Projection) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	switch {
@@ -94,7 +99,7 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 		p.grant(k, op)
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:
 		if h := k.HeldBy(op); h != nil {
-			h.Over = histories.Forever // taken again, perhaps, and who knows when
+			h.Over = histories.Forever // an acquire without an answer may have extended the lease
 		}
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
@@ -115,7 +120,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
 		h.Over = max(h.Over, overBy(op, p.slack))
-		// One that the lock counts as the first is a new grant, and says nothing of the time between.
+		// If the lock counts this grant as its first, it is a new grant and does not extend the old promise.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
 			h.Until, h.Given = until, op.Validity
 			p.tell(k, h, Extended)
@@ -132,12 +137,12 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		p.tell(k, h, Began)
 		return
 	}
-	h.End, h.Fault = fault.Call, fault // the answer came to one who was gone
+	h.End, h.Fault = fault.Call, fault // the client was gone when the answer came
 	p.tell(k, h, Began)
 	p.abandon(k, h, fault)
 }
 
-// Gone ends what a client holds at the call of a fault after which it does nothing more.
+// Gone ends the holds of a client at the call of the fault that ended it.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -147,7 +152,7 @@ func (p *Projection) Gone(op *histories.Op) {
 				p.abandon(k, h, &fault)
 			}
 		}
-		for _, h := range slices.Clone(k.Releasing) { // what became of its release, nobody knows
+		for _, h := range slices.Clone(k.Releasing) { // the result of its release is unknown
 			if h.Acquire.Client == op.Client {
 				h.Fault = &fault
 				k.Releasing = without(k.Releasing, h)
@@ -157,7 +162,7 @@ func (p *Projection) Gone(op *histories.Op) {
 	}
 }
 
-// abandon ends a hold that nobody gave up: the key may stay taken in the store.
+// abandon ends a hold that was not released: the key may stay locked in the store.
 func (p *Projection) abandon(k *Key, h *Hold, fault *histories.Op) {
 	h.Fault = fault
 	p.end(k, h, fault.Call)
@@ -179,8 +184,8 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	}
 }
 
-// overBy returns when what a grant or renewal promised has certainly ended: the lease began no later than its answer was
-// read. One without a definite answer may still take effect at any time.
+// overBy returns when the promise of a grant or renewal has certainly ended: the lease began no later than the answer was
+// received. Without a definite answer it returns Forever, because the request may still take effect.
 func overBy(op *histories.Op, slack time.Duration) time.Duration {
 	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
@@ -194,14 +199,14 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 		h = k.HeldBy(op)
 		switch {
 		case h == nil:
-			return // it releases what it does not hold
+			return // a release by a client that does not hold
 		case h.Depth > 1:
 			called := *op
 			h.Inner, h.Inners, h.Depth = &called, h.Inners+1, h.Depth-1
 			p.tell(k, h, InnerReleased)
 			return
 		case op.Hold != 0:
-			return // it names another hold
+			return // the release names another hold
 		}
 	}
 	h.Release = *op
@@ -221,7 +226,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	case h == nil:
 	case inner:
 		*h.Inner = *op
-		switch { // the lock may set the lease anew when it counts down
+		switch { // the lock may renew the lease when it decrements its counter
 		case op.Outcome == histories.Refused:
 		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
 			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
@@ -235,7 +240,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	}
 }
 
-// ReleasedBy returns the hold that a release which was called ends, or which it is an inner release of; nil if there is none.
+// ReleasedBy returns the hold that a called release ends; inner reports whether it only releases a nested acquire. It
+// returns nil if the client holds nothing.
 func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
@@ -254,7 +260,7 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// Finish closes what is still open: it never ended.
+// Finish closes the holds that have not ended.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {
@@ -263,7 +269,7 @@ func (p *Projection) Finish() {
 	}
 }
 
-// HeldBy is the hold on the key of the client, in the life, that an operation is of.
+// HeldBy returns the hold on the key by the client and life of an operation.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {
@@ -274,7 +280,7 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 }
 
 // Numbered returns the hold that an operation names. A release names the outermost acquire even if an indeterminate nested
-// one began another life.
+// acquire began another life.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil
@@ -287,20 +293,20 @@ func (k *Key) Numbered(op *histories.Op) *Hold {
 	return nil
 }
 
-// View is one way to look at a hold.
+// View defines when a hold ends.
 type View struct {
 	Property string
-	Lapses   bool // an end may be moved on after another's grant
-	// end returns when the hold ended in this view; ok is false if that is unknown.
+	Lapses   bool // an end may be extended after another grant
+	// End returns when the hold ended in this view; ok is false if that is unknown.
 	End func(*Hold) (end time.Duration, ok bool)
 }
 
-// Lived cuts a hold where its client gave it up.
+// Lived ends a hold at its release.
 func Lived() View {
 	return View{Property: "mutual-exclusion", End: func(h *Hold) (time.Duration, bool) { return h.End, true }}
 }
 
-// Promised cuts a hold where its promise ends as well.
+// Promised ends a hold at its release or at the end of its promise, whichever is first.
 func Promised() View {
 	return View{Property: "lease-exclusion", Lapses: true, End: func(h *Hold) (time.Duration, bool) { return min(h.End, h.Until), h.Promised }}
 }

@@ -9,12 +9,12 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts bounds the busy answers of a key that wait to be judged; further ones are not judged.
+// maxDoubts bounds the pending refusals of a key; further ones are not judged.
 const maxDoubts = 1024
 
-// tries judges locks that claim to answer "busy" only while a client holds, by the busy answers that no past hold explains.
-// The next grant explains one if it was asked for before that answer; later grants cannot. An acquire without a definite
-// answer explains all busy answers after its call: it may have been granted, and have ended.
+// tries checks locks that promise to refuse a try (busy) only while a client holds. It looks for refusals that no past hold
+// explains. The next grant explains one if it was requested before that refusal; later grants cannot. An acquire without a
+// definite answer explains all refusals after its call: it may have been granted, and have ended.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]
@@ -24,13 +24,13 @@ type tries struct {
 
 type tried struct {
 	name   string
-	taken  time.Duration    // until then it may have been held by one that holds no more; 0: by nobody yet
-	latest *projection.Hold // the last to be granted
+	taken  time.Duration    // end of the last hold that may explain a refusal; 0: none yet
+	latest *projection.Hold // the latest grant
 	last   histories.Op     // the release that freed it
 	doubts []doubt
 }
 
-// doubt is a busy answer that is not explained yet.
+// doubt is a refusal without an explanation so far.
 type doubt struct {
 	op        histories.Op
 	condemned bool // the next grant did not explain it: only an indeterminate acquire can
@@ -65,7 +65,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// Fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
+// Fault handles a client that is gone: its outstanding acquire may have been granted, of any key.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {
@@ -90,7 +90,7 @@ func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Chang
 		for i := range t.doubts {
 			t.doubts[i].condemned = true
 		}
-	case c == projection.Closed && h != t.latest: // it had ended when the next one was granted, whenever its release returned
+	case c == projection.Closed && h != t.latest: // it had ended before the next grant, whenever its release returned
 	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
 		t.taken, t.last = max(t.taken, h.Closed), h.Release
 	case c == projection.Closed && h.Closed < histories.Forever:
@@ -98,7 +98,7 @@ func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Chang
 	}
 }
 
-// settle counts the doubts that nothing still open can explain.
+// settle counts the doubts that no outstanding operation can explain.
 func (x *tries) settle(t *tried) {
 	if len(t.doubts) == 0 {
 		return
@@ -117,21 +117,21 @@ func (x *tries) settle(t *tried) {
 }
 
 func (x *tries) violation(t *tried, op histories.Op) {
-	ops, story := []histories.Op{op}, "nobody had been granted it yet"
+	ops, story := []histories.Op{op}, "it had not been granted yet"
 	if t.last.Kind != 0 && t.last.Return < op.Call {
 		ops, story = append(ops, t.last), x.tell("%s had released it at %s", &t.last, t.last.Return)
 	}
-	x.show(t.name, op.Call, op.Return, ops, "%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
+	x.show(t.name, op.Call, op.Return, ops, "%s requested %s at %s and was refused (busy) at %s; %s, and it was granted to no other client in between.",
 		&op, t.name, op.Call, op.Return, story)
 }
 
 func (x *tries) Finding() checker.Finding {
 	if !x.Header.Exact {
-		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not claim that busy means held"}
+		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not promise that busy means held"}
 	}
 	for i := range x.keys {
-		x.settle(&x.keys[i]) // what is left: an acquire that never returned may have been granted
+		x.settle(&x.keys[i]) // an outstanding acquire may have been granted
 	}
 	return x.finding(checker.Count(x.busy, "busy answer"),
-		reason{x.busy == 0, checker.NotApplicable, "nobody was told that the key was busy"})
+		reason{x.busy == 0, checker.NotApplicable, "no acquire was refused as busy"})
 }

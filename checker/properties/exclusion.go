@@ -10,20 +10,20 @@ import (
 	"lockbench/histories"
 )
 
-// exclusion is the monitor of one view: on one key, no two holds overlap. At each grant it looks at the holds that are live;
-// a renewal after a takeover is seen through the heir of the lapsed hold. An overlap counts once its ends are known: a loss
-// may be reported after the next grant and have happened before it. Time and memory are O(live holds) per grant.
+// exclusion is the monitor of one view: on one key, no two holds overlap. At each grant it examines the live holds; it
+// finds a renewal after a take-over through the Heir of the expired hold. An overlap counts once its ends are known,
+// because a loss may be reported after the next grant and have happened before it. Time and memory are O(live holds) per
+// grant.
 //
-// That disjoint intervals [acquire.return, end] are all there is to a mutex is proved in docs/design.md; oracle.go has
-// Porcupine search all the same.
+// docs/reference/properties.md proves that disjoint intervals [acquire.return, end] are equivalent to a linearizable mutex.
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // holds seen; their interval empty; their end unknown
+	grants, empty, unstated int // number of holds; of those with an empty interval; of those with an unknown end
 	open                    projection.PerKey[[]*overlap]
-	story                   func(first, second *projection.Hold, both time.Duration) string // what the witness shows
+	story                   func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
+	freed                   *projection.Hold // a hold between the two whose late release let the second in, or nil
 	at                      string           // the key of the first violation
 	violated                map[string]bool
 }
@@ -32,20 +32,20 @@ func newExclusion(m monitor, v projection.View, story func(first, second *projec
 	return &exclusion{View: v, monitor: m, story: story, violated: map[string]bool{}}
 }
 
-// Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.
+// Monitors returns the name of the property.
 func (x *exclusion) Monitors() string { return x.Property }
 
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a hold that began while others lasted, as far as was known then.
+// overlap is a hold that began while other holds seemed to last.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
-	last   *projection.Hold // the one that had ended last
+	last   *projection.Hold // the hold that had ended last
 }
 
-// maxOpen bounds the overlaps of a key that wait for a hold to end.
+// maxOpen bounds the unsettled overlaps of a key.
 const maxOpen = 1024
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -87,7 +87,7 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps keeps an overlap until two of its holds have ended, or there are too many.
+// overlaps queues an overlap until two of its holds have ended or the queue is full.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
@@ -96,7 +96,7 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended takes in the end of a hold, which may lie before the overlaps that it was seen in.
+// ended handles the end of a hold, which may lie before the overlaps that include it.
 func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
@@ -115,7 +115,7 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled reports whether two of an overlap's holds have ended, so that nothing can undo it.
+// settled reports whether two of an overlap's holds have ended, so that no later event can refute it.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
@@ -138,7 +138,7 @@ func (x *exclusion) violation(o *overlap) {
 
 func (x *exclusion) Finding() checker.Finding {
 	for i := range x.open {
-		for _, o := range x.open[i] { // nothing has undone it
+		for _, o := range x.open[i] { // no later event can refute it
 			x.violation(o)
 		}
 	}
@@ -149,11 +149,11 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
-		// A fault may empty the promise at hand.
-		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)})
+		// A fault may empty the current promise.
+		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
-// tellFirst shows the two acquires and their releases: as a rule four operations.
+// tellFirst sets the witness: the two acquires and their releases, usually four operations.
 func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)

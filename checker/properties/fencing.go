@@ -11,25 +11,25 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants bounds the grants of a key that are kept while an acquire stays open. Forgetting the oldest may hide a violation
-// and invents none.
+// maxGrants bounds the stored grants of a key while an acquire is outstanding. Dropping the oldest may hide a violation and
+// invents none.
 const maxGrants = 1 << 13
 
-// tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
+// tokens checks that tokens rise from one holder to the next, so that a resource can reject late requests.
 type tokens struct {
 	monitor
 	keys    projection.PerKey[minted]
 	open    map[int32]time.Duration // by client: the call of its acquire
 	fenced  int
 	bare    int // grants without a token
-	ordered int // grants whose order to one before is known
+	ordered int // grants whose order to an earlier grant is known
 }
 
-// minted holds the tokens of one key: the grants, in the order in which they were received, that an open acquire may have to
-// be compared with.
+// minted holds the grants of one key, in the order in which they were received, that an outstanding acquire may have to be
+// compared with.
 type minted struct {
 	grants []*projection.Hold
-	top    []*projection.Hold         // top[i] bears the highest token of grants up to i, and of all forgotten ones
+	top    []*projection.Hold         // top[i] has the highest token of the grants up to i and of all dropped ones
 	by     map[int64]*projection.Hold // by token
 }
 
@@ -44,7 +44,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
+// Fault handles a client that is gone. A grant that reaches it late is still compared with the stored grants.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -80,7 +80,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
 	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		oldest := h.Granted // the earliest time at which an acquire that may still be granted can have been sent
+		oldest := h.Granted // the earliest time at which a possible future grant was requested
 		for _, call := range x.open {
 			oldest = min(oldest, call)
 		}
@@ -88,7 +88,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 }
 
-// forget drops the grants received before a time, but for the last of them: its top speaks for all.
+// forget drops the grants received before a time except for the last: its entry of top stands for all.
 func (m *minted) forget(before time.Duration) {
 	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
 	n = max(n, len(m.grants)-maxGrants/2)
@@ -106,7 +106,7 @@ func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
 		return
 	}
 	a, b := &first.Acquire, &second.Acquire
-	story := x.tell("; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
+	story := x.tell("; %s requested it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
 	if a.Fence == b.Fence {
 		story = x.tell(", and %s was granted it with the same token at %s.", b, b.Return)
 	}
@@ -115,7 +115,7 @@ func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
 
 func (x *tokens) Finding() checker.Finding {
 	return x.finding(
-		fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", checker.Count(x.fenced, "token"), x.ordered),
+		fmt.Sprintf("%s, %d of them requested after an earlier grant was received", checker.Count(x.fenced, "token"), x.ordered),
 		reason{x.fenced == 0, checker.NotApplicable, "no grant carries a token"},
 		reason{x.bare > 0, checker.Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)})
 }

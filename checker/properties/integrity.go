@@ -9,10 +9,10 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites bounds the writes per key that are kept whole, so that a lost update can be shown with both.
+// recentWrites bounds the stored writes per key, which serve to show both writes of a lost update.
 const recentWrites = 4096
 
-// integrity judges the effect on the resource: an acknowledged update that is lost.
+// integrity checks the effect on the resource: no acknowledged update is lost.
 type integrity struct {
 	monitor
 	keys    projection.PerKey[guarded]
@@ -20,18 +20,18 @@ type integrity struct {
 	acked   int
 	unknown int
 	finals  int // keys whose final value was read
-	tokens  int // operations that bore one
+	tokens  int // operations that bore a token
 }
 
 type guarded struct {
 	initial  int64
 	final    int64
 	read     bool // final was read
-	notByOne bool // some write did not add one to its read: no final value is expected
+	notByOne bool // a write did not add one to its read, so no final value is expected
 	acked    int64
 	unknown  int64
-	reads    map[int32]histories.Op // each client's last read
-	written  pages                  // by base: the hold whose write was based on it
+	reads    map[int32]histories.Op // by client: its last read
+	written  pages                  // by base: the hold whose write had that base
 	recent   map[int64]update       // by base
 	bases    []int64                // the keys of recent, a ring
 	last     histories.Op
@@ -41,7 +41,8 @@ type guarded struct {
 
 type update struct{ read, write histories.Op }
 
-// stale returns when two updates of the same value were both under way, or else the time from the first write to the second.
+// stale returns the time in which two updates of the same value were both outstanding, or else the time from the first
+// write to the second.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -61,14 +62,14 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	// What the register accepts is compared with the highest token that it had seen before the call.
+	// An accepted operation is compared with the highest token seen before its call.
 	before, counts := g.register.returned(op, x.Header.Params["register"])
 	if counts {
 		x.tokens++
 	}
 	if before != nil && x.first() {
 		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
-			"what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+			"the resource of %s had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
 			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
 	}
 	switch {
@@ -115,7 +116,7 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read that a write was based on, and whether another write was based on the same value.
+// based finds the read that a write was based on, and reports a violation if another write has the same base.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {
@@ -154,7 +155,7 @@ func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second updat
 	first, ok := g.recent[base]
 	if !ok {
 		x.show(k.Name, w.Call, w.Return, []histories.Op{second.read, *w},
-			"%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+			"%s wrote %d to %s at %s, based on a read of %d; hold %d had written from that same value long before: one of the two acknowledged updates is lost.",
 			w, w.Value, k.Name, w.Return, base, *g.written.at(base))
 		return
 	}
@@ -178,16 +179,16 @@ func (x *integrity) Finding() checker.Finding {
 		evidence += fmt.Sprintf("; %s, %d times sold out", checker.Count(x.stock.orders, "order"), x.stock.soldOut)
 	}
 	if x.tokens > 0 {
-		evidence += fmt.Sprintf("; %s bore a token that the register checks", checker.Count(x.tokens, "operation"))
+		evidence += fmt.Sprintf("; %s bore a token that the resource checks", checker.Count(x.tokens, "operation"))
 	}
 	if n := x.Counts.Stale; n > 0 {
-		evidence += fmt.Sprintf("; %s refused by the register", checker.Count(n, "stale operation"))
+		evidence += fmt.Sprintf("; %s refused by the resource", checker.Count(n, "stale operation"))
 	}
 	return x.finding(evidence,
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
-// atEnd compares a counter's final value with what was acknowledged. A write that never returned may have taken effect.
+// atEnd compares a counter's final value with the acknowledged writes. A write that never returned may have taken effect.
 func (x *integrity) atEnd(g *guarded) {
 	g.unknown += int64(len(g.writing))
 	x.unknown += len(g.writing)

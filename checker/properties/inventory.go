@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory judges the orders of a stock against what there was. A product may be spread over several keys, its segments: the
-// product is named before the '#'.
+// inventory compares the orders of a product with its stock. A product may have several keys (segments): its name ends at
+// the '#'.
 type inventory struct {
 	monitor
 	products map[string]*product
@@ -18,12 +18,12 @@ type inventory struct {
 type product struct {
 	name      string
 	initial   int64
-	final     map[string]int64 // what the harness read of each segment
+	final     map[string]int64 // by segment, as read by the harness
 	ordered   int64
-	beyond    histories.Op // the first order for what there was no more of
-	soldOut   histories.Op // the first buyer who found everything sold out
+	beyond    histories.Op // the first order that exceeds the stock
+	soldOut   histories.Op // the first buyer that found everything sold out
 	segments  int
-	inventory bool // somebody ordered: it is not a counter
+	inventory bool // a product with orders, not a counter
 }
 
 func (x *inventory) of(name string) *product {
@@ -52,7 +52,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
-		return // it was not looked at whether anything was left
+		return // the remaining stock was not read
 	}
 	p := x.of(op.Key)
 	p.inventory = true
@@ -86,13 +86,13 @@ func (x *inventory) atEnd() {
 			x.violation(p, &p.beyond, "%s had %d in stock and %d orders of it were acknowledged; the first one too many was %s's at %s.",
 				p.name, p.initial, p.ordered, &p.beyond, p.beyond.Return)
 		case p.soldOut.Kind != 0 && left > 0 && len(p.final) == p.segments:
-			x.violation(p, &p.soldOut, "%s was told at %s that %s was sold out; of the %d in stock %d were left at the end.",
+			x.violation(p, &p.soldOut, "%s got the answer at %s that %s was sold out, the stock had been %d, and %d were left at the end.",
 				&p.soldOut, p.soldOut.Return, p.name, p.initial, left)
 		}
 	}
 }
 
-// violation keeps the earliest as the witness, so that the order of the products does not matter.
+// violation keeps the earliest violation as the witness, so that the order of the products does not matter.
 func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
 	if x.first() || op.Call < x.witness.From {
 		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)

@@ -9,10 +9,10 @@ import (
 )
 
 // newMutualExclusion judges what the application saw: two clients in one critical section at once. A pause beyond the lease
-// violates it as well as a wrong algorithm does.
+// violates it, and so does a wrong algorithm.
 func newMutualExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
-		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
+		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both held it for %s%s.",
 			a, a.Acquire.Key, a.Granted, b, b.Granted, both, until(a, b))
 	})
 }
@@ -26,7 +26,7 @@ func until(a, b *projection.Hold) string {
 		return fmt.Sprintf(", until client %d was gone at %s (%s)", first.Acquire.Client, checker.Milliseconds(first.End), first.Fault.Fault)
 	}
 	if first.Release.Kind == 0 {
-		return ", and neither was seen to release it"
+		return ", and no release by either is recorded"
 	}
 	return fmt.Sprintf(", until client %d released it at %s", first.Acquire.Client, checker.Milliseconds(first.End))
 }

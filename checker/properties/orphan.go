@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is still refused after
-// the lock's bound is locked without a holder.
+// orphans checks the epilogue: after all clients have finished, a fresh client acquires each key. A key that is still
+// refused after the lock's bound is locked without a holder.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]
@@ -20,7 +20,7 @@ type used struct {
 	asked    bool
 	epilogue histories.Outcome
 	reached  bool         // by the epilogue
-	last     histories.Op // the last hold's release, or its acquire where it has none
+	last     histories.Op // the last hold's release, or its acquire if it has none
 }
 
 func (x *orphans) Event(k *projection.Key, ev histories.Event) {
@@ -40,9 +40,9 @@ func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 	ops, before := []histories.Op{*op}, ""
 	if l := u.last; l.Kind != 0 {
 		ops = []histories.Op{l, *op}
-		before = x.tell("; the last that was seen of the key was the %s by %s at %s (%s)", l.Kind, &l, l.Call, l.Outcome)
+		before = x.tell("; the last operation on the key was the %s by %s at %s (%s)", l.Kind, &l, l.Call, l.Outcome)
 	}
-	x.show(k.Name, op.Call, op.Return, ops, "all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later%s.",
+	x.show(k.Name, op.Call, op.Return, ops, "all clients had finished when a fresh one requested %s at %s, and it was still refused at %s, %s later%s.",
 		k.Name, op.Call, op.Return, op.Return-op.Call, before)
 }
 

@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestOverlapsWithOneThatNeverEnds: each grant beside a hold that nobody gives up is a violation, however many there are,
-// and what is shown is the first.
+// TestOverlapsWithOneThatNeverEnds checks that each grant beside a hold that does not end is a violation, however many
+// there are, and that the witness shows the first.
 func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
 	const grants = 3 * maxOpen
 	ops := []histories.Op{{Client: 0, Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2, Validity: histories.Unbounded}}
@@ -29,7 +29,7 @@ func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(*x.open.Of(p.Key("k"))); n > maxOpen {
-			t.Errorf("%s keeps %d overlaps open", name, n)
+			t.Errorf("%s holds %d overlaps open", name, n)
 		}
 		p.Finish()
 		f.Until = time.Second

@@ -11,33 +11,33 @@ import (
 	"lockbench/histories"
 )
 
-// wrong is why a release is not its owner's.
+// wrong is the reason why a release is not the holder's.
 type wrong uint8
 
 const (
-	again  wrong = iota // the hold was released before
-	late                // what was promised had ended for certain
+	again  wrong = iota // the hold was released already
+	late                // the promise had certainly ended
 	others              // the hold is another client's
 	never               // it was never granted
-	wrongs              // how many there are
+	wrongs              // the number of reasons
 )
 
-var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
+var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}
 
-// releases judges that only the holder can release. It needs clients that try to release what they do not hold.
+// releases checks that only the holder can release. It needs clients that release what they do not hold.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
-	refused int // of those tried
+	refused int // number of attempts that were refused
 }
 
-// attempt is a release that is not its owner's and has not returned.
+// attempt is an outstanding release by a client that does not hold.
 type attempt struct {
 	why     wrong
-	acquire *histories.Op    // of the hold that it names
-	before  *histories.Op    // the release of that hold
-	holder  *projection.Hold // who had the key when it was called
+	acquire *histories.Op    // the acquire of the hold that it names
+	before  *histories.Op    // the earlier release of that hold
+	holder  *projection.Hold // the holder of the key at its call
 }
 
 func (x *releases) Event(k *projection.Key, ev histories.Event) {
@@ -45,7 +45,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-			x.tried[late]-- // this renewal was still unanswered when that was called
+			x.tried[late]-- // a renewal was unanswered at the call of the release
 			delete(x.open, op.Client)
 		}
 	case op.Kind == histories.Release && !ev.Return:
@@ -65,12 +65,12 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge reports whether a release that is called is certainly not by the holder.
+// judge reports whether a called release is certainly not the holder's.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && !x.Shaken // a clock that was set back makes leases longer
+		return a, op.Call > h.Over && !x.Shaken // after a clock was set back, leases last longer
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -81,7 +81,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // too long ago, or it bears no number: nobody knows
+		return a, false // the acquire was evicted, or the release bears no number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:
@@ -92,14 +92,14 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	case g.Ended && op.Call > g.Over && !x.Shaken:
 		a.why = late
 	default:
-		return a, false // it may hold: a nested grant, or one that has no definite answer
+		return a, false // the client may hold: a nested grant, or one without a definite answer
 	}
 	acquire := g.Acquire
 	a.acquire = &acquire
 	return a, true
 }
 
-// other is a hold on the key that is not the client's.
+// other returns a hold on the key by another client, or nil.
 func other(k *projection.Key, client int32) *projection.Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client != client {
@@ -117,13 +117,13 @@ func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {
 		story = x.tell("%s released %s at %s and released the same hold once more at %s: the second release was answered ok",
 			op, k.Name, a.before.Call, op.Call)
 	case late:
-		story = x.tell("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok",
+		story = x.tell("%s was granted %s at %s, its lease had certainly expired when it released it at %s, and the release was answered ok",
 			op, k.Name, a.acquire.Return, op.Call)
 	case others:
-		story = x.tell("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok",
+		story = x.tell("%s released %s at %s with the number of the hold that %s was granted at %s, and the release was answered ok",
 			op, k.Name, op.Call, a.acquire, a.acquire.Return)
 	case never:
-		story = x.tell("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same",
+		story = x.tell("%s requested %s at %s and was not granted it; its release at %s was answered ok",
 			op, a.acquire.Key, a.acquire.Call, op.Call)
 	}
 	if h := a.holder; h != nil {
@@ -143,7 +143,7 @@ func (x *releases) Finding() checker.Finding {
 		}
 	}
 	tried := cmp.Or(strings.Join(kinds, ", "), "none")
-	return x.finding(fmt.Sprintf("releases by one who did not hold: %s; %d refused", tried, x.refused),
-		reason{kinds == nil, checker.NotApplicable, "nobody released what it did not hold"},
-		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
+	return x.finding(fmt.Sprintf("releases by a client that did not hold: %s; %d refused", tried, x.refused),
+		reason{kinds == nil, checker.NotApplicable, "no client released a lock that it did not hold"},
+		reason{x.refused == 0, checker.Undecided, "no release by a client that did not hold got a definite answer"})
 }

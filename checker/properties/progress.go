@@ -10,27 +10,27 @@ import (
 	"lockbench/histories"
 )
 
-// unstatedBound is why neither progress nor recovery applies.
+// unstatedBound is the reason if neither progress nor recovery applies.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is the longest time between two tries of a waiting client, beyond the lock's own back-off.
+// retryGap is the longest delay between two tries of one wait, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
-// waiting judges bounded liveness: a key that is asked for, and that no hold or unknown acquire explains to be taken, is
-// granted within the bound.
+// waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an unknown acquire
+// explains the refusals.
 type waiting struct {
 	monitor
 	keys      projection.PerKey[awaited]
 	asked     int
-	longest   time.Duration // unexplained
-	unbounded bool          // the lock's grants do not end by themselves
+	longest   time.Duration // longest unexplained wait
+	unbounded bool          // the lock's grants do not expire
 }
 
 type awaited struct {
 	key   *projection.Key
-	open  []asked       // acquires that have not returned
-	since time.Duration // since when somebody asks, but for retry gaps
-	idle  time.Duration // when the last one stopped
+	open  []asked       // outstanding acquires
+	since time.Duration // begin of the current wait, which may include retry gaps
+	idle  time.Duration // when the last acquire ended
 	free  time.Duration // since when no past hold or unknown acquire explains a refusal
 	told  bool          // this wait was counted as a violation
 	last  histories.Op  // the last release
@@ -72,7 +72,7 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// unknownUntil is Facts.unknownUntil, unless the lock's grants never end: then an unknown acquire explains every refusal.
+// unknownUntil returns Facts.unknownUntil, or Forever if the lock's grants do not expire.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
 	if x.unbounded {
 		return histories.Forever
@@ -88,17 +88,17 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // it stays in the store until its promise ends; recovery judges that
+	case c == projection.Closed && h.Fault != nil: // the key stays locked until its promise ends; recovery judges that
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
-		w.free = max(w.free, x.explains(h)) // it may still be in the store
+		w.free = max(w.free, x.explains(h)) // the key may still be locked in the store
 	case c == projection.Closed:
 		w.free = max(w.free, min(h.Closed, x.explains(h)))
 	}
 }
 
-// Fault stops the wait of a client that is gone. What it asked for may yet be granted.
+// Fault ends the wait of a client that is gone. Its outstanding acquire may yet be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return
@@ -115,7 +115,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains returns until when a hold explains that others are refused.
+// explains returns until when a hold explains refusals of others.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever {
 		return histories.Forever
@@ -123,8 +123,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure checks how long the key has been asked for without a grant until now; granted is the hold that ends the wait, if
-// any.
+// measure checks for how long the key was requested and not granted until now. granted is the hold that ends the wait, or
+// nil.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return
@@ -157,7 +157,7 @@ func (x *waiting) violation(w *awaited, from, now time.Duration) {
 		ops = append(ops, w.last)
 	}
 	x.show(w.key.Name, from, now, append(ops, w.open[0].op(w.key)),
-		"%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
+		"%s was requested without pause from %s to %s and not granted, though no client held it from %s on; the bound is %s.",
 		w.key.Name, w.since, now, from, x.Bound)
 }
 
@@ -169,5 +169,5 @@ func (x *waiting) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
-	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
+	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "no client requested a lock"})
 }

@@ -10,33 +10,33 @@ import (
 	"lockbench/histories"
 )
 
-// maxRecoveries bounds the recoveries kept for the verdict; all of them are judged.
+// maxRecoveries bounds the recovery times in the verdict; all of them are judged.
 const maxRecoveries = 1 << 16
 
-// recoveries judges how soon a key is granted again after its holder is gone without a release.
+// recoveries checks how soon a key is granted again after its holder is gone without a release.
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
-	passed    int // kills of one who waited behind a holder, after which the key was granted on
-	uncovered int // nobody kept asking for long enough
+	passed    int // waiters that went away, after which the key was granted again
+	uncovered int // times at which no other client waited for long enough
 }
 
 type bereft struct {
 	key    *projection.Key
-	open   []asked       // acquires that have not returned, of those who are not gone
-	idle   time.Duration // when the last of them stopped
-	victim *victim       // nil: the key was granted since
+	open   []asked       // outstanding acquires of clients that are not gone
+	idle   time.Duration // when the last of them ended
+	victim *victim       // nil if the key was granted since
 }
 
-// victim is a client that is gone, and since when the key can have been granted to another.
+// victim is a client that is gone, with the time from which the key can be granted to another client.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
-	held    bool          // else its acquire was under way
-	behind  bool          // another holds the key: the time counts from the end of that
-	waited  bool          // another held it
-	since   time.Duration // later than fault.Call where another may have taken the key since and be gone, too
-	asked   time.Duration // since when others keep asking
+	held    bool          // it held the key; otherwise its acquire was outstanding
+	behind  bool          // another client holds the key: the time counts from the end of that hold
+	waited  bool          // another client held the key
+	since   time.Duration // later than fault.Call if a client that is gone as well may have acquired the key
+	asked   time.Duration // since when other clients are waiting
 }
 
 func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
@@ -54,22 +54,22 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	n := len(b.open)
 	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
 	if len(b.open) == n {
-		return // it is gone
+		return // this client is gone
 	}
 	b.idle = op.Return
-	// It may have been granted the key, unless it asked when the key was overdue already.
+	// The key may have been granted to it, unless its request came after the bound.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo restarts the time: another client may have taken the key until then, and be gone as well.
+// moveTo restarts the time: until then another client that is gone may have held the key.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest restarts the wait if nobody asked for too long before now, unless others had kept asking for the whole bound.
+// rest restarts the wait if no client waited for too long, unless others had waited for the whole bound before.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -81,7 +81,7 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// Fault takes in a fault that is called or has returned, before the projection does.
+// Fault handles the call and the return of a fault, before the projection does.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]
@@ -90,7 +90,7 @@ func (x *recoveries) Fault(ev histories.Event) {
 		case !ev.Return:
 			x.gone(b, ev.Op)
 		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
-			b.victim = nil // it was not seen to be gone
+			b.victim = nil // the fault was not verified
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // the key is not free yet, and this one may have taken it
+	case old != nil && !v.held: // the key is not free yet, and this client may have acquired it
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v
@@ -131,12 +131,12 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	case c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0:
 		v.behind, v.waited = false, true
 		if v.moveTo(h.Closed); h.Release.Outcome != histories.OK {
-			b.victim = nil // nobody knows whether the key was free then
+			b.victim = nil // whether the key was free then is unknown
 		}
 	}
 }
 
-// granted judges how long it took until the key was granted again.
+// granted checks the time until the key was granted again.
 func (x *recoveries) granted(b *bereft, h *projection.Hold) {
 	v := b.victim
 	took := h.Granted - v.fault.Call
@@ -157,7 +157,7 @@ func (x *recoveries) granted(b *bereft, h *projection.Hold) {
 	}
 }
 
-// never judges a key that was not granted any more.
+// never checks a key that was not granted again.
 func (x *recoveries) never(b *bereft) {
 	v := b.victim
 	asking := x.Until
@@ -178,15 +178,15 @@ func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op)
 		return
 	}
 	v := b.victim
-	ops, what, end := []histories.Op{v.acquire, v.fault}, "was asking for", "it was not granted until the end"
+	ops, what, end := []histories.Op{v.acquire, v.fault}, "was waiting for", "it was not granted until the end"
 	if v.held {
 		what = "held"
 	}
 	if next != nil {
-		ops, end = append(ops, *next), x.tell("%s was the next to be granted it, at %s", next, now)
+		ops, end = append(ops, *next), x.tell("the next grant was %s's, at %s", next, now)
 	}
 	x.show(b.key.Name, v.fault.Call, now, ops,
-		"%s was gone from %s on (%s) while it %s %s; others kept asking for it, and %s, %s later; the bound is %s.",
+		"%s was gone from %s on (%s) while it %s %s; other clients kept waiting for it, and %s, %s later; the bound is %s.",
 		&v.fault, v.fault.Call, v.fault.Fault, what, b.key.Name, end, now-v.since, x.Bound)
 }
 
@@ -206,11 +206,11 @@ func (x *recoveries) Finding() checker.Finding {
 		evidence = fmt.Sprintf("%d %s, median %s, longest %s", n, noun, x.leases(took[(n-1)/2]), x.leases(took[n-1]))
 	}
 	if x.passed > 0 {
-		evidence += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
+		evidence += fmt.Sprintf("; %d times a waiter was gone and the key was granted to another", x.passed)
 	}
 	return x.finding(evidence,
-		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
-		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
+		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("no client waited for %s after a client was gone that may have held the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
+		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "no client that held or waited for a key was gone"})
 }
 
 func (x *recoveries) leases(d time.Duration) string {

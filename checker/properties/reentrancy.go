@@ -10,15 +10,15 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant judges what an owner that takes the lock again can rely on.
+// reentrant checks what an owner that acquires the lock again can rely on.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]
-	entries  int // re-entries that were asked for while the hold lasted
+	entries  int // re-entries requested during the hold
 	inners   int
-	shown    *projection.Hold // by the witness
-	indirect bool             // the witness is another's grant, which may have other causes
-	unclear  int              // what would show a violation, if nothing had been done to the servers
+	shown    *projection.Hold // the hold in the witness
+	indirect bool             // the witness is a grant to another client, which may have other causes
+	unclear  int              // possible violations that faults of servers may explain
 }
 
 // entry is a nested acquire of a client that holds the key.
@@ -68,7 +68,7 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed judges what the store says after an inner release while the outer hold lasts.
+// probed checks the store's state after an inner release during the outer hold.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
@@ -80,7 +80,7 @@ func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	}
 	says := "free"
 	if op.Value == histories.ProbeOther {
-		says = "held by another"
+		says = "held by another client"
 	}
 	x.violation(k, e, op.Return, op, "%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
 		h, k.Name, h.Granted, h.Inner.Call, op.Return, says)
@@ -92,14 +92,14 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			switch { // another's grant, asked for after an inner release, while the outer hold lasts
+			switch { // a grant to another client during the outer hold, requested after an inner release
 			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:
 				x.unclear++
 			default:
 				x.violation(k, x.entryOf(k, o), h.Granted, &h.Acquire,
-					"%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
+					"%s took %s at %s, took it again, and released it once at %s; %s was granted it at %s, before the last release.",
 					o, k.Name, o.Granted, o.Inner.Call, h, h.Granted)
 			}
 		}
@@ -124,12 +124,12 @@ func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
 	return &entry{hold: h}
 }
 
-// lasts reports whether a hold's promise covers a time; one that states no end does.
+// lasts reports whether a hold's promise covers a time; a promise without an end does.
 func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation keeps the first witness, and prefers one by the lock's own answer to one by another's grant.
+// violation keeps the first witness, and prefers the lock's own answer to a grant to another client.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire
@@ -152,15 +152,15 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by 
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 { // the last release came after what the witness shows
+	if x.violations > 0 { // the last release came after the operations of the witness
 		last, w := x.shown.Release, x.witness
 		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
 			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Story)
 		}
 	}
 	return x.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),
-		reason{x.entries == 0, checker.NotApplicable, "nobody took a lock again that it held"},
-		reason{x.unclear > 0, checker.Undecided, checker.Count(x.unclear, "answer") + " came as if the key had been free, and what was done to the servers may be why"})
+		reason{x.entries == 0, checker.NotApplicable, "no client acquired a lock again that it held"},
+		reason{x.unclear > 0, checker.Undecided, checker.Count(x.unclear, "answer") + " would show a violation, but faults of servers may be the cause"})
 }
 
 func ordinal(n int) string {

@@ -2,11 +2,11 @@ package properties
 
 import "lockbench/histories"
 
-// register holds the highest token that a key's resource has seen. An operation is compared with those that had returned
-// before its call: the order of others is unknown.
+// register holds the highest token that a key's resource has seen. An operation is compared with those that returned before
+// its call; the order of concurrent operations is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // by client: the highest when its operation was called
+	before  map[int32]histories.Op // by client: the highest at the call of its operation
 }
 
 func (r *register) called(op *histories.Op) {
@@ -19,8 +19,9 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles an acknowledged operation. It returns the operation whose higher token should have excluded this one, and
-// whether this one counts: if checks is "checking", reads and writes do; if "checking-writes", writes only.
+// returned handles an acknowledged operation. It returns the earlier operation with a higher token, which should have
+// excluded this one. counts reports whether the resource checks this kind of operation: with "checking" reads and writes,
+// with "checking-writes" writes only.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -9,20 +9,20 @@ import (
 	"lockbench/histories"
 )
 
-// renewals judges that a lease is renewed in time, and only while it is held.
+// renewals checks that a lease is renewed in time, and only while it is held.
 type renewals struct {
 	monitor
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // least is
+	measured bool // least is set
 }
 
-// lease is what is known of a hold that lasts.
+// lease is the state of a hold that lasts.
 type lease struct {
-	until time.Duration    // the promise before the renewal at hand
-	given time.Duration    // how long that promise was: a lock may begin with less than the TTL
-	taker *projection.Hold // the first of another client's to be granted the key since
+	until time.Duration    // the promise before the current renewal
+	given time.Duration    // the length of that promise: the first may be shorter than the TTL
+	taker *projection.Hold // the first grant to another client since
 }
 
 func (x *renewals) Event(k *projection.Key, ev histories.Event) {
@@ -41,7 +41,7 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards judges a renewal that was answered after the release of its hold was called.
+// afterwards checks a renewal that was answered after the release of its hold had been called.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
@@ -55,16 +55,17 @@ func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *
 	}
 }
 
-// taken is a violation: a renewal after another was granted the key.
+// taken reports a violation: a renewal was confirmed after a grant to another client.
 func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	if x.first() {
 		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},
-			"%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
+			"%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed at %s.",
 			acquire, k.Name, acquire.Return, taker, taker.Return, op.Call, op.Return)
 	}
 }
 
-// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the slack is added back.
+// confirmed checks the renewal of a hold that was not released. Clock error may hide a late one, so the slack is added
+// back.
 func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	l := x.held[h]
 	given := min(x.Header.TTL.D(), l.given)
@@ -76,7 +77,7 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 	case left < given/4:
 		if x.first() {
 			x.show(op.Key, op.Call, op.Return, []histories.Op{h.Acquire, *op},
-				"%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
+				"%s had a lease of %s until %s and sent its renewal at %s, with %s left of %s, less than a quarter.",
 				h, k.Name, l.until, op.Call, left, given)
 		}
 		fallthrough
@@ -93,7 +94,7 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	case projection.Began:
 		x.held[h] = &lease{until: h.Until, given: h.Given}
 		if h.Promised && h.Until <= h.Granted {
-			return // the answer was so late that others may have had the key since: it took nothing from them
+			return // the answer was so late that another client may have held the key in between
 		}
 		for _, o := range k.Live {
 			if l := x.held[o]; o != h && l.taker == nil && o.Acquire.Client != h.Acquire.Client {
@@ -115,9 +116,9 @@ func (x *renewals) Finding() checker.Finding {
 	confirmed, refused, unknown := x.answers[histories.OK], x.answers[histories.Refused], x.answers[histories.Unknown]
 	evidence := fmt.Sprintf("%s confirmed, %d refused", checker.Count(confirmed, "renewal"), refused)
 	if x.measured {
-		evidence += ", " + checker.Milliseconds(x.least) + " left at the least"
+		evidence += ", " + checker.Milliseconds(x.least) + " left at least"
 	}
 	return x.finding(evidence,
 		reason{confirmed+refused+unknown == 0, checker.NotApplicable, "nothing was renewed"},
-		reason{confirmed+refused == 0, checker.Undecided, "no renewal was given a definite answer"})
+		reason{confirmed+refused == 0, checker.Undecided, "no renewal got a definite answer"})
 }

@@ -1,5 +1,5 @@
-// Package edn reads and writes histories as Jepsen does, in EDN: Format makes a histories.Reader read them, Export
-// writes one.
+// Package edn reads and writes histories in Jepsen's EDN notation. Format adds it to histories.Open; Export writes a
+// history file as EDN.
 package edn
 
 import (
@@ -17,35 +17,35 @@ import (
 	"lockbench/histories"
 )
 
-// markEvery is after how many entries of an EDN history a mark is put in, so that a replay need not hold it whole.
+// markEvery is the number of EDN entries after which a mark is inserted, so that a replay needs little memory.
 const markEvery = 4096
 
-// jepsens is the call of Jepsen's own faults while they are open: their second entry does not say when that was.
+// jepsens is the Call of Jepsen's own open faults: their second entry does not repeat the time of the first.
 const jepsens time.Duration = -1
 
 // Format is Jepsen's EDN, for histories.Open.
 var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
-// history turns Jepsen's history, in which an operation is two entries, into lines, in which it is one.
-// It keeps what is open and what each client did last.
+// history converts Jepsen's history, in which an operation is two entries, into lines, in which it is one. It holds the
+// open operations and the last stamp of each client.
 type history struct {
-	reader  *histories.Reader // for its header and warnings
+	reader  *histories.Reader // receives the header and warnings
 	forms   *forms
 	wrapped bool // the file is one vector
 	headed  bool // it began with a header
 	ended   bool
 
 	clients map[int32]*client
-	faults  map[injection][]histories.Op // open, by what the nemesis called them, and by client and call where it says so
-	ready   []histories.Line             // to be delivered before anything else is read
-	unknown map[string]int               // fields that mean nothing here, and how often they stood
-	clock   string                       // the field that gives the time: what the first entry has
+	faults  map[injection][]histories.Op // open faults, by name and, if given, client and call
+	ready   []histories.Line             // lines to deliver first
+	unknown map[string]int               // unknown fields and their number
+	clock   string                       // name of the field with the time, from the first entry
 	now     time.Duration                // of the last entry
 	last    time.Duration                // the latest stamp
 	entries int
 }
 
-// injection is what tells one inject from another: several may be open at once, also of one client.
+// injection identifies an inject: several may be open at once, also of one client.
 type injection struct {
 	client int32
 	fault  string
@@ -54,13 +54,13 @@ type injection struct {
 
 type client struct {
 	open   *histories.Op // nil: none
-	line   int           // of its invocation
-	valued bool          // that had a value
+	line   int           // line of its invocation
+	valued bool          // the invocation had a value
 	life   int32
 	last   time.Duration
 }
 
-// looksLikeEDN tells EDN from JSON lines: these begin with an object whose first name is in quotes.
+// looksLikeEDN reports whether the input is EDN. JSON lines begin with an object whose first name is in quotes.
 func looksLikeEDN(in *bufio.Reader) bool {
 	text, _ := in.Peek(256)
 	text = bytes.TrimLeft(text, " \t\r\n,")
@@ -73,7 +73,7 @@ func looksLikeEDN(in *bufio.Reader) bool {
 	return bytes.IndexByte([]byte("[(#;"), text[0]) >= 0
 }
 
-// open reads up to the first entry, which may be a header that lockbench wrote.
+// open reads up to the first entry, which may be a header written by lockbench.
 func open(r *histories.Reader, in *bufio.Reader) (next func() (histories.Line, error), err error) {
 	r.Header = histories.Header{Version: histories.Version}
 	h := &history{reader: r, forms: &forms{in: in, line: 1}, last: -1,
@@ -114,24 +114,24 @@ func (h *history) next() (histories.Line, error) {
 	return line, nil
 }
 
-// entry reads the next map; nil at the end.
+// entry returns the next map, or nil at the end.
 func (h *history) entry() (*form, error) {
 	c, err := h.forms.next()
 	line := h.forms.line
 	switch {
 	case err == io.EOF && h.wrapped:
-		h.reader.Warnf("the file ends at line %d without the bracket that closes its first one: what precedes was read", line)
+		h.reader.Warnf("the file ends at line %d without its closing bracket: only the lines before it were read", line)
 		return nil, nil
 	case err == io.EOF:
 		return nil, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		h.reader.Warnf("the compressed file ends within a block, after byte %d of the text: what precedes was read", h.forms.offset)
+		h.reader.Warnf("the compressed file ends within a block, after byte %d of the text: only the lines before it were read", h.forms.offset)
 		return nil, nil
 	case err == nil && h.wrapped && (c == ']' || c == ')'):
 		h.forms.read()
 		h.wrapped = false
 		if _, err := h.forms.next(); err != io.EOF {
-			return nil, fmt.Errorf("line %d: something follows the vector of operations: want one vector, or one map per line", h.forms.line)
+			return nil, fmt.Errorf("line %d: unexpected text after the vector of operations: want one vector, or one map per line", h.forms.line)
 		}
 		return nil, nil
 	}
@@ -140,8 +140,8 @@ func (h *history) entry() (*form, error) {
 		f, err = h.forms.form()
 	}
 	switch {
-	case err == errTorn && h.forms.line == line: // the writer was cut off; a bracket left open would have swallowed lines
-		h.reader.Warnf("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", line, h.forms.start)
+	case err == errTorn && h.forms.line == line: // the writer was interrupted; an unclosed bracket would extend over several lines
+		h.reader.Warnf("the file ends within line %d, at byte %d of the text: only the lines before it were read", line, h.forms.start)
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", line, err)
@@ -151,7 +151,7 @@ func (h *history) entry() (*form, error) {
 	return &f, nil
 }
 
-// take turns an entry into lines, if it ends an operation.
+// take converts an entry into lines if it ends an operation.
 func (h *history) take(f *form) error {
 	e, err := h.parse(f)
 	if err == nil {
@@ -168,7 +168,7 @@ func (h *history) turn(e *entry) error {
 		return err
 	}
 	if e.op.Kind != histories.Lost {
-		e.op.Return = 0 // what others say of it is no field of theirs
+		e.op.Return = 0 // an ordinary operation has no such field
 	}
 	switch {
 	case e.process == nemesis && e.f == headerEntry:
@@ -183,7 +183,7 @@ func (h *history) turn(e *entry) error {
 	return h.complete(e)
 }
 
-// tick moves the clock on: by :time, or by :index if the first entry has no time, or else one by one.
+// tick advances the clock: by :time, by :index if the first entry has no time, or else by one.
 func (h *history) tick(e *entry) error {
 	if h.clock == "" {
 		h.clock = "none"
@@ -202,7 +202,7 @@ func (h *history) tick(e *entry) error {
 		at = time.Duration(n)
 	}
 	if at < h.now || at >= histories.Forever {
-		return fmt.Errorf("%s %d stands below %d: want operations in the order in which they happened", h.clock, at, h.now)
+		return fmt.Errorf("%s %d is before %d: want operations in the order in which they happened", h.clock, at, h.now)
 	}
 	h.now, h.last = at, max(h.last, at)
 	return nil
@@ -217,7 +217,7 @@ func (h *history) client(e *entry) *client {
 	return c
 }
 
-// stamp is the present time, later than this client's last stamp: entries with equal times keep their order.
+// stamp returns the current time, later than this client's last stamp: entries with equal times stay in order.
 func (h *history) stamp(c *client) time.Duration {
 	c.last = max(h.now, c.last+1)
 	h.last = max(h.last, c.last)
@@ -238,7 +238,7 @@ func (h *history) invoke(e *entry) error {
 		op.Due = op.Call
 	}
 	if op.Due > op.Call {
-		return fmt.Errorf("it was due at %d, after its call at %d", op.Due, op.Call)
+		return fmt.Errorf("due at %d, after its call at %d", op.Due, op.Call)
 	}
 	c.open, c.line, c.valued = &op, e.line, e.has(":value")
 	return nil
@@ -260,14 +260,14 @@ func (h *history) complete(e *entry) error {
 	op.Return = h.stamp(c)
 	c.open = nil
 	if op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
-		c.life = op.Life + 1 // nobody knows what it holds: Jepsen goes on with another process
+		c.life = op.Life + 1 // what it holds is unknown: Jepsen continues with another process
 	}
 	h.ready = append(h.ready, histories.Line{Op: op})
 	return nil
 }
 
-// fault is a nemesis: two entries of the same :f. Where lockbench wrote it, both bear its :call, and a heal is
-// one entry.
+// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both bear its :call, and a heal is one
+// entry.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")
 	id := injection{op.Client, cmp.Or(op.Fault, e.f), op.Call}
@@ -280,7 +280,7 @@ func (h *history) fault(e *entry) error {
 			op.Due, op.Call, op.Fault = h.now, h.now, id.fault
 		}
 		if op.Call > h.now {
-			return fmt.Errorf("it stands at %d, before its call at %d", h.now, op.Call)
+			return fmt.Errorf("its entry is at %d, before its call at %d", h.now, op.Call)
 		}
 		h.faults[id] = append(begun, op)
 		return nil
@@ -296,7 +296,7 @@ func (h *history) fault(e *entry) error {
 	return h.self(&op)
 }
 
-// selfStarted is what a lock began by itself, such as a watchdog's renewal: one entry, at its return.
+// selfStarted handles an operation that a lock began, such as a watchdog's renewal: one entry, at its return.
 func (h *history) selfStarted(e *entry) error {
 	if !e.op.Kind.SelfStarted() || !e.has(":call") {
 		return fmt.Errorf("process :lock does a %s: want :renew or :lost, with :call", e.op.Kind)
@@ -304,19 +304,19 @@ func (h *history) selfStarted(e *entry) error {
 	return h.self(&e.op)
 }
 
-// self takes in what is one entry, at its return; where that is known to have been later, it says so.
+// self handles an operation in one entry, at its return. Such an entry may state a later return itself.
 func (h *history) self(op *histories.Op) error {
 	if op.Return = max(op.Return, h.now); op.Call > h.now {
-		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
+		return fmt.Errorf("returns at %d, before its call at %d", op.Return, op.Call)
 	}
 	if op.Due > op.Call {
-		return fmt.Errorf("it was due at %d, after its call at %d", op.Due, op.Call)
+		return fmt.Errorf("due at %d, after its call at %d", op.Due, op.Call)
 	}
 	h.ready = append(h.ready, histories.Line{Op: *op})
 	return nil
 }
 
-// mark lists what is open and says that all until then stands above.
+// mark lists the open operations and adds a mark.
 func (h *history) mark(at time.Duration) {
 	for _, id := range slices.Sorted(maps.Keys(h.clients)) {
 		if c := h.clients[id]; c.open != nil && !c.open.Kind.SelfStarted() {
@@ -342,7 +342,7 @@ func (h *history) faultsInOrder() []injection {
 
 func (h *history) end() {
 	h.ended = true
-	for _, id := range h.faultsInOrder() { // one of Jepsen's that has no second entry
+	for _, id := range h.faultsInOrder() { // a fault of Jepsen's without a second entry
 		if id.call == jepsens {
 			h.self(&h.faults[id][0])
 			delete(h.faults, id)
@@ -356,5 +356,5 @@ func (h *history) end() {
 	for _, name := range slices.Sorted(maps.Keys(h.unknown)) {
 		names = append(names, fmt.Sprintf("%s (%d)", name, h.unknown[name]))
 	}
-	h.reader.Warnf("fields that lockbench does not know are not judged: %s", strings.Join(names, ", "))
+	h.reader.Warnf("unknown fields are ignored: %s", strings.Join(names, ", "))
 }

@@ -16,7 +16,7 @@ import (
 	"lockbench/histories"
 )
 
-// read returns the lines of a history, and what the reader warned of.
+// read returns the lines of a history and the reader's warnings.
 func read(t testing.TB, text []byte) ([]histories.Line, []string, error) {
 	t.Helper()
 	r, err := histories.NewReader(bytes.NewReader(text), Format)
@@ -37,7 +37,7 @@ func read(t testing.TB, text []byte) ([]histories.Line, []string, error) {
 	}
 }
 
-// ednLines reads an EDN history that has neither marks of its own nor errors.
+// ednLines reads an EDN history that has neither marks nor errors.
 func ednLines(t *testing.T, text string) []histories.Op {
 	t.Helper()
 	lines, warnings, err := read(t, []byte(text))
@@ -99,17 +99,17 @@ func TestEDNOperations(t *testing.T) {
 func TestEDNMalformed(t *testing.T) {
 	const first = "{:type :invoke :f :acquire :process 0 :time 5}\n"
 	for _, c := range []struct{ text, want string }{
-		{"{:type :invoke\n", "line 1: the text ends within it"},
+		{"{:type :invoke\n", "line 1: the text ends within a form"},
 		{first + "{:type :ok\n :f :acquire]\n", "line 2: a ] without its opening bracket"},
 		{first + "{:type :ok :f}", "line 2: a map with a key that has no value"},
-		{first + "{:type :ok :type :ok}", "line 2: :type stands twice"},
+		{first + "{:type :ok :type :ok}", "line 2: :type occurs twice"},
 		{first + "{:type :ok :f :acquire :time 6}", "line 2: an operation needs a :process"},
 		{first + "{:type :okay :f :acquire :process 0 :time 6}", "line 2: :type: want one of :invoke :ok :fail :info, got :okay"},
 		{first + "{:type :ok :f :cas :process 0 :time 6}", `line 2: :f: unknown kind "cas" (one of acquire`},
 		{first + "{:type :ok :f :release :process 0 :time 6}", "line 2: process 0 ends :release with :ok, but what it invoked at line 1 is :acquire"},
 		{first + "{:type :ok :f :acquire :process 1 :time 6}", "line 2: process 1 ends :acquire with :ok, and did not invoke it"},
 		{first + first, "line 2: process 0 invokes :acquire while its :acquire of line 1 is open"},
-		{first + "{:type :ok :f :acquire :process 0 :time 4}", "line 2: :time 4 stands below 5"},
+		{first + "{:type :ok :f :acquire :process 0 :time 4}", "line 2: :time 4 is before 5"},
 		{first + "{:type :ok :f :acquire :process 0 :index 1}", "line 2: no :time, which the first operation has"},
 		{first + "{:type :ok :f :acquire :process :p :time 6}", "line 2: :process: want a whole number or :nemesis, got :p"},
 		{first + "{:type :ok :f :acquire :process 0 :time 6.5}", "line 2: :time: want a whole number from 0"},
@@ -118,7 +118,7 @@ func TestEDNMalformed(t *testing.T) {
 		{first + `{:type :ok :f "\q"}`, `line 2: \q in a string`},
 		{first + "^{:a 1}", "line 2: metadata"},
 		{first + "[1 2]", "line 2: want a map such as"},
-		{"[" + strings.TrimSpace(first) + "] 1", "line 1: something follows the vector"},
+		{"[" + strings.TrimSpace(first) + "] 1", "line 1: unexpected text after the vector"},
 		{strings.Repeat("[", 100), "line 1: nested more than 64 deep"},
 		{`{:type :info :process :nemesis :f :lockbench :value "{\"lockbench\":3}"}`, "format version 3"},
 		{first + `{:type :info :process :nemesis :f :lockbench :time 6 :value "{}"}`, "line 2: a header that is not the first entry"},
@@ -133,7 +133,7 @@ func TestEDNTornTail(t *testing.T) {
 	const first = "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0}\n"
 	for text, want := range map[string]string{
 		first + "{:type :invoke :f":      "the file ends within line 3, at byte 74",
-		"[" + first:                      "the file ends at line 3 without the bracket",
+		"[" + first:                      "the file ends at line 3 without its closing bracket",
 		first + `{:type :invoke :f "x`:   "the file ends within line 3",
 		"[" + first + "{:type #jepsen.h": "the file ends within line 3",
 	} {
@@ -144,7 +144,7 @@ func TestEDNTornTail(t *testing.T) {
 	}
 }
 
-// TestEDNIsReadInLittleMemory looks that marks are put in, between which a replay can forget.
+// TestEDNIsReadInLittleMemory checks that marks are inserted, which bound the memory of a replay.
 func TestEDNIsReadInLittleMemory(t *testing.T) {
 	var text strings.Builder
 	for i := range 3 * markEvery {
@@ -161,7 +161,7 @@ func TestEDNIsReadInLittleMemory(t *testing.T) {
 	}
 }
 
-// FuzzEDN reads what may be EDN. What can be read can be replayed; and written as EDN again, it is the same.
+// FuzzEDN reads arbitrary text. Valid EDN can be replayed, and survives export and import.
 func FuzzEDN(f *testing.F) {
 	files, _ := filepath.Glob("../corpus/*.edn")
 	for _, name := range files {
@@ -195,12 +195,12 @@ func FuzzEDN(f *testing.F) {
 			t.Skip("a header that cannot be written:", err)
 		}
 		if diff := cmp.Diff(want, events(t, out.Bytes())); diff != "" {
-			t.Fatalf("it came back as another (-want +got):\n%s\n%s", diff, out.Bytes())
+			t.Fatalf("the history changed (-want +got):\n%s\n%s", diff, out.Bytes())
 		}
 	})
 }
 
-// events is what happened in a history: the operations at their returns, and at their calls what is known then.
+// events returns the events of a history: operations at their returns, and at their calls with the fields known then.
 func events(t *testing.T, text []byte) []histories.Event {
 	t.Helper()
 	r, err := histories.NewReader(bytes.NewReader(text), Format)
@@ -226,7 +226,7 @@ func events(t *testing.T, text []byte) []histories.Event {
 	return all
 }
 
-// TestAFaultIsListedAtAMark writes several faults that are open at once, and reads them in the order in which they happened.
+// TestAFaultIsListedAtAMark checks that several faults open at once are written and read in order.
 func TestAFaultIsListedAtAMark(t *testing.T) {
 	var file, out bytes.Buffer
 	rec, err := histories.NewRecorder(&file, histories.Header{Lock: "test"}, 1)

@@ -11,27 +11,27 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the :f of the entries in which lockbench writes what Jepsen's history has no place for: the
-// header as the first entry, and the end of the record as the last.
+// headerEntry is the :f of entries that Jepsen does not have: the header as the first entry, and the end of the history as
+// the last.
 const headerEntry = "lockbench"
 
-// onlyKey is the key of operations that name none: a test of one lock.
+// onlyKey is the key of operations that name none, as in a test of one lock.
 const onlyKey = "lock"
 
-// What stands for a process that is not a client's.
+// Names of processes that are not clients.
 const (
 	nemesis     = "nemesis"
 	selfStarted = "lock" // the lock itself, such as its watchdog
 )
 
-// entry is one map of Jepsen's history: half an operation.
+// entry is one map of Jepsen's history: half of an operation.
 type entry struct {
-	op      histories.Op // what the entry says of it; Call and Return are not set, but for one with its own :call
-	kind    string       // of :type
+	op      histories.Op // the fields of the entry; Call and Return are set only from :call
+	kind    string       // value of :type
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	numbers map[string]int64 // stated, by field
+	numbers map[string]int64 // stated numbers, by field
 	keyed   bool             // a key was stated
 	ended   bool             // an outcome was stated
 	value   *form
@@ -44,15 +44,15 @@ func (e *entry) who() string {
 	return fmt.Sprintf("process %d", e.op.Client)
 }
 
-// parse reads an entry's fields. What is not known is counted, not refused: Jepsen's tests add fields of
-// their own to every operation.
+// parse parses an entry's fields. Unknown fields are counted and not refused, because Jepsen's tests add fields to every
+// operation.
 func (h *history) parse(f *form) (*entry, error) {
 	e := &entry{line: f.line, numbers: map[string]int64{}}
 	seen := map[string]bool{}
 	for i := 0; i < len(f.items); i += 2 {
 		name := f.items[i].String()
 		if seen[name] {
-			return nil, fmt.Errorf("%s stands twice", name)
+			return nil, fmt.Errorf("%s occurs twice", name)
 		}
 		seen[name] = true
 		known, err := e.set(name, &f.items[i+1])
@@ -68,7 +68,7 @@ func (h *history) parse(f *form) (*entry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
-	if e.process != nemesis && seen[":fault"] { // a test's own field
+	if e.process != nemesis && seen[":fault"] { // a field that the test added
 		e.op.Fault = ""
 		h.unknown[":fault"]++
 	}
@@ -81,7 +81,7 @@ func (e *entry) finish() (err error) {
 	}
 	if e.process == nemesis {
 		e.op.Kind = histories.Inject
-		for _, word := range []string{"stop", "heal", "resume", "reset"} { // which end Jepsen's own faults
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // names that end Jepsen's own faults
 			if strings.HasPrefix(e.f, word) {
 				e.op.Kind = histories.Heal
 			}
@@ -109,7 +109,7 @@ func (e *entry) finish() (err error) {
 	return e.setValue()
 }
 
-// set reads one field and tells whether it is known.
+// set parses one field and reports whether it is known.
 func (e *entry) set(name string, v *form) (known bool, err error) {
 	op := &e.op
 	switch name {
@@ -122,7 +122,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		e.f, err = v.name()
 	case ":process":
 		switch e.process, _ = v.name(); {
-		case v.kind == whole && e.has(":client"): // which says whose it is
+		case v.kind == whole && e.has(":client"): // the entry names its client
 		case v.kind == whole:
 			var n int64
 			n, err = v.number(0, math.MaxInt32)
@@ -152,11 +152,11 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 	return true, err
 }
 
-// number is a field that is a whole number, within bounds.
+// number is a field with a whole number, within bounds.
 type number struct {
 	low, high int64
 	set       func(op *histories.Op, n int64)
-	ofEnd     bool // the entry that ends an operation may state it
+	ofEnd     bool // the second entry of an operation may state it
 }
 
 const (
@@ -174,7 +174,7 @@ var numbers = map[string]number{
 	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
 	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
 	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
-	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // of a loss, which may be noticed later than it took place
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // of a loss, which may be reported later than it happened
 	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
 	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
@@ -202,7 +202,7 @@ func (e *entry) has(name string) bool {
 	return ok
 }
 
-// setValue reads :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
+// setValue parses :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
 func (e *entry) setValue() error {
 	v := e.value
 	if v == nil || e.process == nemesis && v.kind != whole {
@@ -223,7 +223,7 @@ func (e *entry) setValue() error {
 	case v.isNil():
 	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
 		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
-	case v.kind == mapping: // of a grant: its fencing token
+	case v.kind == mapping: // the fencing token of a grant
 		for i := 0; i < len(v.items); i += 2 {
 			if v.items[i].String() == ":fence" && !e.has(":fence") {
 				_, err := e.setNumber(":fence", &v.items[i+1])
@@ -234,7 +234,7 @@ func (e *entry) setValue() error {
 	return nil
 }
 
-// complete adds to an operation what the entry that ends it says.
+// complete adds the fields of the second entry to an operation.
 func (e *entry) complete(op *histories.Op) {
 	op.Outcome, op.Error = e.op.Outcome, e.op.Error
 	if e.keyed {
@@ -247,11 +247,11 @@ func (e *entry) complete(op *histories.Op) {
 	}
 }
 
-// header reads the header that lockbench wrote, or the end of its record.
+// header parses a header written by lockbench, or the end of its history.
 func (h *history) header(e *entry) error {
 	switch {
 	case e.value == nil || e.value.isNil():
-		return nil // the end: the clock has moved on
+		return nil // the end: the clock has advanced
 	case len(h.clients) > 0 || h.headed:
 		return errors.New("a header that is not the first entry")
 	case e.value.kind != str:

@@ -13,9 +13,9 @@ import (
 	"lockbench/histories"
 )
 
-// Export writes a history as Jepsen writes one: a map per line, two for each operation, in the order in
-// which they happened. It writes what is judged, so nothing after the last mark, and no marks. The file is
-// read twice: a process that crashed goes on as another, whose number depends on how many there are.
+// Export writes a history file in Jepsen's notation: a map per line, two for each operation, in the order in which they
+// happened. It writes only what is judged: nothing after the last mark, and no marks. The file is read twice: the number of
+// the process that follows a crashed one depends on the number of processes.
 func Export(w io.Writer, path string) (warnings []string, err error) {
 	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
@@ -52,7 +52,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	return r.Warnings, x.out.Flush()
 }
 
-// concurrencyOf is one more than there are clients: the harness, which writes and reads too, is the last.
+// concurrencyOf returns the number of clients + 1: the last is the harness, which reads and writes as well.
 func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 	r, err := open()
 	if err != nil {
@@ -77,7 +77,7 @@ type writer struct {
 	concurrency int64
 	eras        map[int32]int64 // how often each client's process crashed
 	index       int64
-	last        time.Duration // of the entries: they must not go back
+	last        time.Duration // time of the last entry: times must not fall
 	line        []byte
 }
 
@@ -119,7 +119,7 @@ func (x *writer) event(ev histories.Event) error {
 	return x.end()
 }
 
-// operation begins half an operation. The client and its life are written where the process is another.
+// operation begins an entry of an operation, with client and life if the process number differs from the client's.
 func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	thread := int64(op.Client)
 	if op.Client == histories.Harness {
@@ -135,8 +135,8 @@ func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	x.number(":hold", op.Hold, op.Hold != 0)
 }
 
-// self writes what may run beside the client's own operation as one entry, at its return; of an inject, whose
-// call matters too, as two.
+// self writes an operation that may run beside the client's own as one entry, at its return; an inject, whose call matters
+// as well, as two.
 func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
 	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)
@@ -188,7 +188,7 @@ func (x *writer) number(name string, n int64, write bool) {
 	}
 }
 
-// text writes a string. What EDN has no escape for is written as it is or as \u0000.
+// text writes a string. Characters without an EDN escape are written unchanged or as \u0000.
 func (x *writer) text(name, s string) {
 	x.line = append(append(append(x.line, ", "...), name...), " \""...)
 	for _, c := range s {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of one EDN form, so that a broken file cannot eat the memory or the stack.
+// Limits of one EDN form, so that a damaged file cannot exhaust the memory or the stack.
 const (
 	maxForm  = 1 << 20 // bytes
 	maxDepth = 64
@@ -19,16 +19,16 @@ const (
 type formKind uint8
 
 const (
-	atom    formKind = iota // a symbol, nil, true, a float, a character: text
+	atom    formKind = iota // text: a symbol, nil, true, a float or a character
 	keyword                 // text, without the colon
 	str                     // text
 	whole                   // n
-	vector                  // items; lists too
+	vector                  // items; also of lists
 	mapping                 // items: keys and values in turn
 	set                     // items
 )
 
-// form is one EDN value. A tag is passed over and its value taken: a tagged record is read as its map.
+// form is one EDN value. Tags are ignored: a tagged record is read as its map.
 type form struct {
 	kind  formKind
 	text  string
@@ -39,7 +39,7 @@ type form struct {
 
 func (f *form) isNil() bool { return f.kind == atom && f.text == "nil" }
 
-// String is the form as EDN, but a string without its quotes.
+// String returns the form as EDN, but a string without its quotes.
 func (f *form) String() string {
 	switch f.kind {
 	case keyword:
@@ -57,19 +57,19 @@ func (f *form) String() string {
 	return f.text
 }
 
-// forms reads EDN one form at a time. It is our own because errors must name the line, and a file of a
-// million operations in one vector must not be held in memory.
+// forms reads EDN one form at a time. No library is used because errors must name the line, and a vector of a million
+// operations must not be held in memory.
 type forms struct {
 	in     *bufio.Reader
 	line   int
 	offset int64
-	start  int64 // of the form being read
+	start  int64 // of the current form
 }
 
-// errTorn is the end of the text within a form.
-var errTorn = errors.New("the text ends within it")
+// errTorn reports that the text ends within a form.
+var errTorn = errors.New("the text ends within a form")
 
-// next passes over space and comments and gives the first byte of what follows, which stays unread.
+// next skips space and comments and returns the first byte of the next form without consuming it.
 func (f *forms) next() (byte, error) {
 	for comment := false; ; {
 		c, err := f.read()
@@ -98,9 +98,9 @@ func (f *forms) read() (byte, error) {
 	return c, nil
 }
 
-// unread takes back the last byte read, which was no newline.
+// unread puts back the last byte, which must not be a newline.
 func (f *forms) unread() {
-	f.in.UnreadByte() // cannot fail: a byte was just read
+	f.in.UnreadByte() // cannot fail after a read
 	f.offset--
 }
 
@@ -127,7 +127,7 @@ func (f *forms) value(depth int) (form, error) {
 	return got, err
 }
 
-// begin reads the form whose first byte, still unread, is c.
+// begin reads the form whose first byte is c, which is not consumed yet.
 func (f *forms) begin(c byte, depth int) (form, error) {
 	switch c {
 	case ')', ']', '}':
@@ -167,7 +167,7 @@ func (f *forms) begin(c byte, depth int) (form, error) {
 	return form{kind: atom, text: text}, nil
 }
 
-// dispatch reads what follows a #: a set, or a tag and its value.
+// dispatch reads the rest of a form that begins with #: a set, or a tag and its value.
 func (f *forms) dispatch(depth int) (form, error) {
 	c, err := f.read()
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *forms) collection(kind formKind, closing byte, depth int) (form, error)
 	}
 }
 
-// token reads a symbol, a keyword, a number or a character: up to a delimiter, but its first byte whatever that is.
+// token reads a symbol, a keyword, a number or a character, up to a delimiter; the first byte may be any.
 func (f *forms) token() (string, error) {
 	var b []byte
 	for {

@@ -1,4 +1,4 @@
-// Package catalog holds the table of all locks.
+// Package catalog holds the table of all locks, as impls.Impl.
 package catalog
 
 import (
@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// All returns every lock, from no lock at all up the ladder to the third-party locks. Each checks its parameters.
+// All returns every lock, from none to the third-party locks. Each lock checks its parameters.
 func All() []impls.Impl {
 	all := []impls.Impl{
 		local.None(), local.Mutex(),

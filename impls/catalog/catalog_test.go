@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// needRedis skips where there is no redis-server, and fails where one is required.
+// needRedis skips a test if redis-server is missing, and fails it if redis-server is required.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {
@@ -29,8 +29,8 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the
-// emulator, and on a real server if one is installed. The tests share servers.
+// eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the emulator and, if
+// installed, on a real server. The tests share servers.
 func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -57,7 +57,7 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 	}
 }
 
-// openTwo opens a lock as two processes; one without a store excludes within one process only.
+// openTwo opens a lock as two processes; a lock without a store excludes within one process only.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
@@ -76,16 +76,16 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request is by a new owner each, so that a re-entrant lock does not take it for a re-entry.
+// request returns a request; each test uses different owners, because the same owner would re-enter.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
 
 func TestTryWaitAndCancel(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
-			return // it refuses nobody
+			return // this lock refuses no request
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -100,13 +100,13 @@ func TestTryWaitAndCancel(t *testing.T) {
 			t.Errorf("try: %v, want busy", err)
 		}
 		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
-			return // whoever was refused once is granted for ever: that is its defect
+			return // the defect: after a refusal a client is always granted
 		}
 		start := time.Now()
 		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
 			t.Error("granted twice")
 		} else if waited := time.Since(start); waited < 45*time.Millisecond {
-			t.Errorf("it was to wait 50ms, and gave up after %v: %v", waited, err)
+			t.Errorf("with a wait of 50ms it returned after %v: %v", waited, err)
 		}
 		cancelled, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer stop()
@@ -141,7 +141,7 @@ func TestReleaseOfWhatIsNotHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = a.Release(t.Context(), h.Grant)
-		if impl.Name == "none" || impl.Name == "redisson-legacy" { // its defect: success, though nothing was there
+		if impl.Name == "none" || impl.Name == "redisson-legacy" { // the defect: success without a hold
 			if err != nil {
 				t.Errorf("a second release: %v, want success", err)
 			}
@@ -151,11 +151,11 @@ func TestReleaseOfWhatIsNotHeld(t *testing.T) {
 	})
 }
 
-// TestPlainDelete: the defect of the lower rungs is there, and who compares does not have it.
+// TestPlainDelete checks that the first locks of the table have this defect, and that those that compare do not.
 func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {
-			return // not a lock with one owner at a time
+			return // several owners at a time
 		}
 		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))
@@ -174,7 +174,7 @@ func TestPlainDelete(t *testing.T) {
 	})
 }
 
-// TestReentry: the articles' defects are there, and the others balance.
+// TestReentry checks that the articles' locks have their defects and that the others count correctly.
 func TestReentry(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if !impl.Reentrant {
@@ -198,23 +198,23 @@ func TestReentry(t *testing.T) {
 			t.Errorf("the store says %q; granted %+v and %+v", token, outer.Grant, inner.Grant)
 		}
 		if _, err := b.Acquire(t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
-			t.Errorf("another, after the inner release: %v, want busy", err)
+			t.Errorf("another client, after the inner release: %v, want busy", err)
 		}
 		if err := a.Release(t.Context(), outer.Grant); err != nil {
 			t.Error(err)
 		}
 		if _, err := b.Acquire(t.Context(), request("b", 0)); err != nil {
-			t.Errorf("another, after the last release: %v", err)
+			t.Errorf("another client, after the last release: %v", err)
 		}
 	})
 }
 
-// TestTable: every lock says what it is and what is expected of it, each expectation with its reason.
+// TestTable checks that every lock has a description, and expectations with reasons.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, impl := range catalog.OnRedis() {
 		if names[impl.Name] || impl.Doc == "" || len(impl.Expect) == 0 {
-			t.Errorf("%s: a name of its own, a sentence and expectations are wanted", impl.Name)
+			t.Errorf("%s: want a unique name, a sentence and expectations", impl.Name)
 		}
 		names[impl.Name] = true
 		properties := map[string]bool{}
@@ -232,7 +232,7 @@ func named(t *testing.T, name string) impls.Impl {
 	all := catalog.All()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
-		t.Fatalf("there is no lock %s", name)
+		t.Fatalf("unknown lock %s", name)
 	}
 	return all[i]
 }

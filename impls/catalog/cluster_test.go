@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// beside gives every server a second address, which it knows nothing of, and a network on which no other is reached.
+// beside gives every server a second address, which the server does not know, and returns a network with only these.
 func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()
 	real := map[string]string{}
@@ -26,21 +26,22 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := fmt.Sprintf("127.0.0.1:%d", i+1) // nobody listens there
+		second := fmt.Sprintf("127.0.0.1:%d", i+1) // no server listens there
 		real[second] = u.Host
 		urls = append(urls, "redis://"+second)
 	}
 	return urls, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		to, known := real[addr]
 		if !known {
-			t.Errorf("it dials %s, which it was not given", addr)
+			t.Errorf("it dials %s, which is not one of its addresses", addr)
 			return nil, errors.New("not reached")
 		}
 		return new(net.Dialer).DialContext(ctx, network, to)
 	}
 }
 
-// TestAClusterIsReachedAsGiven: whatever its servers call themselves, also after a failover; and on all of its parts.
+// TestAClusterIsReachedAsGiven checks that a cluster is reached by the given addresses, also after a failover and for every
+// part of the keys.
 func TestAClusterIsReachedAsGiven(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	urls, dial := beside(t, g)
@@ -69,14 +70,14 @@ func takeAndGive(t *testing.T, l impls.Lock, key string) {
 	}
 	_, err = l.Acquire(t.Context(), impls.Request{Key: key, Owner: "b", TTL: 10 * time.Second})
 	if !errors.Is(err, impls.ErrBusy) {
-		t.Errorf("%s is held, and another is answered %v", key, err)
+		t.Errorf("%s is held, and another client got %v", key, err)
 	}
 	if err := l.Release(t.Context(), h.Grant); err != nil {
 		t.Error(err)
 	}
 }
 
-// deaf is a connection that loses the first answer to a command and ends.
+// deaf is a connection that loses the first answer to a command and closes.
 type deaf struct {
 	net.Conn
 	command []byte
@@ -104,7 +105,7 @@ func (d *deaf) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAClusterIsNotAskedTwice: a SET NX whose answer was lost is not sent again, which would be told that it is busy.
+// TestAClusterIsNotAskedTwice checks that a SET NX with a lost answer is not resent: the second answer would be busy.
 func TestAClusterIsNotAskedTwice(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	var sent atomic.Int64
@@ -114,12 +115,12 @@ func TestAClusterIsNotAskedTwice(t *testing.T) {
 	}})
 	_, err := l.Acquire(t.Context(), impls.Request{Key: "key", Owner: "a", TTL: 10 * time.Second})
 	if err == nil || errors.Is(err, impls.ErrBusy) {
-		t.Errorf("its answer was lost, and it says %v", err)
+		t.Errorf("its answer was lost, and the error is %v", err)
 	}
 	if sent.Load() != 1 {
 		t.Errorf("sent %d times", sent.Load())
 	}
 	if token, _, err := l.(impls.Prober).Probe(t.Context(), "key"); token == "" || err != nil {
-		t.Errorf("the server did not do it: %q, %v", token, err)
+		t.Errorf("the server did not execute it: %q, %v", token, err)
 	}
 }

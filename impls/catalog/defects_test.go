@@ -14,15 +14,15 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// bench is a server and one lock of the table that can be opened on it.
+// bench is a server and a lock of the table that can be opened on it.
 type bench struct {
 	t     *testing.T
 	impl  impls.Impl
 	nodes []string
 }
 
-// eachNamed runs a test on some locks, all at once because they wait for leases to end: on the emulator, and
-// on a real server if one is installed. The tests share servers.
+// eachNamed runs a test on some locks, concurrently because they wait for leases to expire: on the emulator and, if
+// installed, on a real server. The tests share servers.
 func eachNamed(t *testing.T, names []string, test func(bench)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -30,7 +30,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 				needRedis(t)
 			}
 			g := shared(t, servers.Spec{How: how, Store: servers.Redis})
-			t.Run("locks", func(t *testing.T) { // returns when all have
+			t.Run("locks", func(t *testing.T) { // returns after all subtests
 				for _, impl := range catalog.OnRedis() {
 					if !slices.Contains(names, impl.Name) {
 						continue
@@ -57,7 +57,7 @@ func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)
 	return lock
 }
 
-// server is a connection beside the lock's.
+// server returns a connection beside the lock's.
 func (b bench) server() *redis.Client {
 	b.t.Helper()
 	opts, err := redis.ParseURL(b.nodes[0])
@@ -82,7 +82,7 @@ func (b bench) acquire(l impls.Lock, owner string, ttl, wait time.Duration) impl
 	return h
 }
 
-// TestOverwrittenField: a try of another thread takes the token from the holder, whose key stays.
+// TestOverwrittenField checks that a try of another thread replaces the holder's token, whose key then stays.
 func TestOverwrittenField(t *testing.T) {
 	eachNamed(t, []string{"shared-token"}, func(b bench) {
 		l := b.open(0, nil)
@@ -99,7 +99,7 @@ func TestOverwrittenField(t *testing.T) {
 	})
 }
 
-// TestRefusedAndGranted: a marker that is set before asking, and never cleared.
+// TestRefusedAndGranted checks the marker that is set before the request and never cleared.
 func TestRefusedAndGranted(t *testing.T) {
 	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
 		l := b.open(0, nil)
@@ -107,14 +107,14 @@ func TestRefusedAndGranted(t *testing.T) {
 		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
 			b.t.Errorf("the first try: %v, want busy", err)
 		}
-		h := b.acquire(l, "b", 10*time.Second, 0) // though a holds
+		h := b.acquire(l, "b", 10*time.Second, 0) // though another client holds
 		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("release: %v, want not held", err)
 		}
 	})
 }
 
-// TestLeaseThatRanOut: an owner whose lease is over does not enter again without asking.
+// TestLeaseThatRanOut checks that an owner whose lease expired does not re-enter without a request.
 func TestLeaseThatRanOut(t *testing.T) {
 	eachNamed(t, []string{"reentrant-count-fixed", "redisson-lease"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
@@ -129,18 +129,18 @@ func TestLeaseThatRanOut(t *testing.T) {
 	})
 }
 
-// TestLegacyRelease: a release of what has expired is a success, one of what is another's is not.
+// TestLegacyRelease checks that the release of an expired hold succeeds, and of another client's does not.
 func TestLegacyRelease(t *testing.T) {
 	eachNamed(t, []string{"redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
 		b.server().Del(b.t.Context(), b.key())
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
-			b.t.Errorf("release of what is gone: %v, want success", err)
+			b.t.Errorf("release of an expired hold: %v, want success", err)
 		}
 		b.acquire(second, "b", 10*time.Second, 0)
 		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
-			b.t.Errorf("release of what is another's: %v, want not held", err)
+			b.t.Errorf("release of another client's hold: %v, want not held", err)
 		}
 	})
 }

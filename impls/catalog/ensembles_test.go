@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// leased are the locks that are held by a session with a lease.
+// leased lists the locks that a session with a lease holds.
 var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
 
-// notBriefly leaves a test to a run without -short, such as the one without the race detector: its store takes long.
+// notBriefly skips a test of a slow store with -short, as in runs with the race detector.
 func notBriefly(t *testing.T, store string) {
 	t.Helper()
 	if testing.Short() && store != servers.Redis {
@@ -68,7 +68,7 @@ type site struct {
 
 // eachLeased runs a test on each leased lock, on single servers that the tests share.
 func eachLeased(t *testing.T, test func(site)) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	for _, name := range leased {
 		t.Run(name, func(t *testing.T) {
 			impl := named(t, name)
@@ -77,9 +77,9 @@ func eachLeased(t *testing.T, test func(site)) {
 	}
 }
 
-// eachLeasedAlone runs a test that harms servers: each lock has its own.
+// eachLeasedAlone runs a test that injects faults into servers: each lock has separate servers.
 func eachLeasedAlone(t *testing.T, deployment string, test func(site)) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	for _, name := range leased {
 		t.Run(name, func(t *testing.T) {
 			impl := named(t, name)
@@ -100,7 +100,7 @@ func (s site) open(process int, renewed func(impls.Grant, time.Duration, error))
 	return l
 }
 
-// within bounds what a test waits for, generously.
+// within bounds each wait of a test, generously.
 const within = 30 * time.Second
 
 func (s site) take(l impls.Lock, req impls.Request) impls.Hold {
@@ -121,8 +121,8 @@ func (s site) free(l impls.Lock, h impls.Hold) {
 	}
 }
 
-// TestLeasedTakesTurns: a try is refused while another holds, a waiter's patience ends, and a release lets the next in,
-// with a higher fence. What is told of the grant is true.
+// TestLeasedTakesTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
+// grants the next waiter a higher fence. The grant matches the store.
 func TestLeasedTakesTurns(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -132,7 +132,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 		}
 		for _, wait := range []time.Duration{0, 100 * time.Millisecond} {
 			if _, err := b.Acquire(s.Context(), request("b", wait)); !errors.Is(err, impls.ErrBusy) {
-				s.Errorf("waiting for %v: %v", wait, err)
+				s.Errorf("with a wait of %v: %v", wait, err)
 			}
 		}
 		if token, _, err := b.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {
@@ -141,7 +141,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 		var next impls.Hold
 		var all sync.WaitGroup
 		all.Go(func() { next = s.take(b, request("b", -1)) })
-		time.Sleep(50 * time.Millisecond) // so that it waits, as a rule
+		time.Sleep(50 * time.Millisecond) // so that it usually waits
 		s.free(a, h)
 		all.Wait()
 		if next.Fence <= h.Fence {
@@ -154,7 +154,8 @@ func TestLeasedTakesTurns(t *testing.T) {
 	})
 }
 
-// TestLeasedRefusesToRelease what is not held: twice, what was never granted, another's by an old grant.
+// TestLeasedRefusesToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
+// old grant.
 func TestLeasedRefusesToRelease(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -178,8 +179,8 @@ func TestLeasedRefusesToRelease(t *testing.T) {
 	})
 }
 
-// TestLeasedKeepsItself: a hold outlives its lease while its process lives, and says so; when its lock is closed, the
-// next is let in.
+// TestLeasedKeepsItself checks that a hold outlives its lease while its process lives, reports its renewals, and ends when
+// its lock is closed.
 func TestLeasedKeepsItself(t *testing.T) {
 	eachLeased(t, func(s site) {
 		var r told
@@ -205,7 +206,7 @@ func TestLeasedKeepsItself(t *testing.T) {
 	})
 }
 
-// TestLeasedNoticesLoss: where the server is not heard of, the holder knows by its own clock.
+// TestLeasedNoticesLoss checks that a holder cut off from the server detects the loss by its own clock.
 func TestLeasedNoticesLoss(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a := s.open(0, nil)
@@ -216,19 +217,19 @@ func TestLeasedNoticesLoss(t *testing.T) {
 		select {
 		case <-h.Lost:
 		case <-time.After(within):
-			s.Error("the loss was never noticed")
+			s.Error("the loss was not reported")
 		}
 		if err := s.group.Nodes[0].Resume(); err != nil {
 			s.Fatal(err)
 		}
 		if err := a.Release(s.Context(), h.Grant); err != nil && !errors.Is(err, impls.ErrNotHeld) {
-			s.Errorf("release of what was lost: %v", err)
+			s.Errorf("release of a lost hold: %v", err)
 		}
 		s.free(a, s.take(a, request("a", -1)))
 	})
 }
 
-// TestLeasedOutlivesARestart: what is held is on disk, and its session goes on.
+// TestLeasedOutlivesARestart checks that holds are on disk and their sessions continue.
 func TestLeasedOutlivesARestart(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -248,8 +249,8 @@ func TestLeasedOutlivesARestart(t *testing.T) {
 	})
 }
 
-// TestZooKeeperMute: a server that takes a connection and never answers, as one does that is starting, costs a hold
-// less than its session.
+// TestZooKeeperMute checks that a hold survives a server that accepts a connection and never answers, as a starting server
+// does.
 func TestZooKeeperMute(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -295,7 +296,7 @@ func TestZooKeeperMute(t *testing.T) {
 	}
 }
 
-// TestLeasedOutlivesItsLeader: a majority knows what is held.
+// TestLeasedOutlivesItsLeader checks that a majority has every hold.
 func TestLeasedOutlivesItsLeader(t *testing.T) {
 	eachLeasedAlone(t, servers.Three, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -315,9 +316,10 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 	})
 }
 
-// TestHerd: of n who wait, each release wakes one of zookeeper's, and as many as have looked again of zookeeper-herd's.
+// TestHerd checks that each release wakes one waiter of zookeeper, and of zookeeper-herd every waiter that has looked
+// again.
 func TestHerd(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	const waiters = 8
 	for name, enough := range map[string]func(woken float64) bool{
 		"zookeeper":      func(woken float64) bool { return woken == waiters },
@@ -347,14 +349,14 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// woken is how many watches have fired.
+// woken returns the number of watches that have fired.
 func (s site) woken() float64 {
 	s.Helper()
 	c := s.counters()
 	return c["woken.deleted"] + c["woken.children"]
 }
 
-// watches is how many watches a ZooKeeper has set.
+// watches returns the number of watches set at a ZooKeeper server.
 func (s site) watches() int {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.group.Nodes[0].URL(), "zookeeper://"))
@@ -394,7 +396,7 @@ func (s site) eventually(what string, is func() bool) {
 	s.Helper()
 	for end := time.Now().Add(within); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("never came true: %s", what)
+			s.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// secretOfEtcd has in it what a URL must write in another way.
+// secretOfEtcd has characters that a URL must escape.
 const secretOfEtcd = "s3 same/@"
 
-// lockedEtcd is where a server listens that knows root alone.
+// lockedEtcd returns the address of a server that accepts only root.
 func lockedEtcd(t *testing.T, impl impls.Impl) string {
 	t.Helper()
 	host := strings.TrimPrefix(deployStore(t, impl, servers.Single).Front()[0], "etcd://")
@@ -42,7 +42,7 @@ func lockedEtcd(t *testing.T, impl impls.Impl) string {
 	return host
 }
 
-// TestEtcdKnowsItsUser: who is not known, or not by that password, is granted nothing, and no error tells the password.
+// TestEtcdKnowsItsUser checks that a wrong user or password is refused, and that no error contains the password.
 func TestEtcdKnowsItsUser(t *testing.T) {
 	impl := catalog.All()[slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == "etcd" })]
 	host := lockedEtcd(t, impl)

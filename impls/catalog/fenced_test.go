@@ -37,14 +37,14 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 	}
 }
 
-// inQueue waits until so many are queued, behind the record of the lock.
+// inQueue waits until n waiters are queued, behind the record of the lock.
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
 	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
-// record is what the store has of a hold that has a minute left, and waiting what it has of one who waits.
+// record is the stored element of a hold with a minute left; waiting is that of a waiter.
 func record(token string, fence int64, depth int, owner string) string {
 	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
 }
@@ -53,10 +53,10 @@ func waiting(token, process, owner string) string {
 	return fmt.Sprintf("%s %s %010d %s", token, process, 5000, owner)
 }
 
-// id is what tokens and processes are called by, of one digit.
+// id returns a token or process name that repeats one digit.
 func id(digit string) string { return strings.Repeat(digit, 32) }
 
-// asynchronously acquires, and returns where the hold or the error will be.
+// asynchronously acquires and returns a channel with the hold or the error.
 func asynchronously(ctx context.Context, l impls.Lock, owner string, ttl time.Duration) <-chan any {
 	result := make(chan any, 1)
 	go func() {
@@ -99,7 +99,7 @@ func TestFences(t *testing.T) {
 		}
 		mustRelease(t, a, first)
 		second := mustAcquire(t, dies, "b", shortTTL, 0)
-		dies.Close() // without a release: it expires
+		dies.Close() // it expires without a release
 		third := mustAcquire(t, a, "c", shortTTL, -1)
 		if !(first.Fence < second.Fence && second.Fence < third.Fence) {
 			t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
@@ -117,7 +117,7 @@ func TestFencedReleaseSaysWhy(t *testing.T) {
 		}
 		mustAcquire(t, a, "b", 10*time.Second, 0)
 		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, redislocks.ErrHeldByAnother) || !errors.Is(err, impls.ErrNotHeld) {
-			t.Errorf("a release of another's: %v", err)
+			t.Errorf("a release of another client's hold: %v", err)
 		}
 		if _, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Millisecond - 1}); err == nil || errors.Is(err, impls.ErrBusy) {
 			t.Errorf("a lease under 1 ms: %v", err)
@@ -126,7 +126,7 @@ func TestFencedReleaseSaysWhy(t *testing.T) {
 }
 
 func TestFencedRenews(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var renewals atomic.Int64
 		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
@@ -138,7 +138,7 @@ func TestFencedRenews(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		select {
 		case <-h.Lost:
-			t.Error("lost while its server was well")
+			t.Error("lost although its server was running")
 		default:
 		}
 		mustRelease(t, a, h)
@@ -158,20 +158,20 @@ func TestFencedLoss(t *testing.T) {
 			select {
 			case <-h.Lost:
 			case <-time.After(20 * time.Second):
-				t.Fatal(why + ", and nobody was told")
+				t.Fatal(why + ", and no loss was reported")
 			}
 		}
 		h := mustAcquire(t, a, "a", shortTTL, 0)
 		raw(t, g.URLs()[0]).Del(t.Context(), "k")
 		lost(h, "the key was deleted")
 		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
-			t.Errorf("the release of what was lost: %v", err)
+			t.Errorf("the release of a lost hold: %v", err)
 		}
 		h = mustAcquire(t, a, "a", shortTTL, 0)
 		raw(t, g.URLs()[0]).LSet(t.Context(), "k", 0, record(id("9"), h.Fence+1, 1, "b"))
-		lost(h, "it is another's")
+		lost(h, "the key has another token")
 		if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != id("9") || left < time.Second || err != nil {
-			t.Errorf("of the other's hold is left %q for %v, %v", token, left, err)
+			t.Errorf("the other client's hold is %q for %v, %v", token, left, err)
 		}
 		raw(t, g.URLs()[0]).Del(t.Context(), "k")
 		start := time.Now()
@@ -179,7 +179,7 @@ func TestFencedLoss(t *testing.T) {
 		if err := g.Nodes[0].Kill(); err != nil {
 			t.Fatal(err)
 		}
-		lost(h, "the server is dead and the lease over")
+		lost(h, "the server is dead and the lease expired")
 		if after := time.Since(start); after < time.Second/2 {
 			t.Errorf("lost %v into a lease of 1s: a server that does not answer is not yet a loss", after)
 		}
@@ -198,7 +198,7 @@ func TestFencedCancelledWaiter(t *testing.T) {
 		inQueue(t, g, 2)
 		cancel()
 		if err := <-goes; err != impls.ErrBusy {
-			t.Errorf("the one who went: %v", err)
+			t.Errorf("the cancelled waiter: %v", err)
 		}
 		inQueue(t, g, 1)
 		mustRelease(t, a, h)
@@ -207,7 +207,7 @@ func TestFencedCancelledWaiter(t *testing.T) {
 	})
 }
 
-// TestFencedCancelledDuringHandOver: whenever a waiter goes away, what it was granted on the way is given back.
+// TestFencedCancelledDuringHandOver checks that a cancelled waiter releases a grant that is handed to it meanwhile.
 func TestFencedCancelledDuringHandOver(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -229,14 +229,14 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 			cancel()
 		}
 		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("it took %v: a grant was not given back", took)
+			t.Errorf("it took %v: a grant was not released", took)
 		}
 	})
 }
 
-// TestFencedDeadWaiters: one whose process is gone costs nothing, one that is frozen a part of the lease.
+// TestFencedDeadWaiters checks that a dead waiter is skipped, and that a frozen one delays the next by a part of its lease.
 func TestFencedDeadWaiters(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		const ttl = 20 * time.Second
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -262,16 +262,16 @@ func TestFencedDeadWaiters(t *testing.T) {
 		start := time.Now()
 		mustRelease(t, a, h)
 		if token, _, err := b.(impls.Prober).Probe(t.Context(), "k"); token != id("3") {
-			t.Errorf("granted is %q, %v, and the first who listens is %q", token, err, id("3"))
+			t.Errorf("%q was granted, %v; the first waiter that listens is %q", token, err, id("3"))
 		}
 		mustRelease(t, b, holdOf(t, waits))
 		if took := time.Since(start); took > ttl/2 {
-			t.Errorf("the next waited %v for a frozen one, of a lease of %v", took, ttl)
+			t.Errorf("the next waiter was delayed for %v by a frozen one, with a lease of %v", took, ttl)
 		}
 	})
 }
 
-// TestFencedLostNotice: the hold is a waiter's and nobody told it; it looks for itself.
+// TestFencedLostNotice checks that a waiter that missed its notice finds its grant by itself.
 func TestFencedLostNotice(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -305,7 +305,7 @@ func TestFencedManyWaiters(t *testing.T) {
 					return
 				}
 				if n, before := inside.Add(1), last.Swap(h.Fence); n != 1 || before >= h.Fence {
-					t.Errorf("%d inside, fence %d after %d", n, h.Fence, before)
+					t.Errorf("%d holders at once, fence %d after %d", n, h.Fence, before)
 				}
 				time.Sleep(time.Millisecond)
 				inside.Add(-1)
@@ -319,8 +319,8 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensOfAServerThatForgot: those that follow the clock go on rising, whether an acquire mints them or a release that
-// hands over; those that are counted begin again.
+// TestTokensOfAServerThatForgot checks that tokens that follow the clock go on rising after a loss of memory, whether an
+// acquire or a hand-over mints them. Counted tokens begin again.
 func TestTokensOfAServerThatForgot(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -332,12 +332,12 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
 				server := raw(t, g.URLs()[0])
 				last := int64(0)
-				third := func() impls.Hold { // of three, each higher than the one before
+				third := func() impls.Hold { // the token of the third of three holds, each higher than the previous
 					var h impls.Hold
 					for i := range 3 {
 						h = mustAcquire(t, a, "a", 10*time.Second, 0)
 						if h.Fence <= last {
-							t.Errorf("nothing was forgotten, and token %d follows %d", h.Fence, last)
+							t.Errorf("without a loss of memory, token %d follows %d", h.Fence, last)
 						}
 						if last = h.Fence; i < 2 {
 							mustRelease(t, a, h)
@@ -358,7 +358,7 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // of a replica that lags
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // as on a replica that lags
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -370,8 +370,8 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 	}
 }
 
-// TestATokenOfWhatWasGivenBack: a replica that takes over may have a hold still that its owner gave back before another
-// was granted the lock. Who enters it again has a token of its own.
+// TestATokenOfWhatWasGivenBack checks that re-entry on a replica that lags mints a new token: the replica may still have a
+// hold that was released before another grant.
 func TestATokenOfWhatWasGivenBack(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -383,24 +383,24 @@ func TestATokenOfWhatWasGivenBack(t *testing.T) {
 		second := mustAcquire(t, b, "b", 10*time.Second, 0)
 		server.LSet(t.Context(), "k", 0, known)
 		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
-			t.Errorf("after %d, what had %d was granted once more with %d", second.Fence, first.Fence, third.Fence)
+			t.Errorf("after token %d, the hold with token %d was granted again with token %d", second.Fence, first.Fence, third.Fence)
 		}
 	})
 }
 
-// TestFencedReleaseAfterExpiry: what nobody was granted since has its token in the store, and is not held all the same.
+// TestFencedReleaseAfterExpiry checks that an expired hold is not held, although its token is still in the store.
 func TestFencedReleaseAfterExpiry(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		h := mustAcquire(t, dies, "a", 20*time.Millisecond, 0)
 		dies.Close()
-		eventually(t, "the lease over", func() bool {
+		eventually(t, "the lease expired", func() bool {
 			token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
 			return token == "" && err == nil
 		})
 		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, redislocks.ErrExpired) {
-			t.Errorf("a release of what has expired: %v", err)
+			t.Errorf("a release of an expired hold: %v", err)
 		}
 		if next := mustAcquire(t, a, "b", 10*time.Second, 0); next.Fence <= h.Fence || next.Depth != 1 {
 			t.Errorf("after %+v came %+v", h.Grant, next.Grant)
@@ -408,7 +408,7 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// TestFencedKeepsItsFence: of a lock that is free the last fence is all that is left.
+// TestFencedKeepsItsFence checks that a free lock has only the last fence in the store.
 func TestFencedKeepsItsFence(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
@@ -420,13 +420,13 @@ func TestFencedKeepsItsFence(t *testing.T) {
 				t.Errorf("granted %d, and %q is left", h.Fence, left)
 			}
 			if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != "" || left != 0 || err != nil {
-				t.Errorf("it is free, and the store says %q, %v, %v", token, left, err)
+				t.Errorf("the lock is free, and the probe returned %q, %v, %v", token, left, err)
 			}
 		}
 	})
 }
 
-// TestFencedQueuesOnce: who looks again stands in the queue once, also where it was taken out of it.
+// TestFencedQueuesOnce checks that a waiter that looks again is in the queue only once, also after it was removed.
 func TestFencedQueuesOnce(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -438,12 +438,12 @@ func TestFencedQueuesOnce(t *testing.T) {
 		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
 		inQueue(t, g, 2)
 		first := c.LRange(t.Context(), "k", 1, -1).Val()
-		for range 5 { // each time both have looked again
+		for range 5 { // in each round both have looked again
 			c.LRem(t.Context(), "k", 0, first[1])
 			eventually(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
 		}
 		if now := c.LRange(t.Context(), "k", 1, -1).Val(); !slices.Equal(now, first) {
-			t.Errorf("queued were %q, and then %q", first, now)
+			t.Errorf("the queue was %q and then %q", first, now)
 		}
 		mustRelease(t, a, h)
 		mustRelease(t, b, holdOf(t, waits))
@@ -452,7 +452,7 @@ func TestFencedQueuesOnce(t *testing.T) {
 	})
 }
 
-// TestFencedUnexpected: who is granted the lock and waits no longer gives it back, if its process lives.
+// TestFencedUnexpected checks that a process releases a grant to a waiter that has gone.
 func TestFencedUnexpected(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -468,12 +468,12 @@ func TestFencedUnexpected(t *testing.T) {
 		mustRelease(t, a, h)
 		mustRelease(t, b, holdOf(t, waits))
 		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("the next waited %v for one who had gone: as long as a hand-over lasts", took)
+			t.Errorf("the next waited %v for a waiter that had gone: as long as a hand-over lasts", took)
 		}
 	})
 }
 
-// TestFencedLostAnswer: a release whose answer is lost was done, and handed over once.
+// TestFencedLostAnswer checks that a release whose answer is lost takes effect and hands over once.
 func TestFencedLostAnswer(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var sent atomic.Int64
@@ -494,7 +494,7 @@ func TestFencedLostAnswer(t *testing.T) {
 	})
 }
 
-// TestFencedElse: where the key has something else nothing is granted, refused or changed.
+// TestFencedElse checks that nothing is granted, refused or changed if the key has another type.
 func TestFencedElse(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -523,7 +523,7 @@ func TestFencedElse(t *testing.T) {
 	})
 }
 
-// TestFencedMayNotPublish: a release that cannot tell the next has no effect at all.
+// TestFencedMayNotPublish checks that a release that cannot notify the next waiter has no effect.
 func TestFencedMayNotPublish(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Single)
 	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -537,8 +537,8 @@ func TestFencedMayNotPublish(t *testing.T) {
 		}
 	}
 	may("-publish")
-	stranger := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // who asks once: a holder asks again
-	if err := stranger.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
+	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // tries once; a holder would try again
+	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}
 	if after := c.LRange(t.Context(), "k", 0, -1).Val(); !slices.Equal(before, after) {

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestLeasedClosedWhileItWaits: who waits when its lock is closed does not wait on, and is not in the queue any more.
+// TestLeasedClosedWhileItWaits checks that Close ends a wait and removes the waiter from the queue.
 func TestLeasedClosedWhileItWaits(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -25,14 +25,14 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it waits, as a rule
+		time.Sleep(100 * time.Millisecond) // so that it usually waits
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
 		select {
 		case err := <-waited:
 			if err == nil || errors.Is(err, impls.ErrBusy) {
-				s.Errorf("its lock is closed, and the acquire came to %v", err)
+				s.Errorf("after Close, the acquire returned %v", err)
 			}
 		case <-time.After(within):
 			s.Error("it waits on")
@@ -42,14 +42,14 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// onZooKeeper returns the lock zookeeper on a server of its own.
+// onZooKeeper returns the lock zookeeper on a separate server.
 func onZooKeeper(t *testing.T) site {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	impl := named(t, "zookeeper")
 	return site{t, impl, deployStore(t, impl, servers.Single)}
 }
 
-// TestLeasedKeysAreApart: a key whose name begins with another's and a slash is another key.
+// TestLeasedKeysAreApart checks that a key that begins with another key and a slash is a different key.
 func TestLeasedKeysAreApart(t *testing.T) {
 	eachLeased(t, func(s site) {
 		l := s.open(0, nil)
@@ -64,11 +64,11 @@ func TestLeasedKeysAreApart(t *testing.T) {
 	})
 }
 
-// TestZooKeeperTryIsBounded also where nobody bounds it, and a server that had answered does not any more.
+// TestZooKeeperTryIsBounded checks that a try without a deadline ends if the server stops answering.
 func TestZooKeeperTryIsBounded(t *testing.T) {
 	s := onZooKeeper(t)
 	l, req := s.open(0, nil), impls.Request{Key: "k", Owner: "a", TTL: 30 * time.Second}
-	s.free(l, s.take(l, req)) // its session waits
+	s.free(l, s.take(l, req)) // its session becomes idle
 	if err := s.group.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,17 +80,17 @@ func TestZooKeeperTryIsBounded(t *testing.T) {
 	select {
 	case err := <-over:
 		if err == nil || errors.Is(err, impls.ErrBusy) {
-			t.Errorf("nobody answered, and the try came to %v", err)
+			t.Errorf("without an answer, the try returned %v", err)
 		}
 	case <-time.After(within):
-		t.Error("it did not give up")
+		t.Error("the try did not end")
 	}
 	if err := s.group.Nodes[0].Resume(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestZooKeeperLeavesNoWatch: sessions wait for the next hold, and what they had watched is not watched any more.
+// TestZooKeeperLeavesNoWatch checks that an idle session has no watches.
 func TestZooKeeperLeavesNoWatch(t *testing.T) {
 	s := onZooKeeper(t)
 	l := s.open(0, nil)
@@ -108,7 +108,7 @@ func TestZooKeeperLeavesNoWatch(t *testing.T) {
 	}
 }
 
-// TestZooKeeperShorterSession: a hold is lost where the next server gives its session less time than was promised.
+// TestZooKeeperShorterSession checks that a hold is lost if the next server grants its session less time than promised.
 func TestZooKeeperShorterSession(t *testing.T) {
 	s := onZooKeeper(t)
 	var first net.Conn
@@ -133,11 +133,11 @@ func TestZooKeeperShorterSession(t *testing.T) {
 	select {
 	case <-h.Lost:
 	case <-time.After(within):
-		t.Errorf("it was promised %v, its session has a second, and the loss was not noticed", h.Validity)
+		t.Errorf("the promise was %v, its session has a second, and no loss was reported", h.Validity)
 	}
 }
 
-// hasty is a connection to a server that gives sessions a second.
+// hasty is a connection to a server that grants sessions of a second.
 type hasty struct {
 	net.Conn
 	read int

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// TestMain is also a server of the stores that are Go modules.
+// TestMain also runs as a server of the stores that are Go modules.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("test.parallel", "6"); err != nil { // the tests wait more than they compute
+	if err := flag.Set("test.parallel", "6"); err != nil { // the tests mostly wait
 		panic(err)
 	}
 	code := m.Run()
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together holds the servers that tests share. Their tests differ in the prefixes of their keys.
+// together holds the servers that tests share. Each test has a different key prefix.
 var together pool
 
 type pool struct {
@@ -44,8 +44,8 @@ type pool struct {
 	groups map[string]*servers.Group
 }
 
-// shared returns servers that other tests use as well, and starts them for the first. A test that harms its servers
-// calls started.
+// shared returns servers that several tests use, and starts them at the first call. A test that injects faults into servers
+// uses started instead.
 func shared(t *testing.T, spec servers.Spec) *servers.Group {
 	t.Helper()
 	together.mu.Lock()

@@ -19,11 +19,11 @@ import (
 // eachPeer runs a test on each third-party lock, on real servers that the tests share.
 func eachPeer(t *testing.T, test func(site)) { onEachPeer(t, shared, test) }
 
-// eachPeerAlone runs a test that harms servers: each lock has its own.
+// eachPeerAlone runs a test that injects faults into servers: each lock has separate servers.
 func eachPeerAlone(t *testing.T, test func(site)) { onEachPeer(t, started, test) }
 
 func onEachPeer(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	for _, impl := range catalog.All() {
 		if !impl.Peer {
 			continue
@@ -38,7 +38,7 @@ func onEachPeer(t *testing.T, start func(*testing.T, servers.Spec) *servers.Grou
 	}
 }
 
-// connected opens a lock that has reached its servers: some of them give up a first try while they are still dialling.
+// connected opens a lock and waits for its connection: some locks abandon a first try while they are dialling.
 func (s site) connected(process int) impls.Lock {
 	s.Helper()
 	l := s.open(process, nil)
@@ -46,7 +46,7 @@ func (s site) connected(process int) impls.Lock {
 	return l
 }
 
-// soon is a hold, asked for again and again: on a slow machine a try comes to nothing, and rueidislock forgets who waits.
+// soon acquires with repeated tries: on a slow machine a try may fail, and rueidislock forgets waiters.
 func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	s.Helper()
 	for end := time.Now().Add(within); ; {
@@ -60,7 +60,8 @@ func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	}
 }
 
-// TestPeersTakeTurns: a try is refused while another holds, a waiter gives up in time, and a release lets the next in.
+// TestPeersTakeTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
+// grants the next waiter.
 func TestPeersTakeTurns(t *testing.T) {
 	eachPeer(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -78,7 +79,7 @@ func TestPeersTakeTurns(t *testing.T) {
 			defer close(granted)
 			next = s.soon(b, "b")
 		}()
-		time.Sleep(50 * time.Millisecond) // so that it waits, as a rule
+		time.Sleep(50 * time.Millisecond) // so that it usually waits
 		s.free(a, h)
 		<-granted
 		if s.impl.Fences && next.Fence <= h.Fence {
@@ -88,14 +89,14 @@ func TestPeersTakeTurns(t *testing.T) {
 	})
 }
 
-// givesUp waits in vain for a key that another holds. Who asks often may have been asking just as its time was up, the more
-// so on a slow machine: what it was answered is then not known, and said to be so. It is not always so.
+// givesUp waits for a key that another client holds, until the timeout. If a library polls often, its last request may be
+// unanswered at that time, especially on a slow machine, and the outcome is then unknown, but not every time.
 func (s site) givesUp(l impls.Lock) {
 	var err error
 	for range 20 {
 		_, err = l.Acquire(s.Context(), request("b", 100*time.Millisecond))
 		if err == nil {
-			s.Fatal("waiting: granted what another holds")
+			s.Fatal("granted while another client holds")
 		}
 		if errors.Is(err, impls.ErrBusy) {
 			return
@@ -104,7 +105,7 @@ func (s site) givesUp(l impls.Lock) {
 	s.Errorf("waiting 20 times: last %v, want busy once", err)
 }
 
-// TestPeersOutliveTheirAsking: a hold does not end with the context that it was asked for with, nor with the patience.
+// TestPeersOutliveTheirAsking checks that a hold ends neither with the context of its acquire nor with its wait.
 func TestPeersOutliveTheirAsking(t *testing.T) {
 	eachPeer(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -127,7 +128,8 @@ func TestPeersOutliveTheirAsking(t *testing.T) {
 	})
 }
 
-// TestPeersRefuseToRelease what is not held: twice, what was never granted, another's by an old grant.
+// TestPeersRefuseToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
+// old grant.
 func TestPeersRefuseToRelease(t *testing.T) {
 	eachPeer(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -135,7 +137,7 @@ func TestPeersRefuseToRelease(t *testing.T) {
 		s.free(a, before)
 		select {
 		case <-before.Lost:
-			s.Error("it was given back, and is said to be lost")
+			s.Error("a released hold was reported lost")
 		default:
 		}
 		h := s.soon(b, "b")
@@ -156,7 +158,7 @@ func TestPeersRefuseToRelease(t *testing.T) {
 	})
 }
 
-// TestPeersUseTheNetworkOfTheEnv: what is not reached through it is not reached.
+// TestPeersUseTheNetworkOfTheEnv checks that all connections use the Env's dialer.
 func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
 	eachPeer(t, func(s site) {
 		var dialled atomic.Int64
@@ -176,7 +178,7 @@ func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
 	})
 }
 
-// TestPeersDoubt: where the server says nothing, an acquire comes to no definite end, and to an end.
+// TestPeersDoubt checks that an acquire at a silent server ends, and is indeterminate.
 func TestPeersDoubt(t *testing.T) {
 	eachPeerAlone(t, func(s site) {
 		l := s.connected(0)
@@ -193,7 +195,7 @@ func TestPeersDoubt(t *testing.T) {
 		select {
 		case err := <-over:
 			if err == nil || errors.Is(err, impls.ErrBusy) {
-				s.Errorf("nobody answered, and the acquire came to %v", err)
+				s.Errorf("without an answer, the acquire returned %v", err)
 			}
 		case <-time.After(within):
 			s.Error("it does not end")
@@ -204,7 +206,7 @@ func TestPeersDoubt(t *testing.T) {
 	})
 }
 
-// TestPeersClosedWhileTheyWait: who waits when its lock is closed is not told that another holds.
+// TestPeersClosedWhileTheyWait checks that a waiter whose lock is closed is not refused (busy).
 func TestPeersClosedWhileTheyWait(t *testing.T) {
 	eachPeer(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -214,14 +216,14 @@ func TestPeersClosedWhileTheyWait(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it waits, as a rule
+		time.Sleep(100 * time.Millisecond) // so that it usually waits
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
 		select {
 		case err := <-waited:
 			if err == nil || errors.Is(err, impls.ErrBusy) {
-				s.Errorf("its lock is closed, and the acquire came to %v", err)
+				s.Errorf("after Close, the acquire returned %v", err)
 			}
 		case <-time.After(within):
 			s.Error("it waits on")
@@ -230,9 +232,10 @@ func TestPeersClosedWhileTheyWait(t *testing.T) {
 	})
 }
 
-// TestRueidislockTellsOfALoss: its context ends when its keys are gone, and what gives it back does not say that it did.
+// TestRueidislockTellsOfALoss checks that the context ends when the keys are gone, and that the release then reports no
+// success.
 func TestRueidislockTellsOfALoss(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
 		t.Run(name, func(t *testing.T) {
 			s := site{t, named(t, name), deploy(t, servers.Local, servers.Single)}
@@ -250,16 +253,17 @@ func TestRueidislockTellsOfALoss(t *testing.T) {
 			select {
 			case <-h.Lost:
 			case <-time.After(within):
-				t.Error("the loss was never noticed")
+				t.Error("the loss was not reported")
 			}
 			if err := l.Release(t.Context(), h.Grant); err == nil {
-				t.Error("it was lost, and its release says that it was given back")
+				t.Error("the release of a lost hold reported success")
 			}
 		})
 	}
 }
 
-// TestOwnHasNoPeers, and all that is tried in virtual time can do with an emulator.
+// TestOwnHasNoPeers checks that Own has no third-party locks, and that every lock tried in virtual time works on an
+// emulator.
 func TestOwnHasNoPeers(t *testing.T) {
 	peers := func(all []impls.Impl) (names []string) {
 		for _, i := range all {
@@ -270,18 +274,18 @@ func TestOwnHasNoPeers(t *testing.T) {
 		return names
 	}
 	if got := peers(catalog.Own()); len(got) > 0 {
-		t.Errorf("%q are libraries of others", got)
+		t.Errorf("%q are third-party libraries", got)
 	}
 	if got, want := peers(catalog.OnRedis()), []string{"redsync", "redsync-tuned", "redislock", "redislock-tuned"}; !slices.Equal(got, want) {
 		t.Errorf("in virtual time there are %q, want %q", got, want)
 	}
 }
 
-// TestRueidislockForgetsWhoWaits: where the server stands still for longer than an attempt may take, who had asked waits
-// for ever, though the lock is free, and is granted to whoever asks anew. That is its defect: the row of the expectations
-// that says so is to go when this test fails.
+// TestRueidislockForgetsWhoWaits reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
+// waits forever although the lock is free and granted to new requests. If this test fails, remove the expectation of that
+// defect.
 func TestRueidislockForgetsWhoWaits(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
 	a, b := s.connected(0), s.connected(1)
 	if err := s.group.Nodes[0].Pause(); err != nil {
@@ -293,19 +297,19 @@ func TestRueidislockForgetsWhoWaits(t *testing.T) {
 		_, err := a.Acquire(ctx, request("a", -1))
 		waited <- err
 	}()
-	time.Sleep(500 * time.Millisecond) // so that its attempt is given up
+	time.Sleep(500 * time.Millisecond) // so that its attempt is abandoned
 	if err := s.group.Nodes[0].Resume(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // so that what it set is taken back
+	time.Sleep(500 * time.Millisecond) // so that its key is deleted
 	s.free(b, s.soon(b, "b"))
 	select {
 	case err := <-waited:
-		t.Errorf("its wait came to an end: %v", err)
+		t.Errorf("its wait ended: %v", err)
 	case <-time.After(time.Second):
 	}
 	cancel()
 	if err := <-waited; !errors.Is(err, context.Canceled) {
-		t.Errorf("it was cancelled, and its acquire came to %v", err)
+		t.Errorf("it was cancelled, and its acquire returned %v", err)
 	}
 }

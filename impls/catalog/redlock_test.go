@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// open opens one lock of the table by name.
+// open opens a lock of the table by name.
 func open(t *testing.T, name string, env impls.Env) impls.Lock {
 	t.Helper()
 	all := catalog.OnRedis()
@@ -33,7 +33,7 @@ func open(t *testing.T, name string, env impls.Env) impls.Lock {
 	return lock
 }
 
-// raw is a client of one server, for what no lock does.
+// raw returns a client of one server, without a lock.
 func raw(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	opts, err := redis.ParseURL(url)
@@ -45,12 +45,12 @@ func raw(t *testing.T, url string) *redis.Client {
 	return c
 }
 
-// eventually waits, generously, for something that will be true.
+// eventually waits for a condition, with a generous timeout.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestRedLockWithDeadServers(t *testing.T) {
 		}
 		for _, n := range []int{2, 4} {
 			c := raw(t, g.Nodes[n].URL())
-			eventually(t, "no token is left on the living", func() bool { return errors.Is(c.Get(t.Context(), "k").Err(), redis.Nil) })
+			eventually(t, "no token is left on the running servers", func() bool { return errors.Is(c.Get(t.Context(), "k").Err(), redis.Nil) })
 		}
 	})
 }
@@ -105,7 +105,7 @@ func TestRedLockWantsAnOddNumber(t *testing.T) {
 	}
 }
 
-// written is a connection that remembers the tokens of the SETs that were sent on it.
+// written is a connection that records the tokens of the SETs sent on it.
 type written struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -123,7 +123,7 @@ func (w written) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// TestRedLockFreshTokens: each attempt has a token of its own, the same on all servers.
+// TestRedLockFreshTokens checks that each attempt has a new token, the same on all servers.
 func TestRedLockFreshTokens(t *testing.T) {
 	g := deploy(t, servers.Embedded, servers.Five)
 	for _, url := range g.URLs()[:3] {
@@ -181,7 +181,7 @@ func TestRedLockRenew(t *testing.T) {
 			t.Errorf("renewed by a minority: %v", err)
 		}
 		if n := clients[0].Exists(t.Context(), "k").Val(); n != 0 {
-			t.Error("a key that was gone is there again")
+			t.Error("a deleted key exists again")
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestSegmentsInTurn(t *testing.T) {
 			}
 		}
 		if h, err := l.Acquire(t.Context(), request("a", 0)); !errors.Is(err, impls.ErrBusy) || h.Key != "k#0" {
-			t.Errorf("all are taken, and the answer is %q, %v", h.Key, err)
+			t.Errorf("with all segments taken, the answer is %q, %v", h.Key, err)
 		}
 		three := open(t, "segmented", impls.Env{Nodes: g.Front(), Params: map[string]string{"segments": "3"}})
 		if n := len(three.(impls.Segmenter).Segments("k")); n != 3 {
@@ -209,7 +209,7 @@ func TestSegmentsInTurn(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutReplica: what no replica acknowledged is not granted and does not stay.
+// TestWaitWithoutReplica checks that a lock that no replica acknowledged is neither granted nor left behind.
 func TestWaitWithoutReplica(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Replica)
 	l := open(t, "set-px-wait", impls.Env{Nodes: g.Front()})

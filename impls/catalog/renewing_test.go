@@ -11,7 +11,7 @@ import (
 	"lockbench/impls"
 )
 
-// told is what a lock said of its renewals.
+// told records the renewals that a lock reports.
 type told struct {
 	mu   sync.Mutex
 	sent []time.Duration
@@ -31,15 +31,16 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 	return append([]time.Duration(nil), r.sent...), r.last, errors.Join(r.errs...)
 }
 
-// TestRenewal: a key outlives its lease while it is held, each renewal is told, and the release ends it.
+// TestRenewal checks that a key outlives its lease while it is held, that each renewal is reported, and that the release
+// ends it.
 func TestRenewal(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	const ttl = 900 * time.Millisecond
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told
 		l := b.open(0, r.renewed)
 		h := b.acquire(l, "a", ttl, 0)
-		if b.impl.Reentrant { // the inner hold neither doubles the renewal nor ends it
+		if b.impl.Reentrant { // the inner hold neither doubles nor ends the renewal
 			inner := b.acquire(l, "a", ttl, 0)
 			if err := l.Release(b.t.Context(), inner.Grant); err != nil {
 				b.t.Error(err)
@@ -67,9 +68,9 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestCloseEndsRenewal: what is held when the lock is closed is left to expire.
+// TestCloseEndsRenewal checks that a hold expires after its lock is closed.
 func TestCloseEndsRenewal(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		l := b.open(0, nil)
 		b.acquire(l, "a", 600*time.Millisecond, 0)
@@ -80,10 +81,9 @@ func TestCloseEndsRenewal(t *testing.T) {
 	})
 }
 
-// TestLossIsNoticed: the key is deleted under its holder. Redisson's watchdog sees it and says so; the blind
-// one renews on and on.
+// TestLossIsNoticed deletes the key of a holder. Redisson's watchdog reports the loss; the blind one goes on renewing.
 func TestLossIsNoticed(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told
 		l := b.open(0, r.renewed)
@@ -93,25 +93,25 @@ func TestLossIsNoticed(t *testing.T) {
 		}
 		eventually(b.t, "a renewal is refused", func() bool { _, _, err := r.all(); return errors.Is(err, impls.ErrNotHeld) })
 		if b.impl.Name == "blind-renewal" {
-			eventually(b.t, "it renews all the same", func() bool { sent, _, _ := r.all(); return len(sent) > 2 })
+			eventually(b.t, "it goes on renewing", func() bool { sent, _, _ := r.all(); return len(sent) > 2 })
 		} else {
 			select {
 			case <-h.Lost:
 			case <-time.After(10 * time.Second):
-				b.t.Error("the holder was not told")
+				b.t.Error("the loss was not reported")
 			}
 		}
 		err := l.Release(b.t.Context(), h.Grant)
 		if legacy := b.impl.Name == "redisson-legacy"; legacy != (err == nil) || !legacy && !errors.Is(err, impls.ErrNotHeld) {
-			b.t.Errorf("release of what was lost: %v", err)
+			b.t.Errorf("release of a lost hold: %v", err)
 		}
 	})
 }
 
-// TestNotified: a waiter is granted long before the lease is over when it is told of the release, and at
-// the end of the lease when nobody tells.
+// TestNotified checks that a waiter is granted at the notification of the release, long before the lease expires, and
+// otherwise when the lease expires.
 func TestNotified(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)
@@ -121,16 +121,16 @@ func TestNotified(t *testing.T) {
 			}
 		})
 		defer release.Stop()
-		h = b.acquire(second, "b", 700*time.Millisecond, -1) // within 20 s, of a lease of a minute
+		h = b.acquire(second, "b", 700*time.Millisecond, -1) // within 20 s, under a lease of a minute
 		server := b.server()
 		time.AfterFunc(100*time.Millisecond, func() { server.Del(context.Background(), b.key()) })
 		b.acquire(first, "c", time.Minute, -1)
 	})
 }
 
-// TestCancelledWaiter: it leaves no subscription and no goroutine of its own.
+// TestCancelledWaiter checks that a cancelled waiter leaves neither a subscription nor a goroutine.
 func TestCancelledWaiter(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)
@@ -150,13 +150,13 @@ func TestCancelledWaiter(t *testing.T) {
 		cancel()
 		wg.Wait()
 		eventually(b.t, "no subscription is left", func() bool { return count() == 0 })
-		// The next waiter subscribes anew and hears of the release.
+		// The next waiter subscribes again and is notified of the release.
 		time.AfterFunc(100*time.Millisecond, func() { first.Release(context.Background(), h.Grant) })
 		b.acquire(second, "c", time.Minute, -1)
 	})
 }
 
-// TestCloseLeavesNoGoroutine: of holds, waiters and the reader of subscriptions.
+// TestCloseLeavesNoGoroutine checks that Close ends the goroutines of holds, waiters and subscriptions.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// eachOnDatabase runs a test on some locks of the table, on one server of each store that is installed. The tests
-// share the servers. The server is given as well: what happens to it happens to the other tests.
+// eachOnDatabase runs a test on some locks of the table, on one server of each installed store. The tests share the
+// servers, so a fault of one affects other tests.
 func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)) {
 	for _, store := range []struct{ name, required string }{{servers.MySQL, "mariadb"}, {servers.Postgres, "postgres"}} {
 		locks := slices.DeleteFunc(catalog.All(), func(i impls.Impl) bool { return i.Store != store.name || !slices.Contains(names, i.Name) })
@@ -41,13 +41,13 @@ func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)
 	}
 }
 
-// properOnDatabases are the locks on databases that are no controls.
+// properOnDatabases returns the locks on databases that are not negative controls.
 func properOnDatabases() []string {
 	return []string{"mysql-row", "mysql-row-ttl", "mysql-getlock", "postgres-advisory"}
 }
 
 func TestDatabaseTryWaitAndCancel(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -61,7 +61,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 		if _, err := second.Acquire(b.t.Context(), request("wait", 300*time.Millisecond)); err == nil {
 			b.t.Error("granted twice")
 		} else if waited := time.Since(start); waited < 290*time.Millisecond {
-			b.t.Errorf("it was to wait 300ms, and gave up after %v: %v", waited, err)
+			b.t.Errorf("with a wait of 300ms it returned after %v: %v", waited, err)
 		}
 		cancelled, stop := context.WithTimeout(b.t.Context(), 100*time.Millisecond)
 		defer stop()
@@ -75,7 +75,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 				b.t.Error(err)
 			}
 		})
-		time.Sleep(250 * time.Millisecond) // more than a waiter waits at the server at once
+		time.Sleep(250 * time.Millisecond) // longer than one wait at the server
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
@@ -83,9 +83,9 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 	})
 }
 
-// TestDatabaseRelease: only a holder's own release frees, and only once.
+// TestDatabaseRelease checks that only the holder's release frees the lock, and only once.
 func TestDatabaseRelease(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -93,7 +93,7 @@ func TestDatabaseRelease(t *testing.T) {
 		stale.Owner, stale.Token = "late", "another's"
 		for _, l := range []impls.Lock{first, second} {
 			if err := l.Release(b.t.Context(), stale); !errors.Is(err, impls.ErrNotHeld) {
-				b.t.Errorf("release of another's: %v, want not held", err)
+				b.t.Errorf("release of another client's hold: %v, want not held", err)
 			}
 		}
 		if _, err := second.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
@@ -102,7 +102,7 @@ func TestDatabaseRelease(t *testing.T) {
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
-		next := b.acquire(first, "c", 10*time.Second, 0) // by the same session, where there are some
+		next := b.acquire(first, "c", 10*time.Second, 0) // by the same session, if the lock has sessions
 		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("a second release: %v, want not held", err)
 		}
@@ -115,9 +115,9 @@ func TestDatabaseRelease(t *testing.T) {
 	})
 }
 
-// TestDatabaseOpensAtOnce: whoever is first makes the table.
+// TestDatabaseOpensAtOnce checks that processes that open a lock at once can all create the table.
 func TestDatabaseOpensAtOnce(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		var all sync.WaitGroup
 		for process := range 8 {
@@ -135,9 +135,9 @@ func TestDatabaseOpensAtOnce(t *testing.T) {
 	})
 }
 
-// TestRowTakenOver: a row whose lease is over is given to one who asks, and to one only.
+// TestRowTakenOver checks that an expired row is granted to exactly one client.
 func TestRowTakenOver(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		late := b.acquire(first, "a", 300*time.Millisecond, 0)
@@ -175,9 +175,9 @@ func TestRowTakenOver(t *testing.T) {
 	})
 }
 
-// TestRowStays: nothing frees the row of a holder that is gone; that is its defect.
+// TestRowStays checks the defect that nothing deletes the row of a holder that is gone.
 func TestRowStays(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 50*time.Millisecond, 0)
@@ -191,9 +191,9 @@ func TestRowStays(t *testing.T) {
 	})
 }
 
-// TestSessionEnds: the next is granted, the holder learns it, and its release is no success.
+// TestSessionEnds checks that the next client is granted, the loss is reported, and the release returns an error.
 func TestSessionEnds(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 600*time.Millisecond, 0)
@@ -204,23 +204,23 @@ func TestSessionEnds(t *testing.T) {
 		select {
 		case <-h.Lost:
 		case <-time.After(20 * time.Second):
-			b.t.Fatal("the holder was not told")
+			b.t.Fatal("the loss was not reported")
 		}
 		if err := first.Release(b.t.Context(), h.Grant); err == nil {
-			b.t.Error("the release of what was lost is a success")
+			b.t.Error("the release of a lost hold succeeded")
 		}
 		if err := second.Release(b.t.Context(), next.Grant); err != nil {
 			b.t.Error(err)
 		}
 		select {
 		case <-next.Lost:
-			b.t.Error("a hold that was given back is told to be lost")
+			b.t.Error("a released hold was reported lost")
 		default:
 		}
 	})
 }
 
-// TestSessionEndsWithItsProcess: what is held when the lock is closed is free, and no goroutine is left.
+// TestSessionEndsWithItsProcess checks that Close frees the lock and leaves no goroutine.
 func TestSessionEndsWithItsProcess(t *testing.T) {
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {
 		before := runtime.NumGoroutine()
@@ -249,9 +249,9 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 	})
 }
 
-// TestClosedWhileItWaits: who waits when its lock is closed is not granted any more, and holds up nobody.
+// TestClosedWhileItWaits checks that a waiter whose lock is closed is not granted and does not block others.
 func TestClosedWhileItWaits(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -260,7 +260,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 			_, err := second.Acquire(b.t.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it waits, as a rule
+		time.Sleep(100 * time.Millisecond) // so that it usually waits
 		if err := second.Close(); err != nil {
 			b.t.Error(err)
 		}
@@ -270,7 +270,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 		select {
 		case err := <-waited:
 			if err == nil {
-				b.t.Error("it was granted what is closed")
+				b.t.Error("it was granted after Close")
 			}
 		case <-time.After(20 * time.Second):
 			b.t.Fatal("it waits on")
@@ -282,9 +282,10 @@ func TestClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRowNamesAreWhole: a server that is not strict would cut off the end of a name, and two keys would be one.
+// TestRowNamesAreWhole checks that long names are refused: a server that is not strict would truncate them, and two keys
+// would be one.
 func TestRowNamesAreWhole(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row", "mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		req := request("a", 0)
 		req.Key = strings.Repeat("k", 256)
@@ -294,9 +295,9 @@ func TestRowNamesAreWhole(t *testing.T) {
 	})
 }
 
-// TestUnlockThroughAPool: the release is answered ok, and the lock stays.
+// TestUnlockThroughAPool checks that the release is answered ok and the lock stays.
 func TestUnlockThroughAPool(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"postgres-advisory-pool"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -304,12 +305,12 @@ func TestUnlockThroughAPool(t *testing.T) {
 			b.t.Error(err)
 		}
 		if _, err := second.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
-			b.t.Errorf("another, after the release: %v, want busy: that is its defect", err)
+			b.t.Errorf("another client, after the release: %v, want busy (the defect)", err)
 		}
 	})
 }
 
-// TestDatabaseErrorsKeepSecrets: of a server that is not there, or whose URL cannot be read.
+// TestDatabaseErrorsKeepSecrets checks the errors of a missing server and of an invalid URL.
 func TestDatabaseErrorsKeepSecrets(t *testing.T) {
 	for _, impl := range catalog.All() {
 		if impl.Store != servers.MySQL && impl.Store != servers.Postgres {

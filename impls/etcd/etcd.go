@@ -1,4 +1,4 @@
-// Package etcd has the lock on etcd: a key under a lease, the oldest of which holds. Its Impl stands in impls/catalog.
+// Package etcd implements the lock on etcd, returned by Queue: keys with leases, the oldest of which holds.
 package etcd
 
 import (
@@ -23,25 +23,26 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is the lock of etcd's own recipes. A key's name has random bits, so that it is unique.
+// Queue is etcd's own lock recipe. A key's name has random bits, so it is unique.
 //
-// The promise is the lease as etcd granted it, in whole seconds, counted from the sending of the last request that kept it
-// alive. The fence is the revision that created the key: it rises for as long as the store keeps its data.
+// The promise is the lease as etcd granted it, in whole seconds, counted from the last answered keep-alive. The fence is
+// the revision that created the key: it rises as long as the store has its data.
 //
-// A process that is paused beyond its lease does not know that it lost the lock. Only the fence stops it, if it is checked.
+// A process that is paused beyond its lease does not notice the loss of the lock. Only the fence, if it is checked,
+// excludes it then.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
 		Shortest: 2 * time.Second, Late: time.Second,
-		Doc: "keys with a lease: the first created holds, each waits for the one before its own, and the lease's end frees",
+		Doc: "keys with a lease: the oldest holds, each waits for the preceding one, and the end of a lease deletes its key",
 		Expect: slices.Concat(
-			expect.Excludes("revisions are counted by the store, and the lowest key holds"),
-			expect.Holds("a release wakes who is next, and whoever is gone loses its key with its lease", "no-orphan", "progress"),
-			expect.Holds("each key is created at a revision of its own, which rise", "fencing"),
-			expect.In("misuse", expect.Holds("the key is deleted if it is the one that was granted, in one step", "owner-release")),
-			expect.In("long-hold", expect.Holds("a third into each lease it is kept alive", "lease-exclusion", "mutual-exclusion", "renewal")),
+			expect.Excludes("the store counts revisions, and the oldest key holds"),
+			expect.Holds("a release wakes the next waiter, and the key of a dead client goes with its lease", "no-orphan", "progress"),
+			expect.Holds("each key has its own creation revision, and revisions rise", "fencing"),
+			expect.In("misuse", expect.Holds("one step compares the key with the grant and deletes it", "owner-release")),
+			expect.In("long-hold", expect.Holds("the lease is kept alive at a third of each period", "lease-exclusion", "mutual-exclusion", "renewal")),
 			expect.Under("session-kill",
-				expect.Violated("the key went with the lease, and the next is granted before the holder has asked for its own", "lease-exclusion", "mutual-exclusion"),
+				expect.Violated("the key goes with the lease, and the next client is granted before the holder detects that", "lease-exclusion", "mutual-exclusion"),
 				expect.Holds(expect.Checked, "resource-integrity"),
 				expect.Holds("revisions rise", "fencing")),
 			expect.LeasedSession()),
@@ -52,8 +53,8 @@ func Queue() impls.Impl {
 			}
 			config.DialOptions = []grpc.DialOption{
 				Dial(env),
-				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // else what fails at once is repeated without a pause
-				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short: it connects again soon
+				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // otherwise an immediate failure is repeated without a delay
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short, so reconnects must be quick
 					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
 			}
 			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
@@ -89,8 +90,8 @@ type place struct {
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key once, even if the client library sends it again after a timeout. The answer has its fence, and whether
-// it is the first.
+// enter creates a key once, even if the client library resends the request after a timeout. The answer has its fence, and
+// shows whether it is the first.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -110,7 +111,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits for the key before its own to go, again and again, and keeps the lease alive meanwhile.
+// Await waits until no key precedes its own, and keeps the lease alive meanwhile.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:
@@ -124,7 +125,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 { // it is the first, if it is still there
+		if len(answer.Kvs) == 0 { // first, if the key still exists
 			answer, err = p.s.get(ctx, p.key())
 			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
 				err = lease.ErrOutOfQueue
@@ -137,14 +138,14 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// awaitGone returns when a key is gone that was there before the revision, or when the watch has ended.
+// awaitGone returns when an earlier key has been deleted since the revision, or when the watch has ended.
 func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	events := p.s.Watch(watching, key, clientv3.WithRev(from), clientv3.WithFilterPut())
 	for {
 		select {
-		case <-events: // an event, or the end of the watch
+		case <-events: // a deletion, or the end of the watch
 			return nil
 		case <-patient.Done():
 			return impls.ErrBusy
@@ -161,19 +162,19 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant needs to ask nothing: the key exists since it was created with its lease.
+// Grant needs no request: the key has existed since its creation with the lease.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }
 
 func (p *place) Leave(ctx context.Context) error { return p.s.remove(ctx, p.key(), p.grant.Fence) }
 
-// Release deletes the key, from another session if need be: no other key has its name and its revision.
+// Release deletes the key, from another session if necessary: name and revision are unique.
 func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *etcdSession) error { return s.remove(ctx, l.queue(g.Key)+g.Token, g.Fence) })
 }
 
-// Probe asks for the first of the queue, and for what its lease has left.
+// Probe reads the first of the queue and the rest of its lease.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
 		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
@@ -181,7 +182,7 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 			return err
 		}
 		lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
-		if err == nil && lease.TTL >= 0 { // else it went between the two questions
+		if err == nil && lease.TTL >= 0 { // otherwise it was deleted between the two reads
 			token, left = strings.TrimPrefix(string(first.Kvs[0].Key), l.queue(key)), time.Duration(lease.TTL)*time.Second
 		}
 		return err
@@ -189,17 +190,17 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 	return token, left, err
 }
 
-// etcdSession is a lease of etcd's, with a connection of its own. Its user keeps it alive.
+// etcdSession is an etcd lease with a connection. Its user keeps it alive.
 type etcdSession struct {
 	*clientv3.Client
-	opened    time.Duration // the lease that was asked for
+	opened    time.Duration // the requested lease
 	lease     clientv3.LeaseID
 	ttl       time.Duration // as granted, in whole seconds
-	confirmed time.Time     // the sending of the last request that was answered, after which it lasts for the ttl
-	fresh     bool          // nobody has used it yet
+	confirmed time.Time     // time of the last answered request; the lease lasts ttl from then on
+	fresh     bool          // not used yet
 }
 
-// Config returns how a client reaches the servers of an Env, by the network of that alone.
+// Config returns the client configuration for the servers of an Env, by its network.
 func Config(env impls.Env) (clientv3.Config, error) {
 	servers, err := env.Servers("etcd://host:port or etcd://user:password@host:port")
 	if err != nil {
@@ -209,14 +210,14 @@ func Config(env impls.Env) (clientv3.Config, error) {
 	c.Password, _ = servers[0].User.Password()
 	for _, u := range servers {
 		if fmt.Sprint(u.User) != fmt.Sprint(servers[0].User) {
-			return c, errors.New("the URLs of servers that agree by majority name several users, and one is wanted")
+			return c, errors.New("the URLs of the servers name several users: want one")
 		}
 		c.Endpoints = append(c.Endpoints, "http://"+u.Host)
 	}
 	return c, nil
 }
 
-// openETCDSession returns when a lease was granted. The context bounds that alone.
+// openETCDSession returns when a lease was granted. The context bounds only that.
 func openETCDSession(ctx context.Context, config clientv3.Config, ttl time.Duration) (*etcdSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -243,7 +244,7 @@ func Dial(env impls.Env) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// Alive asks once if the lease was idle.
+// Alive sends one keep-alive if the lease was idle.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
 		s.fresh = false
@@ -254,7 +255,7 @@ func (s *etcdSession) Alive(ctx context.Context) bool {
 
 func (s *etcdSession) TTL() time.Duration { return s.opened }
 
-// keepAlive renews the lease, from now on, and gives up when it may be over. ErrNotHeld: it is.
+// keepAlive renews the lease from now on, and returns an error when it may have expired. ErrNotHeld: it has expired.
 func (s *etcdSession) keepAlive(ctx context.Context) error {
 	sent := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, s.confirmed.Add(s.ttl))
@@ -270,14 +271,14 @@ func (s *etcdSession) keepAlive(ctx context.Context) error {
 	return nil
 }
 
-// get bounds a read by CommandTimeout.
+// get reads with CommandTimeout.
 func (s *etcdSession) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
 	return s.Get(ctx, key, opts...)
 }
 
-// End revokes the lease, within a second; otherwise it ends by itself.
+// End revokes the lease, with a timeout of a second; otherwise it expires.
 func (s *etcdSession) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), waiting.WithdrawTimeout)
 	defer cancel()
@@ -285,7 +286,7 @@ func (s *etcdSession) End() {
 	_ = s.Client.Close()
 }
 
-// remove deletes a key if it is the one that was created at the revision, in one step.
+// remove deletes a key if it was created at the revision, in one step.
 func (s *etcdSession) remove(ctx context.Context, key string, revision int64) error {
 	answer, err := s.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", revision), clientv3.Compare(clientv3.CreateRevision(key), ">", 0)).
 		Then(clientv3.OpDelete(key)).Commit()

@@ -1,11 +1,11 @@
-// Package expect builds the expectations of a lock, so that its table reads as prose:
+// Package expect builds the expectations of a lock, as lists of impls.Expectation:
 //
 //	slices.Concat(
 //		expect.Excludes("SET NX is atomic"),
-//		expect.Under("holder-kill", expect.Violated("nobody deletes the key", "recovery", "no-orphan")),
+//		expect.Under("holder-kill", expect.Violated("nothing deletes the key", "recovery", "no-orphan")),
 //		expect.In("misuse", expect.Holds("the release compares first", "owner-release")))
 //
-// An expectation is about the run without a fault, unless Under says otherwise.
+// An expectation is about a run without a fault unless Under limits it.
 package expect
 
 import (
@@ -16,7 +16,7 @@ import (
 	"lockbench/impls"
 )
 
-// Exclusion lists the properties of exclusion: as promised, as observed, and on the resource that the lock guards.
+// Exclusion lists the properties of exclusion: as promised, as observed, and on the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
 // Holds expects properties to hold.
@@ -29,7 +29,7 @@ func Violated(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToBeViolated, because, properties)
 }
 
-// Observed expects nothing of properties: their results are reported and decide nothing.
+// Observed returns unspecified expectations: results are reported but not checked.
 func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }
@@ -55,7 +55,7 @@ func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
-// Between limits expectations to runs with at least so many processes.
+// Between limits expectations to runs with at least this many processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
@@ -69,7 +69,7 @@ func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	return out
 }
 
-// each returns copies of all expectations, each changed.
+// each returns changed copies of all expectations.
 func each(change func(*impls.Expectation), lists [][]impls.Expectation) []impls.Expectation {
 	all := slices.Concat(lists...)
 	for i := range all {

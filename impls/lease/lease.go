@@ -1,4 +1,4 @@
-// Package lease keeps what a lock holds for a time: a Lease that the client renews, and the Sessions of servers that bind a
+// Package lease implements holds that last for a time: a Lease that the client renews, and Sessions for servers that bind a
 // lock to a session.
 package lease
 
@@ -12,35 +12,36 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a hold that is renewed until its release. It is lost when a renewal is refused, or when the last confirmed lease
-// has ended by this process's clock.
+// Lease is a hold that is renewed until its release. It is lost when a renewal is refused or when the last confirmed lease
+// has expired by this process's clock.
 type Lease struct {
 	Grant impls.Grant
 	TTL   time.Duration
 	Lost  chan struct{}
-	Depth int // how often this process holds it; guarded by the lock's mutex
+	Depth int // number of nested holds; guarded by the lock's mutex
 
 	start time.Time   // of its acquire
-	first *time.Timer // of the first renewal; nil if it is looked after from the beginning
+	first *time.Timer // fires at the first renewal; nil if a renewal goroutine runs from the beginning
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing renews any more
+	done   chan struct{} // closed when no renewal can follow
 
-	mu    sync.Mutex // guards what follows; never held across a command
-	until time.Time  // what was last confirmed, less the drift
+	mu    sync.Mutex // guards the fields below; never held across a command
+	until time.Time  // end of the last confirmed lease, less the drift
 	timer *time.Timer
 	over  bool // lost or released
-	left  bool // nobody looks after it any more, and it was not released before
+	left  bool // the renewal has stopped without a release
 }
 
-// New returns a lease that ends with life at the latest; start is when its acquire was called.
+// New returns a lease that ends with life at the latest; start is the call of its acquire.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease: the store granted so much from a moment after sent. It reports false if the hold was over.
+// Confirm extends the lease: the store granted it for lasts, from a time after sent. It returns false if the hold had
+// ended.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,7 +54,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	}
 	h.until = until
 	switch left := time.Until(until); {
-	case left <= 0: // told when it is over: lost before anybody asks to renew it
+	case left <= 0: // expired at the grant: lost before any renewal
 		h.loseLocked()
 	case h.timer == nil:
 		h.timer = time.AfterFunc(left, h.expire)
@@ -63,7 +64,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	return true
 }
 
-// expire is called by the timer, which a confirmation may have overtaken.
+// expire is called by the timer, which may fire late, after a confirmation.
 func (h *Lease) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,17 +90,17 @@ func (h *Lease) loseLocked() {
 }
 
 func (h *Lease) stopLocked() {
-	if h.timer != nil { // else it was over from the first
+	if h.timer != nil { // nil if the lease had expired at the grant
 		h.timer.Stop()
 	}
 }
 
-// Wake starts the renewal at its first time: most holds end before, and need no goroutine.
+// Wake starts the renewal at its first time: most holds end earlier and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
 
-// End stops the renewal and returns when none is under way. It reports false if the hold was over before.
+// End stops the renewal and waits for one under way. It returns false if the hold had ended before.
 func (h *Lease) End() bool {
 	h.mu.Lock()
 	held := !h.over && !h.left
@@ -113,20 +114,20 @@ func (h *Lease) End() bool {
 	return held
 }
 
-// ExpiredBy reports whether what was last confirmed is over at a time.
+// ExpiredBy reports whether the last confirmed lease has ended at a time.
 func (h *Lease) ExpiredBy(t time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !t.Before(h.until)
 }
 
-// LookAfter renews a hold a third into each lease, and again soon after a renewal without an answer, until the hold is over.
-// ErrNotHeld is a definite answer. A renewal that was cut off by the end of the hold is reported too: the store may have
-// taken it.
+// LookAfter renews a hold after each third of the lease, and soon after a renewal without an answer, until the hold ends.
+// ErrNotHeld is a definite answer. A renewal cancelled by the end of the hold is reported as well, because the store may
+// have executed it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
 	for {
-		if time.Now().Before(next) { // a timer of no time at all would fire in any order with others in virtual time
+		if time.Now().Before(next) { // in virtual time, a timer of zero would fire in any order with others
 			waiting.Pause(h.ctx, time.Until(next))
 		}
 		if h.ctx.Err() != nil {
@@ -157,31 +158,31 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // which of the two ends was first is chance if both are due
+		err = errUnanswered // if both are due, their order is random
 	}
 	return sent, err
 }
 
-var errUnanswered = errors.New("not answered before the lease was over or its hold given up")
+var errUnanswered = errors.New("no answer before the lease expired or the hold was released")
 
-// Drift returns how far clocks may drift apart within a lease, given that servers count its end in milliseconds.
+// Drift returns the allowance for clock drift within a lease, given that servers count its end in milliseconds.
 func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// heartbeat keeps a hold whose session has no lease: only a ping finds out that the session has ended.
+// heartbeat watches a hold whose session has no lease: only a ping detects the end of the session.
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
 	life     context.Context // of a ping under way
 	cut      context.CancelFunc
-	lost     chan struct{} // closed when the session is known to be over, or not known to be there
+	lost     chan struct{} // closed when the session has ended or may have ended
 	released chan struct{}
 	done     chan struct{} // closed when run has returned
-	intact   bool          // it returned because of the release
+	intact   bool          // run returned because of the release
 }
 
-// run pings three times in each period. If a ping fails, or has no answer within the rest of the period, the hold is lost.
-// Its session stays until the holder has released it, or has had a period to learn of the loss: otherwise the next client
-// would be granted before.
+// run pings three times in each period. If a ping fails or has no answer within the rest of the period, the hold is lost.
+// Its session stays open until the holder has released it or has had a period to learn of the loss, because the next client
+// is granted when the session ends.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
 	defer h.cut()
@@ -211,7 +212,7 @@ func (h *heartbeat) run() bool {
 	}
 }
 
-// release waits for a ping under way, unless the context is over: cutting it off would end the session.
+// release waits for a ping under way, unless the context ends: cancelling the ping would end the session.
 func (h *heartbeat) release(ctx context.Context) bool {
 	close(h.released)
 	defer context.AfterFunc(ctx, h.cut)()

@@ -11,23 +11,23 @@ import (
 	"lockbench/impls"
 )
 
-// TestRenewalsThatAreCutOffAreTold: what was sent and what became of it is told, also where the hold ended on the way;
-// what was never sent is not.
+// TestRenewalsThatAreCutOffAreTold checks that each sent renewal is reported with its result, even if the hold ended
+// meanwhile, and that an unsent one is not.
 func TestRenewalsThatAreCutOffAreTold(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
 	for name, c := range map[string]struct {
 		released time.Duration // after the acquire
-		answer   error         // which comes as the renewal is given up on
+		answer   error         // the result of the cancelled renewal
 		told     error
 		none     bool
 	}{
-		"given back before it was due":      {released: ttl / 4, none: true},
-		"confirmed as it was given back":    {released: ttl / 2},
-		"refused as it was given back":      {released: ttl / 2, answer: refused, told: impls.ErrNotHeld},
-		"unanswered when it was given back": {released: ttl / 2, answer: context.Canceled, told: errUnanswered},
-		"its connection broke":              {released: ttl / 2, answer: broken, told: errUnanswered},
-		"unanswered when its lease was over": {released: 2 * ttl, answer: context.DeadlineExceeded,
+		"released before the renewal was due": {released: ttl / 4, none: true},
+		"confirmed at the release":            {released: ttl / 2},
+		"refused at the release":              {released: ttl / 2, answer: refused, told: impls.ErrNotHeld},
+		"unanswered at the release":           {released: ttl / 2, answer: context.Canceled, told: errUnanswered},
+		"its connection broke":                {released: ttl / 2, answer: broken, told: errUnanswered},
+		"unanswered when the lease expired": {released: 2 * ttl, answer: context.DeadlineExceeded,
 			told: errUnanswered},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,17 +50,17 @@ func TestRenewalsThatAreCutOffAreTold(t *testing.T) {
 				h.End()
 				if c.none {
 					if len(told) > 0 {
-						t.Errorf("told of %v", told)
+						t.Errorf("reported %v", told)
 					}
 				} else if len(told) != 1 || !errors.Is(told[0], c.told) {
-					t.Errorf("told of %v, want one: %v", told, c.told)
+					t.Errorf("reported %v, want one: %v", told, c.told)
 				}
 			})
 		})
 	}
 }
 
-// TestGrantedTooLate: what is over when it is granted is lost before anybody can ask for its renewal; ending it is no news.
+// TestGrantedTooLate checks that a grant after its lease is lost at once, and that its end is not reported again.
 func TestGrantedTooLate(t *testing.T) {
 	const ttl = time.Second
 	for late, lost := range map[time.Duration]bool{0: false, ttl / 2: false, ttl: true, 2 * ttl: true} {
@@ -69,7 +69,7 @@ func TestGrantedTooLate(t *testing.T) {
 			h := New(t.Context(), impls.Grant{Key: "k"}, ttl, asked)
 			time.Sleep(late)
 			if !h.Confirm(asked, ttl) {
-				t.Errorf("%v late: it was over already", late)
+				t.Errorf("%v late: it had already ended", late)
 			}
 			select {
 			case <-h.Lost:
@@ -81,7 +81,7 @@ func TestGrantedTooLate(t *testing.T) {
 					t.Errorf("%v late: it is not lost", late)
 				}
 			}
-			close(h.done) // nobody looks after it
+			close(h.done) // there is no renewal
 			h.End()
 		})
 	}

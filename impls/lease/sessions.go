@@ -11,27 +11,27 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Sessions are the holds of a lock, each bound to a session. A hold is kept until it is released or lost; the session of a
+// Sessions holds the holds of a lock, each bound to a session. A hold lasts until it is released or lost; the session of a
 // lost hold is dropped.
 type Sessions[S Session] struct {
 	Pool[S]
 	Env  impls.Env
-	Life context.Context // of every hold and every waiter: over when the lock is closed
+	Life context.Context // of every hold and waiter: ends when the lock is closed
 
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards what follows, and the end of Life; never held across a command
+	mu   sync.Mutex // guards the fields below and the end of Life; never held across a command
 	held map[string]hold[S]
 }
 
-// hold is a session that holds a grant.
+// hold is a session with its grant.
 type hold[S Session] struct {
 	session S
-	release func(context.Context) bool // ends the look after it; false: it was over before
+	release func(context.Context) bool // ends the renewal; returns false if the hold had ended before
 }
 
-// NewSessions returns a lock without holds, whose sessions are opened by open.
+// NewSessions returns an empty Sessions; open opens a session.
 func NewSessions[S Session](env impls.Env, open func(context.Context, time.Duration) (S, error)) *Sessions[S] {
 	l := &Sessions[S]{Env: env, held: map[string]hold[S]{}}
 	l.Pool.Open, l.Pool.Drop = open, l.drop
@@ -48,8 +48,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo stops keeping a hold and returns its session. It reports whether this process had that hold, and whether it was still
-// intact: the session of a lost one is dropped.
+// LetGo ends a hold and returns its session. known reports whether this process had that hold, and intact whether it was
+// not lost: the session of a lost one is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -61,8 +61,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by a command in its session, or in another if this process no longer has that hold. The command
-// returns ErrNotHeld if nothing of the hold is left.
+// ReleaseBy releases a hold by a command in its session, or in another session if this process no longer has that hold. The
+// command returns ErrNotHeld if the server has no such hold.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -72,7 +72,7 @@ func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func
 	return l.Ask(ctx, command)
 }
 
-// Ask has an idle session run a command that leaves nothing in it. ErrNotHeld is an answer.
+// Ask runs a command in an idle session. The command leaves nothing in it. ErrNotHeld is an answer.
 func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) error) error {
 	s, err := l.Take(ctx, anyLease)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 // anyLease is the lease of a session that is opened to hold nothing.
 const anyLease = 5 * time.Second
 
-// settle puts a session back if it is known to hold nothing.
+// settle returns a session to the pool if it certainly holds nothing.
 func (l *Sessions[S]) settle(s S, err error) error {
 	if err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		l.Drop(s)
@@ -96,15 +96,15 @@ func (l *Sessions[S]) settle(s S, err error) error {
 	return err
 }
 
-// Renewal is how the lease of a session is prolonged.
+// Renewal describes how to renew a session's lease.
 type Renewal struct {
 	Start, Sent time.Time     // of the acquire, and of the request that the lease counts from
 	Lasts       time.Duration // as granted by the server
 	Renew       func(context.Context) error
-	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew finds out
+	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew detects that
 }
 
-// Keep makes a grant a hold that lasts as long as the lease of its session, which is renewed.
+// Keep turns a grant into a hold that lasts as long as the lease of its session, which is renewed.
 func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	g.SentAfter, g.Validity = r.Sent.Sub(r.Start), r.Lasts
 	h := New(l.Life, g, r.Lasts, r.Start)
@@ -114,7 +114,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.left = !h.over
-		return h.left || waiting.Over(h.Lost) // else it was ended
+		return h.left || waiting.Over(h.Lost) // otherwise it was released
 	}
 	watch := func() {
 		select {
@@ -126,7 +126,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	return l.keep(s, g, h.Lost, func(context.Context) bool { return h.End() }, run, watch)
 }
 
-// KeepOpen makes a grant a hold that lasts as long as its session, which is pinged three times in each period.
+// KeepOpen turns a grant into a hold that lasts as long as its session, which is pinged three times in each period.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
 	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
@@ -134,7 +134,7 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep starts the goroutines that look after a hold. The session is dropped if run reports that it was not released.
+// keep starts a hold's goroutines. The session is dropped if run returns false: the hold was not released.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release fun
 	return impls.Hold{Grant: g, Lost: lost}, nil
 }
 
-// Close abandons every hold, and ends every session.
+// Close abandons every hold and ends every session.
 func (l *Sessions[S]) Close() error {
 	l.Pool.Close()
 	l.mu.Lock()
@@ -163,23 +163,23 @@ func (l *Sessions[S]) Close() error {
 	return nil
 }
 
-// Session binds a lock at a server, which frees the lock when the session ends.
+// Session is a session at a server, which frees the session's lock when the session ends.
 type Session interface {
-	// Alive reports whether a session that was just opened, or was idle, can be used.
+	// Alive reports whether a new or idle session can be used.
 	Alive(context.Context) bool
-	// TTL returns the lease that the session was opened for; 0 if it has none.
+	// TTL returns the requested lease of the session; 0 if it has none.
 	TTL() time.Duration
-	// End has the server free what the session holds, if it hears of it, and returns within a bound.
+	// End ends the session, so that the server frees its lock if the request arrives. It returns within a bound.
 	End()
 }
 
-// Pool keeps the idle sessions of a lock by the lease that they were opened for. A session serves one hold at a time, and is
-// dropped if anything about it is uncertain, so that the server frees what it may hold.
+// Pool holds the idle sessions of a lock by their requested leases. A session serves one hold at a time. It is dropped if
+// its state is uncertain, so that the server frees any lock of it.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session
 
-	mu     sync.Mutex // guards what follows; never held across a command
+	mu     sync.Mutex // guards the fields below; never held across a command
 	idle   map[time.Duration][]S
 	closed bool
 }
@@ -210,7 +210,7 @@ func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	}
 }
 
-// Put takes back a session that is known to hold nothing.
+// Put returns a session that certainly holds nothing to the pool.
 func (p *Pool[S]) Put(s S) {
 	p.mu.Lock()
 	closed := p.closed
@@ -226,7 +226,7 @@ func (p *Pool[S]) Put(s S) {
 	}
 }
 
-// Close drops the idle sessions. Sessions in use are put back or dropped by their users.
+// Close drops the idle sessions. Their users put back or drop the others.
 func (p *Pool[S]) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -239,16 +239,16 @@ func (p *Pool[S]) Close() {
 	}
 }
 
-// ErrOutOfQueue is the error of a waiter that is no longer in its queue, for instance because its session was ended.
-var ErrOutOfQueue = errors.New("what was in the queue is gone from it")
+// ErrOutOfQueue is the error of a waiter that is no longer in its queue, for instance because its session ended.
+var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
-// Place is the place of a session in the queue for a key, whose first holds the key.
+// Place is the place of a session in the queue for a key. The first place holds the key.
 type Place interface {
-	// Await returns when the place is the first of its queue, and ErrBusy if it is not when patient is over.
+	// Await returns when the place is the first, and ErrBusy if patient ends before.
 	Await(ctx, patient context.Context) error
-	// Leave gives the place up. ErrNotHeld: it is gone already.
+	// Leave removes the place from the queue. ErrNotHeld: it was gone already.
 	Leave(context.Context) error
-	// Grant returns what the first of the queue is granted, and how the lease of its session is renewed.
+	// Grant returns the grant of the first place, and how to renew its session.
 	Grant(context.Context) (impls.Grant, Renewal, error)
 }
 
@@ -258,7 +258,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 		return impls.Hold{}, err
 	}
 	start := time.Now()
-	patient, ctx, done := waiting.Patience(ctx, req.Wait)
+	patient, ctx, done := waiting.Timeouts(ctx, req.Wait)
 	defer done()
 	s, err := l.Take(ctx, req.TTL)
 	if err != nil {
@@ -272,11 +272,11 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	}
 	hold, err := l.await(ctx, patient, s, place, start)
 	switch {
-	case errors.Is(err, impls.ErrBusy): // withdraw, even if the caller's context is over
+	case errors.Is(err, impls.ErrBusy): // withdraw, even if the caller's context has ended
 		ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 		defer cancel()
 		if left := l.settle(s, place.Leave(ctx)); left != nil && !errors.Is(left, impls.ErrNotHeld) {
-			err = fmt.Errorf("gave up waiting, and may be in the queue: %w", left)
+			err = fmt.Errorf("the wait ended, and the request may still be queued: %w", left)
 		}
 	case err != nil:
 		l.Drop(s)
@@ -284,7 +284,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	return hold, err
 }
 
-// await returns when the place is granted the key, and keeps that.
+// await waits until the place is the first, and returns the hold.
 func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
 	if err := p.Await(ctx, patient); err != nil {
 		return impls.Hold{}, err

@@ -11,20 +11,19 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Mutex is the lock of a program that was written for one process: each process has its own.
+// Mutex is the lock of a program written for one process: each process has a separate mutex.
 func Mutex() impls.Impl {
 	return impls.Impl{
 		Name: "local-mutex", Control: true,
 		Doc: "a mutex in each process: exclusive in one process only",
 		Expect: slices.Concat(
-			expect.Between(2, expect.Violated("each process has a mutex of its own: two processes are two holders", expect.Exclusion...)),
+			expect.Between(2, expect.Violated("each process has a separate mutex: two processes can both hold", expect.Exclusion...)),
 			expect.Holds("a waiter is woken by the release within its process", "progress")),
 		Open: func(impls.Env) (impls.Lock, error) { return &mutexes{of: map[string]chan struct{}{}}, nil },
 	}
 }
 
-// mutexes are channels of capacity 1, because a sync.Mutex can neither give up waiting nor sleep in
-// virtual time.
+// mutexes holds channels of capacity 1, because a sync.Mutex can neither time out nor sleep in virtual time.
 type mutexes struct {
 	mu sync.Mutex
 	of map[string]chan struct{}

@@ -1,5 +1,5 @@
-// Package local has the locks that talk to no store: none, the baseline, which excludes nobody, and local-mutex, which excludes
-// within one process only.
+// Package local implements the locks without a store: none, the baseline, which excludes no client, and local-mutex, which
+// excludes within one process only. Each function returns an impls.Impl.
 package local
 
 import (
@@ -9,12 +9,12 @@ import (
 	"lockbench/impls/expect"
 )
 
-// None grants to everybody at once. It is the control of every run, and the baseline of every latency.
+// None grants every request at once. It is the negative control of every run, and the baseline of every latency.
 func None() impls.Impl {
 	return impls.Impl{
 		Name: "none", Control: true,
-		Doc:    "no lock at all: everybody is granted at once",
-		Expect: expect.Violated("nobody is ever kept out", expect.Exclusion...),
+		Doc:    "no lock: every request is granted at once",
+		Expect: expect.Violated("no client is excluded", expect.Exclusion...),
 		Open:   func(impls.Env) (impls.Lock, error) { return noLock{}, nil },
 	}
 }

@@ -1,4 +1,5 @@
-// Package mongo has the locks in documents, on MongoDB and on FerretDB: a document that is claimed by an update or an insert.
+// Package mongo implements the locks on MongoDB and FerretDB: a document per key, taken by an update or an insert. Each
+// function returns an impls.Impl.
 package mongo
 
 import (
@@ -19,46 +20,46 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// documents is what locks share on a server that speaks MongoDB's protocol: a document for each key, and waiting by
-// asking again.
+// documents is the common part of locks on a server with MongoDB's protocol: a document for each key, and waiting by
+// polling.
 type documents struct {
 	*mongo.Collection
 	waiting.Polling
 	env impls.Env
 }
 
-// Where the documents are; the URL may name another database.
+// The location of the documents; the URL may name another database.
 const (
 	lockDatabase   = "lockbench"
 	lockCollection = "lockbench_locks"
 )
 
-// goodbyeWithin bounds the end of a client whose commands are under way: their connections are closed then.
+// goodbyeWithin bounds the end of a client with commands under way, whose connections are then closed.
 const goodbyeWithin = time.Second
 
-// openDocuments makes a client of one server; it dials when it is first used.
+// openDocuments opens a client of one server, which dials at its first use.
 func openDocuments(env impls.Env) (documents, error) {
 	if err := env.WantOne(); err != nil {
 		return documents{}, err
 	}
 	opts := options.Client().ApplyURI(env.Nodes[0])
 	u, err := url.Parse(env.Nodes[0])
-	if err != nil || opts.Validate() != nil { // whose text quotes the URL
-		return documents{}, errors.New("the URL of a server cannot be read")
+	if err != nil || opts.Validate() != nil { // the error's text quotes the URL
+		return documents{}, errors.New("parse the URL of a server: invalid")
 	}
-	// What is resent after a lost reply would be answered "busy" to its own owner.
+	// A command resent after a lost reply would be refused as busy because of the first one.
 	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
-	// It is not asked where other servers are: under faults a proxy stands in between.
+	// The server's addresses of other servers are not used, because a proxy may stand in between.
 	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
-	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no bound: a full pool would be a queue in front of the lock
+	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // unbounded: an exhausted pool would be a queue in front of the lock
 	opts.SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority())
 	if env.Dial != nil {
 		opts.SetDialer(network(env.Dial))
 	}
 	client, err := mongo.Connect(opts)
 	if err != nil {
-		return documents{}, errors.New("the URL of a server asks for what its client does not offer")
+		return documents{}, errors.New("the URL of a server requests an option that the client does not have")
 	}
 	database := strings.Trim(u.Path, "/")
 	if database == "" {
@@ -67,7 +68,7 @@ func openDocuments(env impls.Env) (documents, error) {
 	return documents{client.Database(database).Collection(lockCollection), waiting.NewPolling(env), env}, nil
 }
 
-// network dials as an Env does.
+// network is an Env's dialer.
 type network func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (n network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -76,13 +77,13 @@ func (n network) DialContext(ctx context.Context, network, addr string) (net.Con
 
 func (d documents) named(key string) bson.D { return bson.D{{Key: "_id", Value: d.env.Prefix + key}} }
 
-// owned is what a document says of its owner.
+// owned is the owner in a document.
 type owned struct {
 	Owner string `bson:"owner"`
 }
 
-// attempt sends a findAndModify that inserts a document if there is none, and grants if the document is the token's then.
-// A document that another has inserted meanwhile is an answer: the command had no effect.
+// attempt sends a findAndModify that inserts a missing document, and returns a grant if the document then has the token. If
+// another client has inserted one meanwhile, the command had no effect.
 func (d documents) attempt(ctx context.Context, token string, validity time.Duration, filter, update any) (impls.Grant, error) {
 	var now owned
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -101,7 +102,7 @@ func (d documents) deleteOne(ctx context.Context, filter bson.D) error {
 	return impls.Affected(r.DeletedCount, nil)
 }
 
-// Close ends the connections, and leaves the documents.
+// Close ends the connections. The documents stay.
 func (d documents) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbyeWithin)
 	defer cancel()
@@ -111,15 +112,15 @@ func (d documents) Close() error {
 	return nil
 }
 
-// clock decides when the lease in a document is over.
+// clock determines when the lease in a document has expired.
 type clock interface {
-	// enter is a findAndModify that enters a token if the document is free or expired.
+	// enter returns a findAndModify that sets a token if the document is free or expired.
 	enter(named bson.D, token string, ttl time.Duration) (filter, update any)
-	// current is the part of a filter that finds a lease that is not over.
+	// current returns the part of a filter that matches an unexpired lease.
 	current() bson.E
-	// renewal is an update that has the lease last for so long from now.
+	// renewal returns an update that sets the lease to ttl from now.
 	renewal(ttl time.Duration) any
-	// left reads a document's owner, and how much of its lease is left.
+	// left returns a document's owner and the rest of its lease.
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
@@ -158,7 +159,7 @@ func (l *leaseLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.mine(g))
 }
 
-// Renew writes the lease anew, from now on.
+// Renew sets the lease to its full length from now.
 func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	r, err := l.UpdateOne(ctx, l.mine(g), l.renewal(g.Validity))
 	if err != nil {
@@ -168,7 +169,7 @@ func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 	return g, impls.Affected(r.MatchedCount, nil)
 }
 
-// Probe reads the document of a key. One whose lease is over is free.
+// Probe reads the document of a key. An expired one means free.
 func (l *leaseLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	owner, left, err := l.left(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
 		return l.FindOne(ctx, l.named(key), opts...)

@@ -44,8 +44,8 @@ func deployFerret(t *testing.T) string {
 	return g.Front()[0]
 }
 
-// documentServer returns a server for a lock in documents: FerretDB unless the lock asks for what only MongoDB has. The
-// test is skipped then unless LOCKBENCH_TEST_MONGODB names a mongod; each test has a database of its own there.
+// documentServer returns a server for a lock in documents: FerretDB unless the lock needs a feature of MongoDB. Then the
+// test is skipped unless LOCKBENCH_TEST_MONGODB names a mongod, where each test has a separate database.
 func documentServer(t *testing.T, impl impls.Impl) string {
 	t.Helper()
 	if impl.Name != "mongodb" {
@@ -63,7 +63,7 @@ func named(t *testing.T, name string) impls.Impl {
 	all := []impls.Impl{mongolocks.Lease(), mongolocks.Plain(), mongolocks.FerretDB()}
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
-		t.Fatalf("there is no lock %s", name)
+		t.Fatalf("unknown lock %s", name)
 	}
 	return all[i]
 }
@@ -84,7 +84,7 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request is by a new owner each, so that a re-entrant lock does not take it for a re-entry.
+// request returns a request; each test uses different owners, because the same owner would re-enter.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
@@ -125,7 +125,7 @@ func TestDocumentIsOnePersons(t *testing.T) {
 			t.Errorf("taken: %v", err)
 		}
 		if _, err := b.Acquire(t.Context(), request("y", 30*time.Millisecond)); !errors.Is(err, impls.ErrBusy) {
-			t.Errorf("waited for in vain: %v", err)
+			t.Errorf("the wait returned %v", err)
 		}
 		if again, _ := probe(t, b, "k"); again != h.Token {
 			t.Errorf("a refusal changed the document: %q", again)
@@ -145,7 +145,8 @@ func TestDocumentIsOnePersons(t *testing.T) {
 	})
 }
 
-// TestDocumentExpires: what has expired is the next one's, and its late owner can neither renew nor release it.
+// TestDocumentExpires checks that an expired document is granted to the next client, and that its late owner can neither
+// renew nor release it.
 func TestDocumentExpires(t *testing.T) {
 	eachDocument(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		req := request("x", 0)
@@ -157,7 +158,7 @@ func TestDocumentExpires(t *testing.T) {
 		if late.Validity == impls.Unbounded {
 			time.Sleep(2 * req.TTL)
 			if _, err := b.Acquire(t.Context(), request("y", 0)); !errors.Is(err, impls.ErrBusy) {
-				t.Errorf("it has no lease, and yet: %v", err)
+				t.Errorf("a document without a lease expired: %v", err)
 			}
 			return
 		}
@@ -166,13 +167,13 @@ func TestDocumentExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := a.(impls.Renewer).Renew(t.Context(), late.Grant); !errors.Is(err, impls.ErrNotHeld) {
-			t.Errorf("the late one renewed: %v", err)
+			t.Errorf("the late owner renewed: %v", err)
 		}
 		if err := a.Release(t.Context(), late.Grant); !errors.Is(err, impls.ErrNotHeld) {
-			t.Errorf("the late one released: %v", err)
+			t.Errorf("the late owner released: %v", err)
 		}
 		if token, _ := probe(t, a, "k"); token != next.Token {
-			t.Errorf("the store has %q, want the next one's", token)
+			t.Errorf("the store has %q, want the next owner's", token)
 		}
 	})
 }
@@ -192,7 +193,7 @@ func TestDocumentIsRenewed(t *testing.T) {
 		longer := h.Grant
 		longer.Validity, longer.SentAfter = time.Hour, time.Second
 		if g, err := r.Renew(t.Context(), longer); errors.Is(err, impls.ErrNotHeld) {
-			t.Skip("the machine stood still for longer than the lease")
+			t.Skip("the machine was paused for longer than the lease")
 		} else if err != nil || g.Validity != time.Hour || g.SentAfter != 0 {
 			t.Errorf("%+v, %v", g, err)
 		}
@@ -202,7 +203,8 @@ func TestDocumentIsRenewed(t *testing.T) {
 	})
 }
 
-// TestExpiredDocumentIsTakenOnce: of many who find it expired one gets it. FerretDB is left out: there it is not so.
+// TestExpiredDocumentIsTakenOnce checks that exactly one of many clients is granted an expired document. FerretDB, which
+// lacks this, is skipped.
 func TestExpiredDocumentIsTakenOnce(t *testing.T) {
 	lock := named(t, "mongodb")
 	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")
@@ -236,8 +238,8 @@ func TestExpiredDocumentIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestFerretIncrementsAreLost is what the lock on FerretDB suffers from, without the lock: increments by
-// findAndModify, each acknowledged, of which some are gone.
+// TestFerretIncrementsAreLost reproduces the defect of FerretDB without a lock: some acknowledged increments by
+// findAndModify are lost.
 func TestFerretIncrementsAreLost(t *testing.T) {
 	client, err := mongo.Connect(options.Client().ApplyURI(deployFerret(t)).SetRetryWrites(false))
 	if err != nil {
@@ -267,7 +269,7 @@ func TestFerretIncrementsAreLost(t *testing.T) {
 	}
 	t.Logf("%d increments were acknowledged, the final value is %d", acknowledged.Load(), final.N)
 	if final.N >= acknowledged.Load() {
-		t.Error("none is lost: findAndModify is atomic now, and what is expected of the lock ferretdb must be looked at again")
+		t.Error("no increment is lost: findAndModify is atomic now; review the expectations of the lock ferretdb")
 	}
 }
 

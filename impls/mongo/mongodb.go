@@ -13,33 +13,33 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a lease in one document. The filter of its findAndModify names the key alone, and the decision stands in the update:
-// MongoDB allows no $expr, and so no $$NOW, in the filter of an upsert.
+// Lease is a lease in one document. Its findAndModify filters by the key alone, and the update decides: MongoDB allows no
+// $expr, and so no $$NOW, in the filter of an upsert.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
 		Doc: "findAndModify of a document that is free or expired by the server's clock, with a random token, deleted by its owner only",
 		Expect: slices.Concat(
 			expect.Excludes("one findAndModify decides who enters the document, and only its owner deletes it"),
-			expect.Holds("every holder deletes its document, and what is forgotten expires", "no-orphan", "progress"),
+			expect.Holds("every holder deletes its document, and other documents expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),
-			expect.Recovers("holder-kill holder-abandon", "the lease ends by the server's clock, whatever became of its holder"),
-			expect.Survives("slow-network partition partition-one-way server-pause", "what is not known to be granted expires, and what comes late frees nobody else's"),
+			expect.Recovers("holder-kill holder-abandon", "the lease expires by the server's clock, without its holder"),
+			expect.Survives("slow-network partition partition-one-way server-pause", "an unknown grant expires, and a late release frees no other client's document"),
 			expect.Under("server-restart", expect.Excludes("every document is on disk before it is acknowledged")),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) { return openLease(env, serverClock{}) },
 	}
 }
 
-// serverClock decides by MongoDB's own clock, which counts milliseconds.
+// serverClock uses MongoDB's clock, which counts milliseconds.
 type serverClock struct{}
 
 func end(ttl time.Duration) bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ttl.Milliseconds()}}}
 }
 
-// enter changes nothing unless the document is free or expired. A document that was not there has no end, which compares
-// as before any time.
+// enter changes nothing unless the document is free or expired. A new document has no end, which compares as earlier than
+// any time.
 func (serverClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	expired := bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}}
 	entered := func(field string, value any) bson.D {

@@ -14,19 +14,19 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Plain is an article's. Its defects are that nothing frees the document of a holder that died, and that the deletion does not
-// look whose it is.
+// Plain is an article's lock. Its defects: nothing deletes the document of a dead holder, and the deletion does not compare
+// the owner.
 func Plain() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb-plain", Control: true, Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
-		Doc: "findAndModify that inserts a document, and its deletion: excludes, and stays locked for ever when its holder dies",
+		Doc: "findAndModify that inserts a document, and its deletion: excludes, and stays locked forever if its holder dies",
 		Expect: slices.Concat(
-			expect.Excludes("findAndModify inserts one document of a name, which stays until it is deleted"),
+			expect.Excludes("findAndModify inserts one document per name, which stays until it is deleted"),
 			expect.Holds("without a crash every holder deletes its document", "no-orphan", "progress"),
-			expect.Under("holder-stall process-pause server-restart", expect.Excludes("the document is on disk, and has no lease that could run out")),
-			expect.Under("holder-kill holder-abandon", expect.Violated("nobody deletes the document of a holder that is gone, and it never expires", "recovery", "no-orphan")),
-			expect.In("misuse", expect.Violated("the deletion asks nobody whose document it is", "owner-release")),
-			expect.In("long-hold", expect.Holds("the document has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
+			expect.Under("holder-stall process-pause server-restart", expect.Excludes("the document is on disk, and has no lease that could expire")),
+			expect.Under("holder-kill holder-abandon", expect.Violated("nothing deletes the document of a dead holder, and it never expires", "recovery", "no-orphan")),
+			expect.In("misuse", expect.Violated("the deletion does not check the owner", "owner-release")),
+			expect.In("long-hold", expect.Holds("the document has no lease that could expire", "lease-exclusion", "mutual-exclusion"))),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			d, err := openDocuments(env)
 			return &mongoPlainLock{d}, err
@@ -38,7 +38,7 @@ type mongoPlainLock struct{ documents }
 
 var _ impls.Prober = (*mongoPlainLock)(nil)
 
-// Acquire has each attempt insert a token of its own, so that the answer tells whose the document is.
+// Acquire inserts a unique token with each attempt, so that the answer shows the owner.
 func (l *mongoPlainLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		mine := impls.Token(l.env.Rand)
@@ -50,7 +50,7 @@ func (l *mongoPlainLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.named(g.Key))
 }
 
-// Probe looks whether there is a document.
+// Probe reports whether there is a document.
 func (l *mongoPlainLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	var found owned
 	err := l.FindOne(ctx, l.named(key)).Decode(&found)

@@ -11,16 +11,16 @@ import (
 )
 
 // BlindRenewal is an article's renewal in the background. Its defect: it renews without comparing the token. A holder that
-// lost its key unnoticed keeps its successor's alive, even after that one has died.
+// lost its key unnoticed extends its successor's, even after that one has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
-		Doc: "SET NX PX with a token, and a PEXPIRE each third of the lease that does not look whose key it is",
+		Doc: "SET NX PX with a token, and a PEXPIRE each third of the lease, without comparing the token",
 		Expect: slices.Concat(
-			expect.Excludes("SET NX is atomic, the script deletes nobody else's key, and nobody loses a key that is renewed"),
+			expect.Excludes("SET NX is atomic, the script deletes only the owner's key, and a renewed key does not expire"),
 			expect.Holds("every holder stops its renewal and deletes its key", "no-orphan", "progress"),
-			expect.Under("process-pause", expect.Violated("the process goes on, and its renewal extends the key of whoever has it by then", "renewal", "mutual-exclusion")),
-			expect.Under("holder-abandon", expect.Violated("the renewal goes on for as long as its process lives", "recovery", "no-orphan")),
+			expect.Under("process-pause", expect.Violated("after the pause the renewal extends the next holder's key", "renewal", "mutual-exclusion")),
+			expect.Under("holder-abandon", expect.Violated("the renewal continues as long as its process lives", "recovery", "no-orphan")),
 			expect.ComparedRelease(),
 			expect.In("long-hold", expect.Holds("while its process lives the holder renews in time, and the key is its own",
 				"lease-exclusion", "mutual-exclusion", "renewal"))),
@@ -51,7 +51,7 @@ func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impl
 	return hold, err
 }
 
-// Release stops the renewal before the key is let go, so that it does not extend what is another's.
+// Release stops the renewal before it deletes the key, so that the renewal does not extend another hold.
 func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, g.Token); err != nil {
 		return err
@@ -59,5 +59,5 @@ func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.compareAndDelete(ctx, g)
 }
 
-// Close stops the renewals and waits for them; the keys are left to expire.
+// Close stops the renewals and waits for them; holds expire.
 func (l *blindRenewalLock) Close() error { return l.renewals.close(l.UniversalClient) }

@@ -15,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// connectCluster opens a client of a Redis Cluster whose servers are all of Env.Nodes. It dials when it is first used. The
-// keys of one command or script must be in one slot.
+// connectCluster opens a client of a Redis Cluster whose servers are all in Env.Nodes. It dials at its first use. The keys
+// of one command or script must be in one slot.
 func connectCluster(env impls.Env) (Node, error) {
 	servers, err := env.Servers("redis://host:port")
 	if err != nil {
@@ -38,7 +38,7 @@ func connectCluster(env impls.Env) (Node, error) {
 		of.AddHook(once{func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 			defer cancel()
-			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // which asks first who that is
+			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // also queries the slots
 		}})
 		return of
 	}
@@ -46,18 +46,18 @@ func connectCluster(env impls.Env) (Node, error) {
 	return Node{c, env.Prefix}, nil
 }
 
-// reloadWithin bounds the query for the slots; without it the next command would ask a dead primary again.
+// reloadWithin bounds the query for the slots; otherwise the next command would go to a dead primary again.
 const reloadWithin = 300 * time.Millisecond
 
-// directory maps the addresses that servers have in the cluster to those that were given: there may be a proxy in between.
+// directory maps the servers' addresses in the cluster to the given ones, because there may be a proxy in between.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
-	turn  chan struct{} // capacity 1: one asks, and the others learn of it
-	given sync.Map      // by the address that a server has in the cluster, or that was given
+	turn  chan struct{} // capacity 1: one queries, and the others use its result
+	given sync.Map      // by the address in the cluster or the given one
 }
 
-// introduceWithin bounds the wait for a server to say what it calls itself.
+// introduceWithin bounds the wait for a server's own address.
 const introduceWithin = time.Second
 
 func (d *directory) open(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -86,10 +86,10 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	if to, ok := d.given.Load(addr); ok {
 		return to.(string), nil
 	}
-	return "", fmt.Errorf("none of the servers that were given says that it is %s in the cluster", addr)
+	return "", fmt.Errorf("no given server has the address %s in the cluster", addr)
 }
 
-// askAll has every server say what it calls itself, and notes the answers.
+// askAll queries the own address of every server and stores the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
@@ -114,8 +114,9 @@ func (d *directory) askAll(ctx context.Context) {
 	all.Wait()
 }
 
-// once keeps a cluster's client from resending what was not answered: a resent SET NX answers "busy" to its own owner. What a
-// server refused, or was never sent, may be sent again. After any other error the client reloads the slots.
+// once stops a cluster's client from resending a command without an answer: a resent SET NX would be refused as busy
+// because of the first one. A command that a server refused or never got may be resent. After any other error the client
+// reloads the slots.
 type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -124,7 +125,7 @@ func (o once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		var answer redis.Error
-		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // cluster: it was asking who has which slots
+		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // cluster: the query for the slots
 			return err
 		}
 		o.reload(ctx)
@@ -140,7 +141,7 @@ func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// unanswered is an error that the client library does not take as a reason to resend a command.
+// unanswered is an error that does not make the client library resend a command.
 type unanswered struct{ why string }
 
 func (u unanswered) Error() string { return "no answer: " + u.why }

@@ -10,30 +10,30 @@ import (
 // badWeather lists the faults that an atomic acquire with a lease and a compared release survive.
 const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
-// plainDelete expects of a lease that is released by a plain DEL.
+// plainDelete returns the expectations of a lease that a plain DEL releases.
 func plainDelete() []impls.Expectation {
 	return slices.Concat(
-		expect.Under("holder-stall", expect.Violated("the late one deletes the next one's key, and a third is let in",
+		expect.Under("holder-stall", expect.Violated("a late release deletes the next holder's key, and a third client is granted",
 			"lease-exclusion", "mutual-exclusion", "owner-release")),
-		expect.In("misuse", expect.Violated("DEL asks nobody whose key it is", "owner-release")),
-		expect.In("long-hold", expect.Violated("the lease ends under its holder, the next is granted, and the DEL of the late one lets a third in",
+		expect.In("misuse", expect.Violated("DEL does not check the owner", "owner-release")),
+		expect.In("long-hold", expect.Violated("the lease expires during the hold, the next client is granted, and the late DEL lets a third one in",
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// silence expects of an answer that never comes, on a connection that stays open.
+// silence returns the expectations if an answer never comes on a connection that stays open.
 func silence() []impls.Expectation {
-	const because = "what is not known to be granted expires"
+	const because = "an unknown grant expires"
 	return expect.Under("lost-reply-silent", expect.Excludes(because), expect.Holds(because, "no-orphan"),
-		expect.Observed("whoever asked waits for an answer until its own limit of five seconds", "progress"))
+		expect.Observed("the client waits for an answer until its timeout of five seconds", "progress"))
 }
 
-// onCluster expects of a lock on a Redis Cluster, one of whose primaries has its key in memory. Six servers make it no
-// safer: a key is on one primary, and on its replica a moment later.
+// onCluster returns the expectations on a Redis Cluster. Six servers do not make a lock safer: a key is in the memory of
+// one primary and, a moment later, of its replica.
 func onCluster() []impls.Expectation {
-	const busy = "one primary has the key, and the others send whoever asks to it"
+	const busy = "one primary has the key, and the others redirect to it"
 	return expect.On("cluster",
 		expect.Excludes(busy), expect.Holds(busy, "no-orphan", "progress"),
-		expect.Under("failover", expect.Violated("the replica that takes over this part of the keys has not heard of the key",
+		expect.Under("failover", expect.Violated("the promoted replica does not have the key",
 			"lease-exclusion", "mutual-exclusion")),
-		expect.Survives("failover-synced", "the replica that takes over this part of the keys has the key and its lease"))
+		expect.Survives("failover-synced", "the promoted replica has the key and its lease"))
 }

@@ -16,23 +16,23 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal, and a queue whose
-// head is handed the lock by the release itself, so that no waiter asks in vain.
+// Fenced is the strongest lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal, and a queue.
+// A release hands the lock over to the head of the queue, so that waiters need not poll.
 //
-// The server keeps one list per lock (lua/fenced_acquire.lua), which stays when the lock is free, since it holds the last
-// fence. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others are waiters.
-// LPOP takes two elements at once since Redis 6.2.
+// The server has one list per lock (lua/fenced_acquire.lua). The list stays when the lock is free, because it holds the
+// last fence. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others are
+// waiters. LPOP takes two elements at once since Redis 6.2.
 //
-// A handed-over hold has a quarter of its lease until its first renewal, counted from the waiter's last request. So a dead
-// waiter costs the next one that quarter. After an ambiguous second acquire by a holder, the store may count one level too
-// many until the lease ends.
+// After a hand-over the lease is a quarter of the usual one until the first renewal, counted from the waiter's last
+// request. So a dead waiter delays the next one by that quarter. After an ambiguous second acquire by a holder, the store
+// may count one level too many until the lease expires.
 //
-// A fence is one more than the last, or the server's time in microseconds if that is more: a server that forgot everything,
-// and a replica that lags, mint higher ones than before, unless their clocks are behind. A nested grant has the fence of its
+// A fence is one more than the last, or the server's time in microseconds if that is more: a server that lost its memory,
+// or a replica that lags, mints higher ones than before unless its clock is behind. A nested grant has the fence of its
 // hold, or a new one if the process knows of no such hold.
 //
-// No lock on one server survives the loss of that server's memory: two clients hold then, as they do when a holder is paused
-// beyond its lease. Only the fence stops the older one, if it is checked.
+// No lock on one server survives the loss of that server's memory: then two clients hold, as they do when a holder is
+// paused beyond its lease. Only the fence, if it is checked, excludes the older one.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -42,25 +42,25 @@ func Fenced() impls.Impl {
 	}
 }
 
-// ErrExpired and ErrHeldByAnother are the two reasons for not held.
+// ErrExpired and ErrHeldByAnother distinguish two reasons of impls.ErrNotHeld.
 var (
 	ErrExpired       = fmt.Errorf("%w: it was never acquired, is released or has expired", impls.ErrNotHeld)
-	ErrHeldByAnother = fmt.Errorf("%w: it is another's by now", impls.ErrNotHeld)
+	ErrHeldByAnother = fmt.Errorf("%w: another client holds it", impls.ErrNotHeld)
 )
 
 type fencedLock struct {
 	Node
 	*listener
 	env     impls.Env
-	mint    string // what new fences follow: "clock" or "count"
+	mint    string // the base of new fences: "clock" or "count"
 	running waiting.Group
 
-	mu   sync.Mutex // guards what follows; never held across a command
+	mu   sync.Mutex // guards the fields below; never held across a command
 	held map[string]*lease.Lease
-	last map[ownedKey]*lease.Lease // of those, the one that an owner was granted last
+	last map[ownedKey]*lease.Lease // of those, the last one granted to an owner
 }
 
-var _ impls.Prober = (*fencedLock)(nil) // its own, rather than that of its Node
+var _ impls.Prober = (*fencedLock)(nil) // replaces Node's method
 
 // openFenced opens a lock whose fences follow the server's "clock", or "count".
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {
@@ -82,12 +82,12 @@ type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // in the queue: the process and the lease of a hand-over; empty for one that does not wait
+	place    string // for the queue: the process and the lease of a hand-over; empty for a try
 	start    time.Time
-	sent     time.Duration // of the last question, since start
-	queued   bool          // asked at least once
+	sent     time.Duration // time of the last request, since start
+	queued   bool          // requested at least once
 	handover time.Duration // the lease of a hand-over, until it is renewed
-	lookIn   time.Duration // after a refusal: when to look without being told
+	lookIn   time.Duration // after a refusal: the delay until the next check
 }
 
 func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -98,14 +98,14 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // the answer stays unknown: what was asked may still be on its way
+			_ = l.withdraw(ctx, r) // the outcome stays unknown: a request may still be on its way
 		}
 		return hold, err
 	}
 	ctx, cancel := waiting.Limit(ctx, req.Wait)
 	defer cancel()
 	if err := l.listen(ctx); err != nil {
-		return impls.Hold{}, fmt.Errorf("%w: nothing was asked: %w", impls.ErrBusy, err)
+		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, err)
 	}
 	r.place = l.id + " " + tenDigits(r.handover)
 	var leave func()
@@ -114,13 +114,13 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	return l.wait(ctx, r)
 }
 
-// tenDigits is a lease in ms as scripts copy it: there is room for 115 days.
+// tenDigits formats a lease in ms for the scripts, which copy ten digits: up to 115 days.
 func tenDigits(lease time.Duration) string {
 	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
 	return "0000000000"[len(ms):] + ms
 }
 
-// wait asks, then waits to be told, and asks again from time to time in case nobody does.
+// wait requests the lock, then waits for the hand-over, and repeats the request periodically in case its message is lost.
 func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	for {
 		hold, err := l.ask(ctx, r)
@@ -130,21 +130,21 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 			}
 			return hold, err
 		}
-		// What is promised counts from the last question, and must not be nearly over.
+		// The promise counts from the last request, and some of it must be left.
 		fence, granted := r.await(ctx)
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
 		}
 		if ctx.Err() != nil {
 			if err := l.withdraw(ctx, r); err != nil {
-				return impls.Hold{}, fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
+				return impls.Hold{}, fmt.Errorf("the wait ended, and the request may still be queued: %w", err)
 			}
 			return impls.Hold{}, impls.ErrBusy
 		}
 	}
 }
 
-// await returns when the request is granted, when it is time to look, or when the context is over. A grant goes first.
+// await returns when the request is granted, when it is time to check, or when the context ends. A grant takes precedence.
 func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	timer := time.NewTimer(r.lookIn)
 	defer timer.Stop()
@@ -185,7 +185,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	return l.hold(r, impls.Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
 }
 
-// standing reads the answer of the acquire script if the lock is held already.
+// standing parses the answer of the acquire script if the lock is held.
 func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	if parts, _ := reply.([]any); len(parts) == 3 {
 		var whole [3]bool
@@ -196,10 +196,10 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 			return depth, bearer, number, nil
 		}
 	}
-	return 0, "", 0, fmt.Errorf("the server answered an acquire with %v, which nobody understands", reply)
+	return 0, "", 0, fmt.Errorf("parse the answer to an acquire: unexpected %v", reply)
 }
 
-// mine returns the token of what an owner holds, as far as this process knows; "" if nothing.
+// mine returns the token of an owner's hold in this process; "" if there is no such hold.
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,8 +211,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns when a waiter looks again: often enough that a promise counted from its last look is worth something, and no
-// later than the end of the lease it waits for.
+// lookIn returns the delay until a waiter's next check: short enough that a promise counted from its last request is
+// useful, and no later than the end of the holder's lease.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -237,7 +237,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.drop(h) // if it was not released, its release finds out from the store
+				l.drop(h) // without a release, the store decides at the release
 			})
 		})
 	}
@@ -249,7 +249,7 @@ func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
 }
 
-// drop needs the mutex.
+// drop removes a hold. The caller holds the mutex.
 func (l *fencedLock) drop(h *lease.Lease) {
 	if l.held[h.Grant.Token] == h {
 		delete(l.held, h.Grant.Token)
@@ -259,8 +259,8 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw leaves the queue and gives back what was granted meanwhile, even if the caller's context is over. If it returns
-// nil, the request has no effect any more.
+// withdraw leaves the queue and releases a grant made meanwhile, even if the caller's context has ended. If it returns nil,
+// the request has no further effect.
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
@@ -274,23 +274,24 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected gives back a grant that no waiter here expects: its request was given up on its way to the queue.
+// unexpected releases a grant without a waiter here: its request was abandoned on its way to the queue.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
 	l.mu.Unlock()
 	if mine {
-		return // the waiter saw for itself, before it was told
+		return // the waiter found its grant before the message came
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
 		defer cancel()
-		_ = l.release(ctx, key, token, "") // else it expires
+		_ = l.release(ctx, key, token, "") // if this fails, it expires
 	})
 }
 
-// Release ends the renewal before it asks the store. If the connection broke it asks once more: if the hold is gone by then,
-// and its lease was not over, the first request released it. An inner release is not repeated: it might free the outer hold.
+// Release ends the renewal before its request. If the connection broke it repeats the request: if the hold is gone by then,
+// and its lease had not expired, the first request released it. An inner release is not repeated, because it might free the
+// outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	h := l.held[g.Token]
@@ -332,7 +333,7 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe asks for the time first: a hold that was renewed in between is held, as it was all along.
+// Probe reads the time first: a hold renewed in between was held all the time.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	now, err := l.Time(ctx).Result()
 	if err != nil {
@@ -356,7 +357,7 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 }
 
 func (l *fencedLock) Close() error {
-	err := l.listener.close() // with which the life of every lease ends
+	err := l.listener.close() // ends the life of every lease as well
 	l.running.Close()
 	return errors.Join(err, l.UniversalClient.Close())
 }

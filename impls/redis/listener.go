@@ -17,12 +17,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// listener is one process's subscription to the grants that are handed to its waiters: one connection, made when the first
-// waits.
+// listener is one process's subscription to the grants for its waiters: one connection, made at the first wait.
 type listener struct {
 	Node
-	id    string // of the process; its channel is named after it
-	names string // what the names of all processes' channels begin with
+	id    string // of the process; part of its channel's name
+	names string // prefix of the names of all processes' channels
 	stray func(key, token string)
 
 	first     sync.Once
@@ -31,24 +30,24 @@ type listener struct {
 	life      context.Context
 	end       context.CancelFunc
 
-	mu      sync.Mutex // guards what follows; never held across a command
+	mu      sync.Mutex // guards the fields below; never held across a command
 	sub     *redis.PubSub
 	waiters map[string]*waiter
 }
 
-// waiter is one that is in the queue.
+// waiter is a queued request.
 type waiter struct {
 	granted chan int64    // the fence
-	look    chan struct{} // it may have missed something
+	look    chan struct{} // a message may have been lost: check the store
 }
 
 const (
-	readyWithin = time.Second     // then the question itself shall find out what is wrong
-	quietFor    = 3 * time.Second // a connection on which nothing came for so long is asked whether it lives
+	readyWithin = time.Second     // after this the request itself reports what is wrong
+	quietFor    = 3 * time.Second // a connection without messages for so long is pinged
 	resubscribe = 50 * time.Millisecond
 )
 
-// listen returns when what is handed to this process is heard.
+// listen returns when grants to this process can be received.
 func (l *listener) listen(ctx context.Context) error {
 	if waiting.Over(l.ready) {
 		return nil
@@ -68,7 +67,7 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// subscribe opens a subscription in place of the last one. Receiving finds out if that failed, and tries again.
+// subscribe replaces the subscription. If it fails, receive detects that and tries again.
 func (l *listener) subscribe() *redis.PubSub {
 	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
@@ -87,7 +86,7 @@ func (l *listener) receive() {
 		switch isQuiet := errors.As(err, &timeout) && timeout.Timeout(); {
 		case isQuiet && !quiet:
 			quiet = true
-			_ = sub.Ping(l.life) // an error shows in the next reading
+			_ = sub.Ping(l.life) // receive detects an error
 			continue
 		case isQuiet:
 			_ = sub.Close()
@@ -102,20 +101,20 @@ func (l *listener) receive() {
 				confirmed = true
 				close(l.ready)
 			}
-			l.lookAll() // what was published before is gone
+			l.lookAll() // messages before this confirmation are lost
 		case *redis.Message:
 			l.hand(m.Payload)
 		}
 	}
 }
 
-// hand gives a grant to the waiter whose token it bears: token, fence, key.
+// hand delivers a grant (token, fence, key) to the waiter with its token.
 func (l *listener) hand(payload string) {
 	token, rest, _ := strings.Cut(payload, " ")
 	number, key, _ := strings.Cut(rest, " ")
 	fence, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return // not of a lock: anyone may publish
+		return // not from a lock: any client may publish
 	}
 	l.mu.Lock()
 	w := l.waiters[token]
@@ -133,7 +132,7 @@ func (l *listener) hand(payload string) {
 func (l *listener) lookAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // in an order that is the same in virtual time
+	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // sorted, so that virtual time is deterministic
 		w := l.waiters[token]
 		select {
 		case w.look <- struct{}{}:
@@ -142,7 +141,7 @@ func (l *listener) lookAll() {
 	}
 }
 
-// join has grants of a token handed to the waiter, until it leaves.
+// join has grants with a token delivered to the waiter until it leaves.
 func (l *listener) join(token string) (w *waiter, leave func()) {
 	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()

@@ -1,5 +1,6 @@
-// Package redis has the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Their scripts
-// are in lua. Several are defective on purpose; their expectations say how.
+// Package redis implements the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Each
+// function returns an impls.Impl. The scripts are in lua. Several locks have published defects, which their expectations
+// state.
 package redis
 
 import (
@@ -19,14 +20,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Quiet drops what the Redis client logs on stderr, for the whole process: each error is returned as well.
+// Quiet discards the Redis client's log for the whole process: each error is returned as well.
 func Quiet() { redis.SetLogger(quiet{}) }
 
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// Node is one Redis server, or a cluster that is as one, and the keys that a lock has there.
+// Node is one Redis server, or a cluster, with the prefix of a lock's keys.
 type Node struct {
 	redis.UniversalClient
 	prefix string
@@ -34,7 +35,7 @@ type Node struct {
 
 var _ impls.Prober = Node{}
 
-// openNode connects to the only server of a lock on the single deployment. Several servers are a cluster.
+// openNode connects to the lock's only server on the single deployment. Several servers are a cluster.
 func openNode(env impls.Env) (Node, error) {
 	switch len(env.Nodes) {
 	case 0:
@@ -49,14 +50,14 @@ func openNode(env impls.Env) (Node, error) {
 	return connectCluster(env)
 }
 
-// careful sets a client up so that it does what a lock asks it, once, and nothing by itself.
+// careful configures a client to send each command exactly once.
 func careful(opts *redis.Options) *redis.Options {
 	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
-	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply answers "busy" to its own owner
+	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply would be refused as busy
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
-	opts.PoolSize = 1024 // more than the clients of a process: a full pool would be a queue in front of the lock
+	opts.PoolSize = 1024 // more than the clients of a process: an exhausted pool would be a queue in front of the lock
 	opts.Protocol = 2
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -64,9 +65,10 @@ func careful(opts *redis.Options) *redis.Options {
 	return opts
 }
 
+// Key returns the name of a lock's key on the server.
 func (n Node) Key(key string) string { return n.prefix + key }
 
-// setNXPX is SET key value NX PX ttl: one atomic command.
+// setNXPX sends SET key value NX PX ttl: one atomic command.
 func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration) error {
 	if err := impls.CheckTTL(ttl); err != nil {
 		return err
@@ -91,7 +93,7 @@ func (n Node) value(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// Probe asks the server for a string key's value and remaining time.
+// Probe returns a string key's value and remaining time.
 func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	value, err := n.value(ctx, key)
 	if err != nil || value == "" {
@@ -100,13 +102,13 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft is what Probe answers of a key that was seen to bear the token.
+// timeLeft returns the result of Probe for a key that had the token.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
 	case err != nil:
 		return "", 0, err
-	case left == -2: // it went between the two commands
+	case left == -2: // deleted or expired between the two commands
 		return "", 0, nil
 	case left == -1:
 		return token, impls.Unbounded, nil
@@ -114,7 +116,7 @@ func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Dur
 	return token, left, nil
 }
 
-// single is what locks on one Redis have in common that wait by polling. Its methods are the steps of the simple ones.
+// single is the common part of locks that poll one Redis. Its methods are the steps of the simple ones.
 type single struct {
 	Node
 	waiting.Polling
@@ -132,14 +134,14 @@ type (
 	release func(context.Context, impls.Grant) error
 )
 
-// simple is a lock that consists of an attempt, which is repeated by waiters, and a release.
+// simple is a lock with an attempt, which waiters repeat, and a release.
 type simple struct {
 	single
 	attempt attempt
 	release release
 }
 
-// openSimple returns how to open a lock that consists of two steps, on one Redis.
+// openSimple returns the Open of a lock with these two steps, on one Redis.
 func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)
@@ -160,15 +162,15 @@ func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, e
 	return impls.Grant{Token: mine, Validity: req.TTL}, s.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// fixedValue is what locks without a token write: the same for every owner.
+// fixedValue is the value that locks without a token write.
 const fixedValue = "locked"
 
-// deleteKey releases by a plain DEL: it deletes the key whoever holds it.
+// deleteKey releases by a plain DEL, which deletes any holder's key.
 func (s single) deleteKey(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(s.Del(ctx, s.Key(g.Key)).Result())
 }
 
-// getThenDelete releases in two steps if the key has the token: what GET saw may not be what DEL deletes.
+// getThenDelete releases in two steps if the key has the token: DEL may delete another value than GET returned.
 func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	switch value, err := s.value(ctx, g.Key); {
 	case err != nil:
@@ -179,19 +181,19 @@ func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	return s.deleteKey(ctx, g)
 }
 
-// pexpire sets the lease of a key in a command of its own.
+// pexpire sets the lease of a key in a separate command.
 func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (there bool, err error) {
 	return s.PExpire(ctx, s.Key(key), ttl.Truncate(time.Millisecond)).Result()
 }
 
-// Nodes are independent servers, which a lock has a majority of.
+// Nodes holds independent servers, of which a lock needs a majority.
 type Nodes []Node
 
-// Connect opens clients of all servers of an Env, which dial when they are first used.
+// Connect opens clients of all servers of an Env, which dial at their first use.
 func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
 
-// ConnectDefault is Connect with go-redis's default settings: it resends up to three times, and a context that ends does not
-// cut a command off. Only what an emulator does not know is left out.
+// ConnectDefault is Connect with go-redis's default settings: it resends up to three times, and the end of a context does
+// not cancel a command. Only commands that the emulator does not know are disabled.
 func ConnectDefault(env impls.Env) (Nodes, error) {
 	return connectAll(env, func(opts *redis.Options) *redis.Options {
 		c := careful(&redis.Options{})
@@ -212,7 +214,7 @@ func connectAll(env impls.Env, setUp func(*redis.Options) *redis.Options) (Nodes
 	return all, nil
 }
 
-// Probe asks for the token that a majority of the servers has.
+// Probe returns the token that a majority of the servers has.
 func (all Nodes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	count, least := map[string]int{}, map[string]time.Duration{}
 	var errs []error
@@ -241,25 +243,25 @@ func (all Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// Options returns how to connect to a server. Its errors do not quote the URL, which may contain a password.
+// Options returns the client options for a server. Its errors do not quote the URL, which may contain a password.
 func Options(env impls.Env, url string) (*redis.Options, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, errors.New("the URL of a server cannot be read")
+		return nil, errors.New("parse the URL of a server: invalid")
 	}
 	opts.Dialer = env.Dial
 	if opts.TLSConfig == nil {
 		return opts, nil
 	}
-	opts.TLSConfig.InsecureSkipVerify = false // a URL can ask for it
+	opts.TLSConfig.InsecureSkipVerify = false // a URL can request it
 	if env.CAFile != "" {
 		pem, err := os.ReadFile(env.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("certificates to trust: %w", err)
+			return nil, fmt.Errorf("read the trusted certificates: %w", err)
 		}
 		opts.TLSConfig.RootCAs = x509.NewCertPool()
 		if !opts.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("certificates to trust: there is none in PEM in %s", env.CAFile)
+			return nil, fmt.Errorf("read the trusted certificates: no PEM certificate in %s", env.CAFile)
 		}
 	}
 	if env.Dial != nil {
@@ -268,7 +270,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	return opts, nil
 }
 
-// secured adds TLS to a network: the client library does so only for its own.
+// secured adds TLS to a dialer: the client library adds it only to its own.
 func secured(dial impls.Dialer, config *tls.Config) impls.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

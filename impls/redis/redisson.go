@@ -14,9 +14,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redisson is the lock of the Java client of that name. Its watchdog starts when no lease is asked for; here the TTL of the
-// request is that default lease. It relies on one server, whose replica may not know of a hold, and on processes that are not
-// paused beyond the lease.
+// Redisson is the lock of the Java client Redisson. Its watchdog renews if no lease is requested; here the request's TTL is
+// that default lease. It relies on one server, whose replica may lag, and on processes that are not paused beyond the
+// lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -24,15 +24,15 @@ func Redisson() impls.Impl {
 		Notifies: true,
 		Expect: slices.Concat(redissonUsual(), expect.ComparedRelease(), watched(),
 			expect.Under("holder-stall", expect.Excludes("while its process lives the watchdog renews in time"),
-				expect.Holds("a third into each lease, and only what is its owner's", "renewal")),
+				expect.Holds("a third into each lease, and only for its owner", "renewal")),
 			expect.LateHolder("process-pause"),
 			silence(),
 			expect.MemoryLost("failover clock-forward server-restart eviction"),
-			expect.Recovers("holder-kill", "the watchdog dies with its process, and the lease ends"),
+			expect.Recovers("holder-kill", "the watchdog ends with its process, and the lease expires"),
 			expect.Under("holder-abandon", expect.Violated("the watchdog renews for as long as its process lives", "recovery", "no-orphan")),
-			expect.Survives(badWeather, "what is not known to be granted expires, and what comes late frees nobody else's"),
-			expect.Survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
-			expect.Survives("failover-synced", "the replica that takes over has the hash and its lease"),
+			expect.Survives(badWeather, "an unknown grant expires, and a late release frees no other client's key"),
+			expect.Survives("lost-wakeup", "a waiter tries again when the holder's lease expires"),
+			expect.Survives("failover-synced", "the promoted replica has the hash and its lease"),
 			onCluster()),
 		Open: openRedisson(redissonAcquire, redissonRelease, true),
 	}
@@ -40,22 +40,22 @@ func Redisson() impls.Impl {
 
 func redissonUsual() []impls.Expectation {
 	return slices.Concat(
-		expect.Excludes("the script grants only what is free or the owner's own, in one step"),
-		expect.Holds("a release wakes a waiter of each process, and what is forgotten expires", "no-orphan", "progress"),
-		expect.Holds("the count stands in the store, and the key is deleted when it is 0", "reentrancy"))
+		expect.Excludes("the script grants only a free or the owner's key, in one step"),
+		expect.Holds("a release wakes a waiter of each process, and other keys expire", "no-orphan", "progress"),
+		expect.Holds("the count is in the store, and the key is deleted when it is 0", "reentrancy"))
 }
 
-// watched is what a watchdog is expected to do for work that outlasts the lease.
+// watched returns the expectations of a watchdog for holds longer than the lease.
 func watched() []impls.Expectation {
-	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only what is its owner's",
+	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only for its owner",
 		"lease-exclusion", "mutual-exclusion", "renewal"))
 }
 
-// redissonLock is the whole family.
+// redissonLock implements all variants of Redisson's lock.
 type redissonLock struct {
 	Node
 	env      impls.Env
-	id       string // of this process, a part of the owner's field
+	id       string // of this process; part of the hash field
 	acquire  *redis.Script
 	release  *redis.Script
 	news     *subscriptions
@@ -65,7 +65,7 @@ type redissonLock struct {
 
 var _ impls.Prober = (*redissonLock)(nil)
 
-// openRedisson returns how to open a member of the family, which differ in their scripts and in whether they renew.
+// openRedisson returns the Open of a variant. Variants differ in their scripts and in whether they renew.
 func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		n, err := openNode(env)
@@ -91,17 +91,17 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	}
 	news := l.news.join(ctx, l.channel(req.Key))
 	if news == nil {
-		return impls.Hold{}, err // the context is over, and the last answer was no
+		return impls.Hold{}, err // the context has ended, and the last answer was a refusal
 	}
 	defer l.news.leave(news)
-	// A release before the subscription took effect told nobody here. Hence the next try comes after it.
+	// A release before the subscription was confirmed notified no waiter here, so the next try follows the confirmation.
 	for on := news.await(ctx, news.ready, left); on; on = news.await(ctx, news.woken, left) {
 		hold, left, err = l.try(ctx, req, start)
 		if err == nil {
 			return hold, nil
 		}
 		if !errors.Is(err, impls.ErrBusy) {
-			news.wake() // it may have been woken, and cannot use it: another may
+			news.wake() // passes a possible notification on to another waiter
 			return impls.Hold{}, err
 		}
 		l.env.Tally.Wasted()
@@ -109,7 +109,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	return impls.Hold{}, err
 }
 
-// try asks once. Where the answer is no, it tells how long the other's lease has left.
+// try requests the lock once. If it is refused, left is the rest of the holder's lease.
 func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Time) (impls.Hold, time.Duration, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, 0, err
@@ -123,8 +123,8 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	case len(reply) != 2:
 		return impls.Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
 	case reply[0] == 0:
-		// What PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no time
-		// left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
+		// The answer of PTTL: -1 means no expiry, returned as a negative time. -2 means that the key is gone: an emulator's
+		// clock advances within a script, so a lease can expire between its commands.
 		left := time.Duration(reply[1]) * time.Millisecond
 		if reply[1] == -2 {
 			left = 0
@@ -133,7 +133,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	}
 	g.Depth = int(reply[0])
 	hold := impls.Hold{Grant: g}
-	if l.watchdog { // one for an outermost hold and those within it
+	if l.watchdog { // one for an outermost hold and its nested ones
 		hold.Lost = l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
 			return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
 		})
@@ -141,10 +141,10 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	return hold, 0, nil
 }
 
-// holdName tells the holds of a process apart: those of one owner on one key are one.
+// holdName identifies a hold of the process: those of one owner on one key are one.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// Release stops the watchdog before the last release is sent; if its answer is lost the key is left to expire.
+// Release stops the watchdog before it sends the last release; if the answer is lost, the key expires.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Probe asks the server for the field of a hash and the key's remaining time.
+// Probe returns the field of the hash and the key's remaining time.
 func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	fields, err := l.HKeys(ctx, l.Key(key)).Result()
 	if err != nil || len(fields) == 0 {
@@ -165,7 +165,7 @@ func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Dura
 	return l.timeLeft(ctx, key, fields[0])
 }
 
-// Close stops watchdogs and subscriptions and waits for them; what is held is left to expire.
+// Close stops watchdogs and subscriptions and waits for them; holds expire.
 func (l *redissonLock) Close() error {
 	l.news.close()
 	return errors.Join(l.renewals.close(l.UniversalClient), endedSoon(&l.news.reading))

@@ -7,14 +7,14 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLease is Redisson's lock with a lease that its user asked for: work that outlasts it is not exclusive.
+// RedissonLease is Redisson's lock with a requested lease: work is not protected after it expires.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true,
 		Doc: "Redisson's lock with an explicit lease, and so without its watchdog",
 		Expect: slices.Concat(redissonUsual(), expect.ComparedRelease(), expect.PromiseOutlived(),
 			expect.LateHolder("holder-stall process-pause"),
-			expect.Recovers("holder-kill holder-abandon", "nobody renews, and the lease ends")),
+			expect.Recovers("holder-kill holder-abandon", "there is no renewal, and the lease expires")),
 		Open: openRedisson(redissonAcquire, redissonRelease, false),
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: a release of a key that
-// is gone reports success, so that a holder does not learn that its lease had run out.
+// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: the release of a missing key reports
+// success, so a holder does not learn that its lease had expired.
 func RedissonLegacy() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-legacy", Control: true, Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true,
-		Doc: "Redisson's lock with its older scripts: a release of what is gone reports success",
+		Doc: "Redisson's lock with its older scripts: the release of a missing key reports success",
 		Expect: slices.Concat(redissonUsual(), watched(),
 			expect.In("misuse", expect.Violated("a release of a missing key reports success", "owner-release"))),
 		Open: openRedisson(redissonLegacyAcquire, redissonLegacyRelease, true),

@@ -15,31 +15,31 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm of the Redis documentation for independent servers: a client that sets the same key on a majority
-// of them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
-// clocks jump.
+// RedLock is the algorithm of the Redis documentation for independent servers: a client that sets the same key on a
+// majority of them within the lease holds the lock. It mints no fencing token, and relies on servers whose memory survives
+// and whose clocks do not jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
 		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
 		Doc: "the same random token on a majority of five independent servers",
 		Expect: slices.Concat(
 			expect.Excludes("two majorities share a server, and that server's SET NX is atomic"),
-			expect.Holds("a split vote is cleaned up and tried again after a random pause; what is forgotten expires", "no-orphan", "progress"),
+			expect.Holds("a split vote is cleaned up and tried again after a random delay; other keys expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),
-			expect.Under("pause-before-answer", expect.Excludes("it looks at the time when the answers are read, and gives back what is over")),
+			expect.Under("pause-before-answer", expect.Excludes("it checks the time when it reads the answers, and releases an expired grant")),
 			expect.Survives("minority-down", "three of five are a majority"),
-			expect.Survives("slow-network lost-reply partition cancelled-acquire delayed-release", "what is not known to be granted is cleaned up or expires, and a majority is enough"),
+			expect.Survives("slow-network lost-reply partition cancelled-acquire delayed-release", "an unknown grant is cleaned up or expires, and a majority suffices"),
 			expect.Recovers("holder-kill holder-abandon", "the keys expire with their lease on every server"),
-			expect.Under("node-restart", expect.Violated("a server that granted comes back empty, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
-			expect.Under("clock-forward", expect.Violated("a server that granted takes the lease for over, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
-			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a server that may have forgotten stays away until every lease is over"))),
+			expect.Under("node-restart", expect.Violated("a server that granted comes back empty and votes for the next client", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("clock-forward", expect.Violated("on a server that granted the lease expires early, and it votes for the next client", "lease-exclusion", "mutual-exclusion")),
+			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a restarted server stays away until every lease has expired"))),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			if n := len(env.Nodes); n < 3 || n%2 == 0 {
-				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
+				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number tolerates no more failures than one less", n)
 			}
 			p := waiting.NewPolling(env)
-			p.Spin = false // two that come in step would split the vote again and again
+			p.Spin = false // two clients in step would split the vote repeatedly
 			nodes, err := Connect(env)
 			if err != nil {
 				return nil, err
@@ -53,37 +53,37 @@ type redLockLock struct {
 	Nodes
 	waiting.Polling
 	env  impls.Env
-	rest waiting.Group // what goes on at slow servers after the caller has its answer
+	rest waiting.Group // requests at slow servers that continue after the call
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// lost reports whether so many said no that the others are no majority.
+// lost reports whether so many servers refused that no majority is left.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
 	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
-// perNode is how long one server may take: short against the lease, but a busy machine must not look like a dead server.
+// perNode returns the timeout of one server: short compared with the lease, but long enough for a busy machine.
 func perNode(ttl time.Duration) time.Duration {
 	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
 
-// votes are what the servers said: yes, no, or nothing that could be relied on.
+// votes holds the servers' answers: yes, no, or no reliable answer.
 type votes struct {
 	yes, no int
-	left    []Node  // the servers that did not say no
-	missed  []error // of the servers that did not answer, by their places in the row
+	left    []Node  // the servers that did not refuse
+	missed  []error // errors of the servers without an answer, by their position
 }
 
-// err is of the first in the row that did not answer, whichever was heard first.
+// err returns the error of the first server in the list that did not answer.
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// ask has servers do something at once, each within a bound, and returns when there are enough answers. A refused connection
-// counts as a definite no.
+// ask calls do for several servers concurrently, each with a timeout, and returns when there are enough answers. A refused
+// connection counts as a definite no.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	type answer struct {
 		at  int
@@ -125,24 +125,24 @@ func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-// attempt asks once, with a token of its own: the late clean-up of an earlier attempt must not delete it.
+// attempt tries once, with a new token, so that the late clean-up of an earlier attempt cannot delete it.
 func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	start, mine := time.Now(), impls.Token(l.env.Rand)
 	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
 		return n.setNXPX(ctx, req.Key, mine, req.TTL)
 	}, func(votes) bool { return false })
-	// The promise counts from the sending, so that it is the whole lease less the drift; what is left of it
-	// when the answers are here decides.
+	// The promise counts from the request: the whole lease less the drift. The attempt fails if nothing is left of it when
+	// the answers have arrived.
 	validity := req.TTL - lease.Drift(req.TTL)
 	if v.yes >= l.majority() && time.Since(start) < validity {
 		return impls.Grant{Token: mine, Validity: validity}, nil
 	}
-	// A server that said no does not have the token, and never will; the others are told to forget it.
+	// A server that refused will never have the token; it is deleted from the others.
 	cleaned := l.release(ctx, v.left, perNode(req.TTL), impls.Grant{Key: req.Key, Token: mine}, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
 	unknown := len(v.left) - v.yes
 	switch {
 	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
-		// What is still on its way may yet be set on a majority, for a lease.
+		// A request on its way may still set the key on a majority, for a lease.
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), unknown, errors.Join(v.err(), cleaned.err()))
 	case v.err() != nil:
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err())
@@ -150,7 +150,8 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	return impls.Grant{}, impls.ErrBusy
 }
 
-// release deletes the token from servers, whatever became of the caller, and returns when enough says so.
+// release deletes the token from servers, even if the caller's context has ended, and returns when there are enough
+// answers.
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
@@ -167,7 +168,7 @@ func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.unsure(v, "released")
 }
 
-// Renew extends the lease where the token still is. One that is gone is not set again.
+// Renew extends the lease on servers that have the token. It does not set the key again.
 func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	start, ttl := time.Now(), leaseOf(g)
 	v := l.ask(ctx, l.Nodes, perNode(ttl), func(ctx context.Context, n Node) error {
@@ -183,12 +184,12 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	return g, l.unsure(v, "extended")
 }
 
-// leaseOf is the TTL that a grant was asked for with, to the millisecond: its validity is that less the drift.
+// leaseOf returns the TTL of a grant's request, to the millisecond: its validity is that less the drift.
 func leaseOf(g impls.Grant) time.Duration {
 	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
 }
 
-// Close waits for what goes on at slow servers, which is bounded.
+// Close waits for requests at slow servers, which are bounded.
 func (l *redLockLock) Close() error {
 	l.rest.Close()
 	return l.Nodes.Close()

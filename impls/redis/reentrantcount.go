@@ -11,14 +11,14 @@ import (
 
 // ReentrantCount is an article's second attempt at re-entrancy: reentrant-flag with a counter.
 //
-// Its defects are kept as published: the counter is stored before it is raised, so that it stays 0 and each release deletes
-// the key, the inner one too; and the marker is still set before the server was asked and never cleared.
+// Its defects are as published. The counter is stored before it is incremented, so it stays 0 and each release deletes the
+// key, also the inner one. The marker is still set before the request and never cleared.
 func ReentrantCount() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
 		Doc: "an article's re-entrant lock with a count that stays 0, and a marker that is never cleared",
 		Expect: slices.Concat(
-			expect.Violated("a thread whose marker is set, be it by a refusal, is granted without asking the server", expect.Exclusion...),
+			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the count stays 0, so that the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
 		Open: openSimple(func(s single) (attempt, release) {
@@ -28,8 +28,8 @@ func ReentrantCount() impls.Impl {
 	}
 }
 
-// release has no counter: the article's stays 0, so that every release is the last one. Where the article returns nothing,
-// or ends in a null pointer because the owner never tried, it is ErrNotHeld.
+// release has no counter: the article's stays 0, so every release is the last. It returns ErrNotHeld if the article's
+// method returns nothing, or fails with a null pointer because the owner never tried.
 func (l *marked) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.marker[g.Owner]

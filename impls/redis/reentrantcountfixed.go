@@ -11,17 +11,17 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantCountFixed is reentrant-count repaired: the owner's marker is set by a grant only, is of one key and lease, counts
-// right, and is cleared by the last release, which compares and deletes. The lease can still run out under its holder, and no
-// other process can re-enter.
+// ReentrantCountFixed is reentrant-count corrected: only a grant sets the owner's marker, which is for one key and lease,
+// counts correctly, and is cleared by the last release, which compares and deletes. The lease can still expire during a
+// hold, and no other process can re-enter.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
 		Doc: "SET NX PX with a count of re-entries in the process; the last release compares and deletes",
 		Expect: slices.Concat(
-			expect.Excludes("only who was granted by SET NX is granted again without asking, while its lease lasts"),
-			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
-			expect.Holds("the count is raised by each grant and only the last release deletes", "reentrancy"),
+			expect.Excludes("only a holder by SET NX is granted again without a request, while its lease lasts"),
+			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
+			expect.Holds("each grant increments the count and only the last release deletes", "reentrancy"),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
 		Open: openSimple(func(s single) (attempt, release) {
 			l := &counted{single: s, of: map[ownedKey]*entered{}}
@@ -37,13 +37,13 @@ type counted struct {
 	of map[ownedKey]*entered
 }
 
-// ownedKey is a key and who holds it.
+// ownedKey is a key and its owner.
 type ownedKey struct{ key, owner string }
 
 // entered is a hold of the process.
 type entered struct {
 	token string
-	until time.Time // the lease's end, from the sending of the attempt that won
+	until time.Time // the lease's end, counted from the request that was granted
 	depth int
 }
 
@@ -51,7 +51,7 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	held := ownedKey{req.Key, req.Owner}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // to the owner that holds: what is left of the lease
+	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // the holder gets the rest of its lease
 		e.depth++
 		return impls.Grant{Token: e.token, Depth: e.depth, Validity: time.Until(e.until)}, nil
 	}
@@ -67,7 +67,7 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	return g, err
 }
 
-// release lowers the count; the last one clears the marker first, whatever the server then answers.
+// release decrements the count; the last one clears the marker before its request, whatever the server answers.
 func (l *counted) release(ctx context.Context, g impls.Grant) error {
 	held := ownedKey{g.Key, g.Owner}
 	l.mu.Lock()

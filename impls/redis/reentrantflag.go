@@ -10,32 +10,32 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker says "I am in already".
+// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker records that the thread holds.
 //
-// Its defects are kept as published: the marker is set before the server was asked and never cleared, so that after its
-// first try a thread is always granted; and nothing counts, so that the inner release frees what the outer one holds.
+// Its defects are as published. The marker is set before the request and never cleared, so after its first try a thread is
+// always granted. Nothing counts, so the inner release frees the outer hold.
 func ReentrantFlag() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-flag", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
 		Doc: "an article's re-entrant lock: an owner marker that is never cleared, and no count",
 		Expect: slices.Concat(
-			expect.Violated("a thread whose marker is set, be it by a refusal, is granted without asking the server", expect.Exclusion...),
+			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		// The article's release returns nothing where the store has another token; here it is ErrNotHeld.
+		// If the store has another token, the article's release returns nothing; here it returns ErrNotHeld.
 		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }
 
-// markedForEver expects of a marker that is never cleared, in special workloads.
+// markedForEver returns the expectations of a marker that is never cleared, in special workloads.
 func markedForEver() []impls.Expectation {
 	return slices.Concat(
-		expect.In("misuse", expect.Observed("most grants never reach the store, so that there is little to release wrongly", "owner-release")),
-		expect.In("long-hold", expect.Violated("a thread whose marker is set is granted without asking the server",
+		expect.In("misuse", expect.Observed("most grants never reach the store, so few wrong releases are possible", "owner-release")),
+		expect.In("long-hold", expect.Violated("a thread whose marker is set is granted without a request",
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock whose owners have a marker, as a thread-local is: one for all keys, and never cleared.
+// marked is a lock with a marker for each owner, like a thread-local: one for all keys, and never cleared.
 type marked struct {
 	single
 

@@ -14,8 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// renewals are the goroutines of a lock that extend its holds, each with a name. One is ended by the last release of its
-// hold, by a renewal that is refused, or by close.
+// renewals holds the goroutines that renew a lock's holds, by name. A renewal ends at the last release of its hold, when it
+// is refused, or at close.
 type renewals struct {
 	env     impls.Env
 	blind   bool // a refused renewal does not end it
@@ -27,7 +27,7 @@ type renewals struct {
 	named map[string]*renewal
 }
 
-// renewal is for an outermost hold and those within it.
+// renewal is the renewal of an outermost hold and its nested ones.
 type renewal struct {
 	depth int
 	lost  chan struct{}
@@ -41,8 +41,8 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// start renews a grant, whose acquire began at start, each third of its lease. A nested grant joins the renewal of its
-// name; an outermost one replaces it, since the store began to count anew. lost is closed when a renewal was refused.
+// start renews a grant, whose acquire began at start, at each third of its lease. A nested grant joins the renewal of its
+// name; an outermost one replaces it, because the store counts from 1 again. lost is closed when a renewal was refused.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 			sent := time.Since(start)
 			err := renew(context.Background())
 			r.env.ReportRenewal(g, sent, err)
-			held = r.blind || !errors.Is(err, impls.ErrNotHeld) // another error may be a passing one
+			held = r.blind || !errors.Is(err, impls.ErrNotHeld) // another error may be temporary
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -77,8 +77,8 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 	return n.lost
 }
 
-// stop counts a release. The last one ends the renewal of this name, and waits until it sends nothing any more. The error is
-// the context's.
+// stop counts a release. The last one ends the renewal of this name, and waits until it sends nothing any more. The error
+// is the context's.
 func (r *renewals) stop(ctx context.Context, name string) error {
 	r.mu.Lock()
 	n := r.named[name]
@@ -100,7 +100,7 @@ func (r *renewals) stop(ctx context.Context, name string) error {
 	}
 }
 
-// close ends all and the client, with whose connections ends what is in flight, and waits for it.
+// close ends all renewals and closes the client, which ends commands under way.
 func (r *renewals) close(client io.Closer) error {
 	r.end()
 	return errors.Join(client.Close(), endedSoon(&r.running))

@@ -12,15 +12,15 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Segmented is the lock of articles on hot products: the stock is split over several keys, and each request takes one of them
-// in turn. What is guarded must be split the same way.
+// Segmented is the lock of articles on hot products: the stock is split over several keys, and requests use them in turn.
+// The guarded resource must be split the same way.
 func Segmented() impls.Impl {
 	return impls.Impl{
 		Name: "segmented", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
-		Doc: "set-px-lua on one of several segments of a key, each with its part of what is guarded",
+		Doc: "set-px-lua on one of several segments of a key, each with its part of the resource",
 		Expect: slices.Concat(
-			expect.Excludes("each segment is a lock of its own, taken by SET NX and freed by its owner only"),
-			expect.Holds("every holder deletes its segment's key, and what is forgotten expires", "no-orphan", "progress"),
+			expect.Excludes("each segment is a separate lock, taken by SET NX and freed only by its owner"),
+			expect.Holds("every holder deletes its segment's key, and other keys expire", "no-orphan", "progress"),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			s, err := openSingle(env)
@@ -38,7 +38,7 @@ const defaultSegments = 5
 type segmentedLock struct {
 	simple
 	segments int
-	requests atomic.Uint64 // so far, of this process
+	requests atomic.Uint64 // of this process so far
 }
 
 var _ impls.Segmenter = (*segmentedLock)(nil)
@@ -53,7 +53,7 @@ func (l *segmentedLock) Segments(key string) []string {
 
 func segment(key string, i int) string { return fmt.Sprintf("%s#%d", key, i) }
 
-// Acquire stays with its segment while it waits, even if another is free: that is the articles' lock.
+// Acquire waits for its segment even if another is free, as in the articles.
 func (l *segmentedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	req.Key = segment(req.Key, int((l.requests.Add(1)-1)%uint64(l.segments)))
 	hold, err := l.simple.Acquire(ctx, req)

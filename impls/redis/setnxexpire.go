@@ -14,11 +14,11 @@ import (
 func SetNXExpire() impls.Impl {
 	return impls.Impl{
 		Name: "setnx-expire", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoSteps: true,
-		Doc: "SETNX, then PEXPIRE, then a plain DEL: a crash between the first two locks for ever",
+		Doc: "SETNX, then PEXPIRE, then a plain DEL: a crash between the first two locks forever",
 		Expect: slices.Concat(
 			expect.Excludes("SETNX is atomic, and no hold of this workload outlives its lease"),
-			expect.Holds("nobody dies between SETNX and PEXPIRE, and every holder deletes its key", "no-orphan", "progress"),
-			expect.Under("kill-between", expect.Violated("the key is set and has no end, and who was to set it is dead", "recovery", "no-orphan")),
+			expect.Holds("no client dies between SETNX and PEXPIRE, and every holder deletes its key", "no-orphan", "progress"),
+			expect.Under("kill-between", expect.Violated("the client dies before it sets the key's expiry", "recovery", "no-orphan")),
 			plainDelete()),
 		Open: openSimple(func(s single) (attempt, release) { return s.setThenExpire, s.deleteKey }),
 	}
@@ -32,7 +32,7 @@ func (s single) setThenExpire(ctx context.Context, req impls.Request) (impls.Gra
 	if err != nil {
 		return g, err
 	}
-	// Whether the key is still there is not looked at.
+	// Whether the key still exists is not checked, as published.
 	if _, err := s.pexpire(ctx, req.Key, req.TTL); err != nil {
 		return g, fmt.Errorf("pexpire: %w", err)
 	}

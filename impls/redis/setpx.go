@@ -9,14 +9,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPX takes the lock and its lease in one command. Its defect: a late holder deletes the key of the next one.
+// SetPX sets the key and its lease in one command. Its defect: a late holder deletes the next holder's key.
 func SetPX() impls.Impl {
 	return impls.Impl{
 		Name: "set-px", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
-		Doc: "SET NX PX with a fixed value and a plain DEL: an owner that is late deletes its successor's lock",
+		Doc: "SET NX PX with a fixed value and a plain DEL: a late owner deletes its successor's lock",
 		Expect: slices.Concat(
 			expect.Excludes("SET NX is atomic, and no hold of this workload outlives its lease"),
-			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
 			plainDelete()),
 		Open: openSimple(func(s single) (attempt, release) {
 			return func(ctx context.Context, req impls.Request) (impls.Grant, error) {

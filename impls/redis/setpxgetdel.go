@@ -8,21 +8,21 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXGetDel compares a token in the client before it deletes: the key may become another's between the two steps.
+// SetPXGetDel compares a token in the client and then deletes: the key may change between the two steps.
 func SetPXGetDel() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-getdel", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,
 		Doc: "SET NX PX with a random token, released by GET, a comparison in the client, and DEL",
 		Expect: slices.Concat(
 			expect.Excludes("SET NX is atomic, and no hold of this workload outlives its lease"),
-			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall"),
-			expect.Under("delayed-release pause-in-release", expect.Violated("the lease ends between GET and DEL, and DEL deletes the next one's key",
+			expect.Under("delayed-release pause-in-release", expect.Violated("the lease expires between GET and DEL, and DEL deletes the next holder's key",
 				"lease-exclusion", "mutual-exclusion")),
-			expect.In("misuse", expect.Holds("who does not have the token does not get as far as DEL", "owner-release")),
+			expect.In("misuse", expect.Holds("without the token there is no DEL", "owner-release")),
 			expect.In("long-hold",
 				expect.LeaseRunsOut(),
-				expect.Observed("it takes a lease that ends between GET and DEL, and without a delay that is rare", "lease-exclusion"))),
+				expect.Observed("the lease must expire between GET and DEL, which is rare without a delay", "lease-exclusion"))),
 		Open: openSimple(func(s single) (attempt, release) { return s.setToken, s.getThenDelete }),
 	}
 }

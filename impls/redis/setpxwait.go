@@ -14,23 +14,23 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXWait is set-px-lua that grants only what a replica has acknowledged, by WAIT after SET. It does not rule out that a
-// failover loses the lock: the replica that is promoted need not be the one that acknowledged.
+// SetPXWait is set-px-lua that grants only if a replica has acknowledged the key, by WAIT after SET. A failover can still
+// lose the lock: the promoted replica need not be the one that acknowledged.
 func SetPXWait() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-wait", Store: "redis", Deployment: "replica", BackOff: waiting.LongestPause,
-		Doc: "set-px-lua, granted only when WAIT says that a replica has it",
+		Doc: "set-px-lua, granted only if WAIT confirms a replica",
 		Expect: slices.Concat(
-			expect.Excludes("SET NX is atomic on the primary, and the script deletes nobody else's key"),
-			expect.Holds("what no replica acknowledged is deleted, and what is forgotten expires", "no-orphan", "progress"),
-			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other takes over", "lease-exclusion", "mutual-exclusion")),
-			expect.Under("failover-synced", expect.Excludes("what was granted is on the replica that takes over")),
+			expect.Excludes("SET NX is atomic on the primary, and the script deletes only the owner's key"),
+			expect.Holds("a key that no replica acknowledged is deleted, and other keys expire", "no-orphan", "progress"),
+			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other is promoted", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("failover-synced", expect.Excludes("the promoted replica has the key")),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }), // on the primary; WAIT tells whether replicas follow it
+		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }), // on the primary; WAIT shows whether replicas follow
 	}
 }
 
-// longestWait bounds how long the server lets WAIT block. A replica that is there answers within a millisecond.
+// longestWait bounds the WAIT at the server. A connected replica answers within a millisecond.
 const longestWait = time.Second
 
 func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Grant, error) {
@@ -38,12 +38,12 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 		return impls.Grant{}, err
 	}
 	mine := impls.Token(s.env.Rand)
-	// One pipeline, because WAIT asks for what its own connection wrote. Not 0, which would block for ever.
+	// One pipeline, because WAIT is about the writes of its own connection. Not 0, which would block without limit.
 	limit := max(time.Millisecond, min(req.TTL/4, longestWait))
 	pipe := s.Pipeline()
 	set := pipe.Do(ctx, "SET", s.Key(req.Key), mine, "NX", "PX", req.TTL.Milliseconds())
 	wait := pipe.Do(ctx, "WAIT", 1, limit.Milliseconds())
-	_, _ = pipe.Exec(ctx) // each command has its own answer
+	_, _ = pipe.Exec(ctx) // each command has a separate result
 	switch err := set.Err(); {
 	case errors.Is(err, redis.Nil):
 		return impls.Grant{}, impls.ErrBusy
@@ -61,7 +61,7 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 	return impls.Grant{}, fmt.Errorf("no replica acknowledged within %v: %w", limit, impls.ErrBusy)
 }
 
-// undo deletes what will not be granted, even if the caller's context is over. Nil: it is gone.
+// undo deletes an ungranted key, even if the caller's context has ended. It returns nil if the key is gone.
 func (s single) undo(ctx context.Context, key, token string) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()

@@ -11,20 +11,20 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SharedToken is an article's lock whose token is a field that all threads share. Its defect is kept: every try overwrites
-// the field, even if it is refused, and a release compares the field rather than the token of its grant.
+// SharedToken is an article's lock whose token is a field that all threads share. Its defect is as published: every try
+// overwrites the field, even if it is refused, and a release compares the field instead of its grant's token.
 func SharedToken() impls.Impl {
 	return impls.Impl{
 		Name: "shared-token", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,
-		Lease: time.Second, // its users wait for most of them to run out
+		Lease: time.Second, // its waiters mostly wait for leases to expire
 		Doc:   "an article's lock: the token is a field that all threads share and every try overwrites",
 		Expect: slices.Concat(
-			expect.Excludes("the field is in the store only while the last try of its process is the one that holds, so what is deleted is the holder's own"),
+			expect.Excludes("the store has the field's value only while the last try of its process holds, so a release deletes the holder's own key"),
 			expect.Holds("a key that its holder could not delete expires with its lease", "no-orphan"),
-			expect.Observed("a key that is left behind frees itself within the bound, the lease: it shows as holds per second, not as a wait beyond the bound", "progress"),
-			expect.Under("holder-stall", expect.Violated("the field has the token of the next one, of the same process: the late one deletes that one's key, and a third is let in",
+			expect.Observed("a remaining key expires within the bound, the lease: this lowers the number of holds per second, and no wait exceeds the bound", "progress"),
+			expect.Under("holder-stall", expect.Violated("the field has the token of the next holder in the same process: the late release deletes that key, and a third client is granted",
 				"lease-exclusion", "mutual-exclusion")),
-			expect.In("misuse", expect.Observed("another thread of the process can release if none tried since the grant: it depends on who tried last", "owner-release")),
+			expect.In("misuse", expect.Observed("another thread of the process can release unless one tried since the grant: it depends on the last try", "owner-release")),
 			expect.In("long-hold", expect.LeaseRunsOut())),
 		Open: openSimple(func(s single) (attempt, release) {
 			l := &sharedToken{single: s}
@@ -36,20 +36,19 @@ func SharedToken() impls.Impl {
 type sharedToken struct {
 	single
 
-	mu    sync.Mutex // orders what the article leaves to chance, the writing of one word; nothing else
-	field string     // the token of the last try, whoever's and for whatever key
+	mu    sync.Mutex // serialises the writes of one word, which the article leaves to chance; nothing else
+	field string     // the token of the process's last try, of any thread and key
 }
 
 func (l *sharedToken) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	mine := impls.Token(l.env.Rand)
 	l.mu.Lock()
-	l.field = mine // before the server was asked
+	l.field = mine // before the request, as published
 	l.mu.Unlock()
 	return impls.Grant{Token: mine, Validity: req.TTL}, l.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// release compares the field with the store. The article's method returns nothing where they differ; here it is
-// ErrNotHeld.
+// release compares the field with the store. It returns ErrNotHeld if they differ; the article's method returns nothing.
 func (l *sharedToken) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.field

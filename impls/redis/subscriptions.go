@@ -10,11 +10,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// subscriptions are the channels that the waiters of one process listen to, on one connection. One goroutine reads, from the
-// first waiter until close.
+// subscriptions holds the channels that the waiters of one process listen to, on one connection. One goroutine reads, from
+// the first waiter until close.
 type subscriptions struct {
 	pubsub  *redis.PubSub
-	turn    chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
+	turn    chan struct{} // capacity 1: the server gets subscribes and unsubscribes in the order decided here
 	life    context.Context
 	end     context.CancelFunc
 	first   sync.Once
@@ -24,15 +24,15 @@ type subscriptions struct {
 	of map[string]*subscription
 }
 
-// subscription is one channel. A message wakes one waiter of the process, as a semaphore does.
+// subscription is one channel. A message wakes one waiter of the process, like a semaphore.
 type subscription struct {
 	channel string
 	life    context.Context
-	ready   chan struct{} // closed when the server has confirmed it
+	ready   chan struct{} // closed when the server has confirmed the subscription
 	woken   chan struct{} // capacity 1: a message that no waiter has taken
 
-	waiters int  // guarded by the mutex of all
-	active  bool // so is this: ready is closed
+	waiters int  // guarded by the mutex of all subscriptions
+	active  bool // ready is closed; guarded by the same mutex
 }
 
 func newSubscriptions(client redis.UniversalClient) *subscriptions {
@@ -41,8 +41,8 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join subscribes to a channel until as many have left as joined. It returns nil if the context or the lock is over. A
-// subscription that fails is made by the reader when it reconnects.
+// join subscribes to a channel until each join has had its leave. It returns nil if the context or the lock has ended. If
+// the subscription fails, the reader repeats it when it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -75,10 +75,10 @@ func (s *subscriptions) leave(c *subscription) {
 	s.drop(c)
 }
 
-// drop unsubscribes from a channel without waiters. One that is not confirmed yet is dropped then: else its confirmation
-// could be taken for that of the next.
+// drop unsubscribes from a channel without waiters. An unconfirmed one is dropped at its confirmation, which could
+// otherwise be taken for that of the next.
 func (s *subscriptions) drop(c *subscription) {
-	s.turn <- struct{}{} // whoever has it waits for nothing but a socket
+	s.turn <- struct{}{} // its holder waits only for a socket
 	defer func() { <-s.turn }()
 	s.mu.Lock()
 	idle := c.waiters == 0 && c.active && s.of[c.channel] == c
@@ -87,11 +87,11 @@ func (s *subscriptions) drop(c *subscription) {
 	}
 	s.mu.Unlock()
 	if idle {
-		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // if it fails, the connection is made anew without it
+		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // if it fails, the connection is replaced, without this channel
 	}
 }
 
-// reconnectPause is how long the reader waits before it connects again.
+// reconnectPause is the reader's delay before it reconnects.
 const reconnectPause = 100 * time.Millisecond
 
 func (s *subscriptions) read() {
@@ -116,7 +116,7 @@ func (s *subscriptions) read() {
 	}
 }
 
-// confirm handles a confirmation. A second one means that the connection was made again, and a message may be lost.
+// confirm handles a confirmation. A second one means a new connection, and a message may have been lost.
 func (s *subscriptions) confirm(channel string) {
 	s.mu.Lock()
 	c := s.of[channel]
@@ -140,11 +140,11 @@ func (s *subscriptions) confirm(channel string) {
 
 func (s *subscriptions) close() {
 	s.end()
-	s.pubsub.Close() // the reader's connection
+	s.pubsub.Close() // ends the reader's connection
 }
 
-// await waits for news, which is ready or woken, for at most so long; for ever if that is negative. It reports false if the
-// context or the lock is over.
+// await waits for news (ready or woken) for at most atMost, or without limit if that is negative. It returns false if the
+// context or the lock has ended.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {
@@ -155,7 +155,7 @@ func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost t
 	select {
 	case <-news:
 		if ctx.Err() != nil && news == c.woken {
-			c.wake() // for another
+			c.wake() // passes the message to another waiter
 		}
 	case <-late:
 	case <-ctx.Done():

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFirstInTheRow: of servers that do not answer, the first in the row is named, whoever is heard of first.
+// TestFirstInTheRow checks that of several servers that do not answer the error names the first, whatever the order of the
+// answers.
 func TestFirstInTheRow(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		v := votes{missed: make([]error, 3)}

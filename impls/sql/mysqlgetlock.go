@@ -12,14 +12,14 @@ import (
 	"lockbench/impls/expect"
 )
 
-// MySQLGetLock is the lock that the database itself offers, held by a session until it is released or the session ends. What is
-// left is that the holder has to notice when its session is gone, and the server when its holder is.
+// MySQLGetLock is the database's user-level lock, held by a session until it is released or the session ends. Remaining
+// weaknesses: the holder must detect the end of its session, and the server that of its client.
 func MySQLGetLock() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true,
-		Doc: "GET_LOCK and RELEASE_LOCK on a connection of each hold's own, which is asked for a sign of life while it is held",
+		Doc: "GET_LOCK and RELEASE_LOCK, one connection for each hold, pinged while held",
 		Expect: slices.Concat(
-			expect.Excludes("the server gives a name to one session at a time"),
+			expect.Excludes("the server grants a name to one session at a time"),
 			expect.OpenSession()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			c, err := mysqlConnector(env)
@@ -27,7 +27,7 @@ func MySQLGetLock() impls.Impl {
 				return nil, err
 			}
 			db := sql.OpenDB(c)
-			db.SetMaxIdleConns(-1) // a connection that is let go of is closed
+			db.SetMaxIdleConns(-1) // released connections are closed
 			return &getLock{newSessionLock(env, func(ctx context.Context) (session, error) { return openMySQLSession(ctx, db) }), db}, nil
 		},
 	}
@@ -40,8 +40,8 @@ type getLock struct {
 
 func (l *getLock) Close() error { return errors.Join(l.sessionLock.Close(), l.db.Close()) }
 
-// mysqlSession is a connection. The name of a lock is hashed at the server: it may have no more than 64 letters, and what
-// differs in case only is one name to it.
+// mysqlSession is a connection. The name of a lock is hashed at the server, because names have at most 64 letters and
+// ignore case.
 type mysqlSession struct {
 	unleased
 	conn   *sql.Conn
@@ -63,14 +63,13 @@ func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
 
 func (s *mysqlSession) id() string { return strconv.FormatInt(s.number, 10) }
 
-// take: MariaDB waits for fractions of a second, too. It answers NULL where something went wrong, which is an error
-// of the scan.
+// take waits with a resolution below a second, as MariaDB does. NULL means an error, which Scan returns.
 func (s *mysqlSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
 	err = s.conn.QueryRowContext(ctx, "SELECT GET_LOCK(SHA2(?, 256), ?)", name, wait.Seconds()).Scan(&granted)
 	return granted, err
 }
 
-// give: NULL says that nobody holds the name, 0 that another session does.
+// give releases a name. The server answers NULL if no session holds the name, and 0 if another one does.
 func (s *mysqlSession) give(ctx context.Context, name string) (bool, error) {
 	var freed sql.NullBool
 	err := s.conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(SHA2(?, 256))", name).Scan(&freed)
@@ -79,4 +78,4 @@ func (s *mysqlSession) give(ctx context.Context, name string) (bool, error) {
 
 func (s *mysqlSession) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
 
-func (s *mysqlSession) End() { _ = s.conn.Close() } // it says goodbye and does not wait for an answer
+func (s *mysqlSession) End() { _ = s.conn.Close() } // sends a goodbye and does not wait for an answer

@@ -17,14 +17,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// PostgresAdvisory is an advisory lock of PostgreSQL's, held by a session until that gives it back or ends: the same
-// bargain as MySQL's GET_LOCK.
+// PostgresAdvisory is an advisory lock of PostgreSQL, held by a session until the session releases it or ends, as with
+// MySQL's GET_LOCK.
 func PostgresAdvisory() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true,
-		Doc: "pg_advisory_lock on a connection of each hold's own, which is asked for a sign of life while it is held",
+		Doc: "pg_advisory_lock, one connection for each hold, pinged while held",
 		Expect: slices.Concat(
-			expect.Excludes("the server gives a key to one session at a time"),
+			expect.Excludes("the server grants a key to one session at a time"),
 			expect.OpenSession()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			config, err := postgresConfig(env)
@@ -36,7 +36,7 @@ func PostgresAdvisory() impls.Impl {
 	}
 }
 
-// postgresConfig connects to the only server of a lock, whatever the environment and files say of other connections.
+// postgresConfig returns the configuration for the lock's only server, regardless of the environment and of pgx's files.
 func postgresConfig(env impls.Env) (*pgx.ConnConfig, error) {
 	u, err := env.Server("postgres://user@host:port/database")
 	if err != nil {
@@ -44,36 +44,36 @@ func postgresConfig(env impls.Env) (*pgx.ConnConfig, error) {
 	}
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
 	if err != nil {
-		return nil, errors.New("what the environment says of PostgreSQL cannot be read")
+		return nil, errors.New("parse the PostgreSQL settings of the environment: invalid")
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {
-		return nil, errors.New("the URL of a server has a port that is none")
+		return nil, errors.New("parse the URL of a server: invalid port")
 	}
 	c.Host, c.Port, c.Database, c.User = u.Hostname(), uint16(port), strings.Trim(u.Path, "/"), u.User.Username()
 	c.Password, _ = u.User.Password()
 	c.TLSConfig, c.Fallbacks, c.RuntimeParams = nil, nil, map[string]string{}
 	c.ConnectTimeout, c.ValidateConnect = waiting.CommandTimeout, nil
-	c.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, and nothing is kept at the server
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, and no prepared statement at the server
 	c.DialFunc = env.Network()
 	return c, nil
 }
 
-// postgresSession is a connection. A key is 64 bits, which the server makes of a name.
+// postgresSession is a connection. The server hashes a name into a key of 64 bits.
 type postgresSession struct {
 	unleased
 	*pgx.Conn
 	raw net.Conn
 }
 
-// openPostgresSession connects. The client library would connect once more to have a statement cancelled that is given up: here
-// the session ends, and the library's goroutine with it.
+// openPostgresSession connects. To cancel a statement the client library would open another connection; here the session
+// ends instead, and the library's goroutine with it.
 func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgresSession, error) {
 	config = config.Copy()
 	s := &postgresSession{}
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if s.raw != nil { // nothing listened at an address of the host's before: the next is tried
+		if s.raw != nil { // an earlier address of the host failed: the next is tried
 			return nil, errors.New("a session is one connection")
 		}
 		raw, err := dial(ctx, network, addr)
@@ -93,11 +93,11 @@ func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgres
 
 func (s *postgresSession) id() string { return strconv.FormatUint(uint64(s.PgConn().PID()), 10) }
 
-// lockNotAvailable is what a statement ends with that has waited for a lock for too long.
+// lockNotAvailable is the error code of a statement whose wait for a lock timed out.
 const lockNotAvailable = "55P03"
 
 func (s *postgresSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
-	if wait < time.Millisecond { // the unit of lock_timeout, whose 0 is for ever
+	if wait < time.Millisecond { // the unit of lock_timeout, whose 0 means no limit
 		err = s.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", name).Scan(&granted)
 		return granted, err
 	}
@@ -107,7 +107,7 @@ func (s *postgresSession) take(ctx context.Context, name string, wait time.Durat
 	if !errors.As(err, &said) || said.Code != lockNotAvailable {
 		return err == nil, err
 	}
-	// The lock may have been given in the very moment in which the statement was ended; the session keeps it then.
+	// The lock may have been granted just as the statement was cancelled; the session would hold it.
 	_, err = s.Exec(ctx, "SELECT pg_advisory_unlock_all()")
 	return false, err
 }
@@ -119,7 +119,7 @@ func (s *postgresSession) give(ctx context.Context, name string) (freed bool, er
 
 func (s *postgresSession) ping(ctx context.Context) error { return s.Ping(ctx) }
 
-// End says goodbye, and closes the connection whatever becomes of that.
+// End sends a goodbye, and closes the connection in any case.
 func (s *postgresSession) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), waiting.AnswerGrace)
 	defer cancel()

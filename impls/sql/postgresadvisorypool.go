@@ -15,17 +15,17 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// PostgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of connections. The
-// release comes to a session that holds nothing, which nobody notices, and a session that holds is granted again. A real pool
-// hands out the same connection while there is no load, so that this shows late; here the connections take turns.
+// PostgresAdvisoryPool is the advisory lock with a common mistake: it acquires and releases through a connection pool. The
+// release reaches a session that holds nothing, which goes unnoticed, and a session that holds is granted again. A real
+// pool returns the same connection without load, so the defect shows late; here the connections take turns.
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
-		Lease: 300 * time.Millisecond, // it has none: how long others wait for what is never given back
-		Doc:   "the advisory lock through a pool of connections: the release comes to a session that does not hold it",
+		Lease: 300 * time.Millisecond, // it has no lease: the wait for a lock that is never released
+		Doc:   "the advisory lock through a pool of connections: the release reaches a session that does not hold it",
 		Expect: slices.Concat(
-			expect.Violated("the session that holds is never told to give the lock back", "no-orphan"),
-			expect.Violated("who asks through the session that holds is granted as well", expect.Exclusion...)),
+			expect.Violated("no release reaches the session that holds", "no-orphan"),
+			expect.Violated("a request through the session that holds is granted as well", expect.Exclusion...)),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			config, err := postgresConfig(env)
 			if err != nil {
@@ -41,7 +41,7 @@ func PostgresAdvisoryPool() impls.Impl {
 	}
 }
 
-// pooled is how many connections a pool has.
+// pooled is the number of connections in a pool.
 const pooled = 2
 
 type postgresPoolLock struct {
@@ -49,7 +49,7 @@ type postgresPoolLock struct {
 	env    impls.Env
 	config *pgx.ConnConfig
 	next   atomic.Uint64
-	conns  [pooled]chan *postgresSession // whoever takes one out has it for a statement; nil: not connected
+	conns  [pooled]chan *postgresSession // a statement takes a connection out; nil: not connected
 }
 
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {
@@ -87,7 +87,7 @@ func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impl
 	})
 }
 
-// Release does not look at what it is answered, as published.
+// Release ignores the answer, as published.
 func (l *postgresPoolLock) Release(ctx context.Context, g impls.Grant) error {
 	_, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
 	return err
@@ -104,7 +104,7 @@ func (l *postgresPoolLock) Close() error {
 			}
 			turn <- nil
 		case <-timer.C:
-			return errors.New("a statement was not seen to end")
+			return errors.New("a statement did not end")
 		}
 	}
 	return nil

@@ -12,40 +12,40 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// session is a connection to a database, which may hold one lock.
+// session is a connection to a database that may hold one lock.
 type session interface {
 	lease.Session
-	// id tells the session from all others that the server has now.
+	// id identifies the session among the server's current ones.
 	id() string
-	// take asks for a name, and waits at the server for so long. It reports false if another held it all the time.
+	// take requests a name and waits at the server. It returns false if another session held the name for the whole wait.
 	take(ctx context.Context, name string, wait time.Duration) (bool, error)
-	// give frees a name. It reports false if the session does not hold it.
+	// give releases a name. It returns false if the session does not hold it.
 	give(ctx context.Context, name string) (bool, error)
 	ping(ctx context.Context) error
 }
 
-// unleased is the part of a session that has no lease, and that is pooled as it is.
+// unleased has the methods of a session without a lease.
 type unleased struct{}
 
 func (unleased) Alive(context.Context) bool { return true }
 func (unleased) TTL() time.Duration         { return 0 }
 
-// slice is how long a waiter waits at the server before it asks again: a request under way when its wait ends is answered by
-// then, so that its result is known.
+// slice bounds one wait at the server: a request under way when the whole wait ends is answered soon after, so its result
+// is known.
 const slice = 200 * time.Millisecond
 
-// minPeriod is the shortest period in which a session must answer a ping: requests need not name a lease.
+// minPeriod is the shortest period in which a session must answer a ping: a request may have no TTL.
 const minPeriod = 100 * time.Millisecond
 
-// sessionLock is a lock that is held by sessions: it is free when the server ends the session.
+// sessionLock is a lock held by sessions: it is free when the server ends the session.
 //
-// There is no Prober: the server knows which session holds a name, and not for which grant.
+// It is no Prober: the server knows which session holds a name, but not for which grant.
 type sessionLock struct {
 	*lease.Sessions[session]
 	grants atomic.Int64
 }
 
-// errSessionLost is indeterminate: what held the lock is gone for the client, and perhaps not yet for the server.
+// errSessionLost is indeterminate: the client has lost its session, which may still exist at the server.
 var errSessionLost = errors.New("the session that held the lock has ended, or does not answer")
 
 func newSessionLock(env impls.Env, open func(context.Context) (session, error)) *sessionLock {
@@ -63,7 +63,7 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		return impls.Hold{}, fmt.Errorf("open a session: %w", err)
 	}
 	for {
-		wait := patience(ctx, req)
+		wait := nextWait(ctx, req)
 		sent := time.Now()
 		granted, err := ask(ctx, wait, func(ctx context.Context) (bool, error) { return s.take(ctx, l.Env.Prefix+req.Key, wait) })
 		if granted {
@@ -76,19 +76,19 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		switch {
 		case err == nil && l.Life.Err() != nil:
 			err = impls.ErrClosed
-		case err == nil && patience(ctx, req) == 0:
+		case err == nil && nextWait(ctx, req) == 0:
 			l.Put(s)
 			return impls.Hold{}, impls.ErrBusy
 		}
-		if err != nil { // the session may hold the lock, or be about to
+		if err != nil { // the session may hold the lock now or later
 			l.Drop(s)
 			return impls.Hold{}, err
 		}
 	}
 }
 
-// patience returns how long a waiter waits at the server now.
-func patience(ctx context.Context, req impls.Request) time.Duration {
+// nextWait returns the next wait at the server.
+func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	end, ends := ctx.Deadline()
 	switch {
 	case req.Wait == 0 || ctx.Err() != nil:
@@ -99,7 +99,8 @@ func patience(ctx context.Context, req impls.Request) time.Duration {
 	return slice
 }
 
-// ask asks a server that may wait before it answers, and gives it that wait and a little more if the context ends.
+// ask sends a request that may wait at the server. If the context ends, the request gets its wait and a little more to
+// finish.
 func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err // nothing was sent
@@ -113,7 +114,7 @@ func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool
 	return do(asking)
 }
 
-// Release frees the lock and keeps the session, if that is known to hold nothing then.
+// Release frees the lock, and returns the session to the pool if it certainly holds nothing.
 func (l *sessionLock) Release(ctx context.Context, g impls.Grant) error {
 	s, known, intact := l.LetGo(ctx, g.Token)
 	switch {
@@ -127,7 +128,7 @@ func (l *sessionLock) Release(ctx context.Context, g impls.Grant) error {
 		l.Put(s)
 		return nil
 	}
-	l.Drop(s) // it is not as it was left
+	l.Drop(s) // its state is unknown
 	if err == nil {
 		err = impls.ErrNotHeld
 	}

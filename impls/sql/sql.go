@@ -1,4 +1,4 @@
-// Package sql has the locks on MySQL and PostgreSQL: rows, and locks that a connection holds.
+// Package sql implements the locks on MySQL and PostgreSQL: rows, and session locks. Each function returns an impls.Impl.
 package sql
 
 import (
@@ -17,7 +17,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// The errors of MariaDB and MySQL that say something definite of a statement.
+// Definite errors of MariaDB and MySQL.
 const (
 	duplicateKey    = 1062
 	waitedTooLong   = 1205
@@ -30,7 +30,7 @@ const (
 		expires DATETIME(6) NULL) ENGINE=InnoDB`
 )
 
-// mysqlConnector is how to connect to the only server of a lock, MariaDB or MySQL.
+// mysqlConnector returns a connector to the lock's only server, MariaDB or MySQL.
 func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	u, err := env.Server("mysql://user@host:port/database")
 	if err != nil {
@@ -42,12 +42,12 @@ func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.Trim(u.Path, "/")
 	c.DialFunc = env.Dial
 	c.Timeout = waiting.CommandTimeout
-	c.InterpolateParams = true    // else a statement with arguments is three round trips
+	c.InterpolateParams = true    // otherwise a statement with arguments takes three round trips
 	c.Logger = &mysql.NopLogger{} // each error is returned as well
 	return mysql.NewConnector(c)
 }
 
-// rows are locks that are rows of one table, asked for again and again.
+// rows is a lock that polls rows of one table.
 type rows struct {
 	waiting.Polling
 	env impls.Env
@@ -56,14 +56,14 @@ type rows struct {
 
 var _ impls.Prober = rows{}
 
-// openRows connects, and makes the table where there is none.
+// openRows connects, and creates the table if it is missing.
 func openRows(env impls.Env) (rows, error) {
 	c, err := mysqlConnector(env)
 	if err != nil {
 		return rows{}, err
 	}
 	r := rows{waiting.NewPolling(env), env, sql.OpenDB(c)}
-	r.db.SetMaxIdleConns(1024) // 2 by default: every other statement would connect anew
+	r.db.SetMaxIdleConns(1024) // with the default of 2 most statements would connect again
 	if _, err := r.exec(context.Background(), createLockTable); err != nil && !isMySQL(err, alreadyATable) {
 		return rows{}, errors.Join(fmt.Errorf("create the table of locks: %w", err), r.db.Close())
 	}
@@ -72,10 +72,10 @@ func openRows(env impls.Env) (rows, error) {
 
 func (r rows) name(key string) string { return r.env.Prefix + key }
 
-// longestName is how many bytes of a name the table has room for. A server that is not strict cuts off the rest.
+// longestName is the longest name in bytes that the table can store. A server that is not strict truncates longer ones.
 const longestName = 255
 
-// acquire polls with a statement that inserts a row by its name and token, and affects none if another has it.
+// acquire polls with a statement that inserts a row by its name and token, and affects none if the row exists.
 func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Duration, insert string, more ...any) (impls.Hold, error) {
 	if n := len(r.name(req.Key)); n > longestName {
 		return impls.Hold{}, fmt.Errorf("a key of %d bytes, with its prefix: want at most %d", n, longestName)
@@ -90,8 +90,8 @@ func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Dura
 	})
 }
 
-// exec executes one statement, which is a transaction. InnoDB rolls one back for the sake of another where the two wait
-// for each other, or where it has waited for too long: it is known to have had no effect then, and is tried again.
+// exec executes one statement, which is a transaction. InnoDB rolls it back on a deadlock or after a long wait. It then had
+// no effect and is repeated.
 func (r rows) exec(ctx context.Context, statement string, args ...any) (affected int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -111,12 +111,12 @@ func isMySQL(err error, numbers ...uint16) bool {
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
 }
 
-// Release deletes the row of a grant; no row means that it was not there any more.
+// Release deletes the row of a grant. ErrNotHeld: there was no such row.
 func (r rows) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(r.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ?", r.name(g.Key), g.Token))
 }
 
-// Probe reads the row of a key. One whose lease is over is nobody's.
+// Probe reads the row of a key. An expired row means free.
 func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -137,5 +137,5 @@ func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return token, time.Duration(left.Int64) * time.Microsecond, nil
 }
 
-// Close ends the connections. A row stays: it is bound to none of them.
+// Close ends the connections. Rows stay, because they belong to no connection.
 func (r rows) Close() error { return r.db.Close() }

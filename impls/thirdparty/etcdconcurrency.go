@@ -21,30 +21,30 @@ import (
 // EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Clients that share a session share the
 // lock: here each hold has a session.
 //
-// The client keeps the session alive without saying when: the promise is unbounded until the session is known to be over. The
-// fence is the revision of the answer with which it was granted.
+// The client keeps the session alive without reporting it: the promise is unbounded until the session is known to have
+// ended. The fence is the revision of the answer that granted it.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,
 		Shortest: 2 * time.Second, Late: time.Second,
-		Doc: "the Mutex of etcd's client library (concurrency), each hold with a Session of its own",
+		Doc: "the Mutex of etcd's client library (concurrency), with a separate Session for each hold",
 		Expect: slices.Concat(
-			expect.Excludes("revisions are counted by the store, and the lowest key holds"),
-			expect.Holds("a release wakes who is next, and whoever is gone loses its key with its lease", "no-orphan", "progress"),
-			expect.Holds("what frees the lock raises the revision", "fencing"),
-			expect.In("misuse", expect.Holds("a mutex that was unlocked says so", "owner-release")),
+			expect.Excludes("the store counts revisions, and the oldest key holds"),
+			expect.Holds("a release wakes the next waiter, and the key of a dead client goes with its lease", "no-orphan", "progress"),
+			expect.Holds("freeing the lock increments the revision", "fencing"),
+			expect.In("misuse", expect.Holds("an unlocked mutex returns an error", "owner-release")),
 			expect.In("long-hold", expect.Holds("the client keeps the lease alive", "lease-exclusion", "mutual-exclusion")),
 			expect.Under("process-pause",
-				expect.Violated("nothing in a process that stands still can notice that its session is over", "lease-exclusion", "mutual-exclusion"),
+				expect.Violated("a paused process cannot notice that its session has ended", "lease-exclusion", "mutual-exclusion"),
 				expect.Holds(expect.Checked, "resource-integrity"),
 				expect.Holds("revisions rise", "fencing")),
 			expect.Under("session-kill",
-				expect.Violated("the key went with the lease, and the next is granted before the holder's client has heard", "lease-exclusion", "mutual-exclusion"),
+				expect.Violated("the key goes with the lease, and the next client is granted before the holder detects that", "lease-exclusion", "mutual-exclusion"),
 				expect.Holds(expect.Checked, "resource-integrity")),
-			expect.Under("holder-stall", expect.Excludes("while its process lives its session does")),
-			expect.Recovers("holder-kill half-open", "nobody keeps the lease alive any more, and it ends"),
-			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
-			expect.Survives("slow-network server-pause", "what is not known to be granted goes with its session"),
+			expect.Under("holder-stall", expect.Excludes("the session lives as long as its process")),
+			expect.Recovers("holder-kill half-open", "the lease is not kept alive any more, and expires"),
+			expect.Under("holder-abandon", expect.Violated("its session lives as long as its process", "recovery", "no-orphan")),
+			expect.Survives("slow-network server-pause", "an unknown grant ends with its session"),
 			expect.Survives("server-restart", "keys and leases are on disk before they are acknowledged")),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			config, err := etcd.Config(env)
@@ -78,13 +78,13 @@ type etcdMutex struct {
 	session *etcdSession
 }
 
-// etcdSession is a session, and the lease that it was opened for.
+// etcdSession is a session with its requested lease.
 type etcdSession struct {
 	*concurrency.Session
 	ttl time.Duration
 }
 
-// Alive reports whether the session lives, as far as its client knows.
+// Alive reports whether the session is alive as far as its client knows.
 func (s *etcdSession) Alive(context.Context) bool { return !waiting.Over(s.Done()) }
 
 func (s *etcdSession) TTL() time.Duration { return s.ttl }
@@ -132,7 +132,7 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case errors.Is(err, concurrency.ErrLocked):
 		l.Put(s)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil: // the session goes, and with it what was asked for: if the server confirms that, nothing is left
+	case err != nil: // the session is ended; if the server confirms that, the request has left nothing
 		if closed := s.Close(); closed == nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", impls.ErrBusy, err)
 		}
@@ -153,14 +153,14 @@ func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {
 	err = notHeld(h.Unlock(ctx), concurrency.ErrLockReleased)
 	switch {
 	case err != nil && !errors.Is(err, impls.ErrNotHeld):
-		go h.session.Close() // it ends by itself if that is not heard
+		go h.session.Close() // if this fails, the lease expires
 	case first:
 		l.Put(h.session)
 	}
 	return err
 }
 
-// Close ends the client, with which nothing keeps the leases alive any more.
+// Close ends the client, and thereby the keep-alives of all leases.
 func (l *etcdMutexes) Close() error {
 	l.Pool.Close()
 	err := l.client.Close()

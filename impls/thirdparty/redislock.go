@@ -16,28 +16,28 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redislock is github.com/bsm/redislock as its documentation shows it: a waiter asks again each 500 ms until a deadline.
+// Redislock is github.com/bsm/redislock as its documentation shows it: a waiter tries every 500 ms until a deadline.
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
-		"bsm/redislock v0.10 as documented: a script sets what is free, and who waits asks each 500 ms (LinearBackoff)",
-		slices.Concat(leased(expect.Observed), // who asks each 500 ms seldom comes while a holder is late
-			expect.In("long-hold", expect.Observed("who asks each 500 ms seldom comes while a holder is late", "mutual-exclusion"),
-				expect.Holds("the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion"))))
+		"bsm/redislock v0.10 as documented: a script sets a free key, and a waiter tries every 500 ms (LinearBackoff)",
+		slices.Concat(leased(expect.Observed), // waiters that try every 500 ms seldom come while a holder is late
+			expect.In("long-hold", expect.Observed("waiters that try every 500 ms seldom come while a holder is late", "mutual-exclusion"),
+				expect.Holds("the next client is granted after the lease, and a late release frees no other client's key", "lease-exclusion"))))
 }
 
-// RedislockTuned is redislock for a contended lock that is held for a moment. A pause that doubles would be longest for those
-// who waited longest.
+// RedislockTuned is redislock for short holds under contention. A delay that doubles would be longest for the clients that
+// have waited longest.
 func RedislockTuned() impls.Impl {
 	return redisLockImpl("redislock-tuned", 5*time.Millisecond,
-		"bsm/redislock v0.10 for short holds: who waits asks each 5 ms (LinearBackoff)",
+		"bsm/redislock v0.10 for short holds: a waiter tries every 5 ms (LinearBackoff)",
 		slices.Concat(leased(expect.Violated), expect.PromiseOutlived()))
 }
 
 func redisLockImpl(name string, pause time.Duration, doc string, more []impls.Expectation) impls.Impl {
 	return impls.Impl{
 		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: pause, Doc: doc,
-		Expect: slices.Concat(expect.Excludes("one script sets what is free, and grants again to the same random token only"),
-			expect.Holds("its script deletes nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
+		Expect: slices.Concat(expect.Excludes("one script sets a free key, and grants again only to the same random token"),
+			expect.Holds("its script deletes only the owner's key, and other keys expire", "no-orphan", "progress"),
 			more),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			if err := env.WantOne(); err != nil {
@@ -60,18 +60,18 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-// asking is a retry strategy that knows when the attempt that it leads to is sent at the earliest.
+// asking is a retry strategy that records the earliest time of the attempt that follows.
 type asking struct {
 	redislock.RetryStrategy
 	sent  time.Time
 	tally *impls.Tally
 }
 
-// NextBackoff is called between two attempts.
+// NextBackoff returns the delay before the next attempt; 0 ends the wait.
 func (a *asking) NextBackoff() time.Duration {
 	pause := a.RetryStrategy.NextBackoff()
 	a.sent = time.Now().Add(pause)
-	if pause > 0 { // else it gives up
+	if pause > 0 { // otherwise it stops trying
 		a.tally.Attempt()
 	}
 	return pause
@@ -89,13 +89,13 @@ func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 	case wait == 0:
 		a.RetryStrategy = redislock.NoRetry()
 	case wait < 0:
-		wait = math.MaxInt64 // without a deadline it would give up after a lease
+		wait = math.MaxInt64 // without a deadline it would stop after one lease
 	}
 	ctx, cancel := waiting.Limit(ctx, wait)
 	defer cancel()
 	got, err := l.client.Obtain(ctx, l.Key(req.Key), req.TTL, &redislock.Options{RetryStrategy: a, Token: impls.Token(l.env.Rand)})
 	switch {
-	case errors.Is(err, redislock.ErrNotObtained): // it asks again only where it was refused, so the last answer was no
+	case errors.Is(err, redislock.ErrNotObtained): // it retries only after a refusal, so the last answer was one
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	case err != nil:
 		return impls.Hold{}, err

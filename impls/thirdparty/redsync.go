@@ -19,19 +19,19 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, 50
-// to 250 ms apart, and then gives up, however long its caller would wait.
+// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on any number of servers. It tries 32 times, 50 to 250
+// ms apart, and then stops, even if its caller would wait longer.
 //
-// Its error does not tell a refusal from an answer that was not read, so its connections are watched here.
+// Its error does not distinguish a refusal from a missing answer, so its connections are observed here.
 func Redsync() impls.Impl {
 	return redSyncImpl("redsync", 32, 50*time.Millisecond, 250*time.Millisecond,
-		"go-redsync/redsync v4 at its defaults: SET NX on a majority, asked for 32 times, 50 to 250 ms apart")
+		"go-redsync/redsync v4 at its defaults: SET NX on a majority, 32 tries, 50 to 250 ms apart")
 }
 
-// RedsyncTuned is redsync for a contended lock that is held for a moment: it asks again soon, until its caller gives up.
+// RedsyncTuned is redsync for short holds under contention: it retries soon, until its caller's timeout.
 func RedsyncTuned() impls.Impl {
 	return redSyncImpl("redsync-tuned", math.MaxInt32, 2*time.Millisecond, 10*time.Millisecond,
-		"go-redsync/redsync v4 for short holds: asked for until the caller gives up, 2 to 10 ms apart")
+		"go-redsync/redsync v4 for short holds: tries until the caller's timeout, 2 to 10 ms apart")
 }
 
 func redSyncImpl(name string, tries int, least, most time.Duration, doc string) impls.Impl {
@@ -39,7 +39,7 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 	return impls.Impl{
 		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: most, Doc: doc,
 		Expect: slices.Concat(expect.Excludes(because),
-			expect.Holds("its scripts delete nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
+			expect.Holds("its scripts delete only the owner's keys, and other keys expire", "no-orphan", "progress"),
 			leased(expect.Violated), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			if len(env.Nodes) == 0 {
@@ -56,18 +56,18 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 	}
 }
 
-// leased expects of a lease on one Redis that its library neither renews nor watches. Its client reads an answer even if its
-// caller has given up.
+// leased returns the expectations of a lease on one Redis that its library neither renews nor watches. Its client reads an
+// answer even after its caller's timeout.
 func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expectation {
 	return slices.Concat(
 		expect.Under("cancelled-acquire",
-			expect.Holds("what comes late is granted all the same, and counts from its sending", "lease-exclusion", "no-orphan", "progress"),
-			heardOut("go-redis hears an answer out though the context is over (ContextTimeoutEnabled), and what is left of the lease is short",
+			expect.Holds("a late answer is still a grant, which counts from its request", "lease-exclusion", "no-orphan", "progress"),
+			heardOut("go-redis reads an answer after the context has ended (ContextTimeoutEnabled), with little left of the lease",
 				"mutual-exclusion", "resource-integrity")),
 		expect.LateHolder("holder-stall process-pause"),
 		expect.MemoryLost("failover server-restart eviction"),
-		expect.Recovers("holder-kill holder-abandon", "the key expires with its lease, whatever became of its holder"),
-		expect.Survives("slow-network lost-reply partition partition-one-way delayed-release server-pause", "what is not known to be granted is given back or expires, and what comes late frees nobody else's"),
+		expect.Recovers("holder-kill holder-abandon", "the key expires without its holder"),
+		expect.Survives("slow-network lost-reply partition partition-one-way delayed-release server-pause", "an unknown grant is released or expires, and a late release frees no other client's key"),
 		expect.ComparedRelease())
 }
 
@@ -76,13 +76,13 @@ type redSyncLock struct {
 	env   impls.Env
 	pools []redsyncredis.Pool
 	tries int
-	least time.Duration // the pauses between two attempts
+	least time.Duration // bounds of the delay between two attempts
 	most  time.Duration
 	life  context.Context
 	end   context.CancelFunc
 }
 
-// driftFactor is how much of a lease redsync takes off for the drift of clocks, by default.
+// driftFactor is redsync's default allowance for clock drift, as a part of the lease.
 const driftFactor = 0.01
 
 func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -106,7 +106,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	defer context.AfterFunc(l.life, cancel)() // else it would go on asking by what is closed
+	defer context.AfterFunc(l.life, cancel)() // otherwise it would retry on closed connections
 	lock := m.LockContext
 	if req.Wait == 0 {
 		lock = m.TryLockContext
@@ -116,10 +116,10 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		return impls.Hold{}, impls.ErrClosed
 	case err != nil && slices.ContainsFunc(heard, func(a *answered) bool { return a.unread.Load() || a.granted.Load() }):
 		return impls.Hold{}, err
-	case err != nil: // every server that was asked refused, or took back what it had granted
+	case err != nil: // every server either refused or has undone its grant
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	}
-	// It says until when, which is the time of the attempt that won and the lease less the drift.
+	// Until is the end of the promise: the time of the granted attempt + the lease less the drift.
 	validity := req.TTL - time.Duration(float64(req.TTL)*driftFactor)
 	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, Token: m.Value(), Validity: validity,
 		SentAfter: max(0, m.Until().Add(-validity).Sub(start))}}, nil
@@ -130,7 +130,7 @@ func (l *redSyncLock) again(int) time.Duration {
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
 }
 
-// Release needs no more than the value of the lock.
+// Release needs only the value of the lock.
 func (l *redSyncLock) Release(ctx context.Context, g impls.Grant) error {
 	_, err := redsync.New(l.pools...).NewMutex(l.env.Prefix+g.Key, redsync.WithValue(g.Token)).UnlockContext(ctx)
 	var taken *redsync.ErrTaken
@@ -149,11 +149,11 @@ func (l *redSyncLock) Close() error {
 	return l.Nodes.Close()
 }
 
-// answered is what one server said to one acquire, as far as it is not known to be over.
+// answered records one server's answers to one acquire.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // something was asked, and the answer was not read
-	granted atomic.Bool // it said yes, and was not told to forget it
+	unread  atomic.Bool // a request's answer was not read
+	granted atomic.Bool // it granted, and was not undone
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

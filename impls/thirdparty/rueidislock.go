@@ -18,54 +18,54 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on however many servers. Redis
-// tells waiters and holder of each change of a key (client side caching); a lease is extended at its half.
+// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on any number of servers. Redis
+// notifies waiters and holder of each change of a key (client-side caching); a lease is extended at its half.
 //
-// It promises a context that ends when the lock is lost, and does not say when it extends: the promise is unbounded. Its
+// It promises a context that ends when the lock is lost, and does not report its extensions: the promise is unbounded. Its
 // release returns nothing.
 func Rueidislock() impls.Impl {
-	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, extended by itself, waiting by client side caching",
+	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, renewed automatically, waiting by client-side caching",
 		func(*rueidislock.LockerOption) {},
-		expect.Under("slow-network", expect.Excludes("what is not known to be granted is given back or expires"),
+		expect.Under("slow-network", expect.Excludes("an unknown grant is released or expires"),
 			expect.Observed(rueidisForgets, "progress")))
 }
 
 // RueidislockTuned is rueidislock as its documentation recommends it for one Redis of version 7.0.5 or later.
 func RueidislockTuned() impls.Impl {
-	return rueidisLockImpl("rueidislock-tuned", "rueidislock v1.0.79 for one Redis: one key (KeyMajority 1), not told of its own changes (NoLoopTracking)",
+	return rueidisLockImpl("rueidislock-tuned", "rueidislock v1.0.79 for one Redis: one key (KeyMajority 1), without notices of its own changes (NoLoopTracking)",
 		func(o *rueidislock.LockerOption) { o.KeyMajority, o.NoLoopTracking = 1, true },
 		expect.Under("slow-network", expect.Violated(rueidisForgets, "progress")))
 }
 
-// rueidisForgets is why its waiters may wait for ever: they wait for word of a change, and for nothing else.
-const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) is given up, and what it set is taken back, of which nobody need be told: all wait for a lock that is free"
+// rueidisForgets is the reason why waiters may wait forever: they wait only for the notice of a change.
+const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) is abandoned and its key deleted, possibly without a notice: all clients wait for a free lock"
 
 func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slow []impls.Expectation) impls.Impl {
-	const notKnown = "what is not known to be granted is given back or expires"
+	const notKnown = "an unknown grant is released or expires"
 	return impls.Impl{
 		Name: name, Store: "redis", Deployment: "single", Peer: true, Tracks: true, Doc: doc,
-		Expect: slices.Concat(expect.Excludes("a script sets what is free, and the value of each lock is random"),
-			expect.Holds("who gives back deletes the keys, and what is forgotten expires", "no-orphan"),
+		Expect: slices.Concat(expect.Excludes("a script sets a free key, and the value of each lock is random"),
+			expect.Holds("a release deletes the keys, and other keys expire", "no-orphan"),
 			expect.Observed(rueidisForgets, "progress"),
-			expect.In("misuse", expect.Holds("what gives a hold back deletes nobody else's", "owner-release")),
-			expect.In("long-hold", expect.Holds("when half of a lease is over it is extended", "lease-exclusion", "mutual-exclusion")),
-			expect.Under("holder-stall", expect.Excludes("while its process lives its lease is extended")),
-			expect.Under("process-pause", expect.Violated("nothing in a process that stands still can end its context", expect.Exclusion...)),
-			expect.Recovers("holder-kill", "nobody extends the lease any more, and it ends"),
-			expect.Under("holder-abandon", expect.Violated("the lease is extended for as long as its process lives", "recovery", "no-orphan")),
+			expect.In("misuse", expect.Holds("a release deletes only the owner's keys", "owner-release")),
+			expect.In("long-hold", expect.Holds("a lease is extended at its half", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("holder-stall", expect.Excludes("its lease is extended as long as its process lives")),
+			expect.Under("process-pause", expect.Violated("a paused process cannot end its context", expect.Exclusion...)),
+			expect.Recovers("holder-kill", "the lease is not extended any more, and expires"),
+			expect.Under("holder-abandon", expect.Violated("the lease is extended as long as its process lives", "recovery", "no-orphan")),
 			slow,
 			expect.Under("lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause", expect.Excludes(notKnown),
 				expect.Holds(notKnown, "no-orphan"), expect.Observed(rueidisForgets, "progress")),
 			expect.Under("server-restart failover",
-				expect.Observed("the next is granted, and the holder's context ends, within a few milliseconds of each other", "lease-exclusion", "mutual-exclusion"),
-				expect.Holds("the loss is noticed before the work is written", "resource-integrity"))),
+				expect.Observed("the next client is granted and the holder's context ends within a few milliseconds of each other", "lease-exclusion", "mutual-exclusion"),
+				expect.Holds("the loss is detected before the work is written", "resource-integrity"))),
 		Open: func(env impls.Env) (impls.Lock, error) { return openRueidisLock(env, tune) },
 	}
 }
 
 // rueidisLockLock has a locker for each length of a lease.
 //
-// There is no Prober: the library keeps the values of its keys to itself.
+// It is no Prober: the library does not expose the values of its keys.
 type rueidisLockLock struct {
 	env  impls.Env
 	tune func(*rueidislock.LockerOption)
@@ -75,15 +75,15 @@ type rueidisLockLock struct {
 
 	holds *objects[rueidisHold]
 
-	mu      sync.Mutex // guards what follows; never held across a command
+	mu      sync.Mutex // guards the fields below; never held across a command
 	lockers map[time.Duration]*connection
 	closed  bool
 }
 
 type rueidisHold struct {
 	give   context.CancelFunc
-	end    context.CancelFunc // of what its context came from
-	notice func() bool        // stops the notice of a loss; false: it was lost
+	end    context.CancelFunc // of the acquire's context
+	notice func() bool        // stops the report of a loss; false: it was lost
 }
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
@@ -105,7 +105,7 @@ func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls
 	return l, nil
 }
 
-// connection is a locker that connects when it is first used.
+// connection is a locker that connects at its first use.
 type connection struct {
 	open func() (rueidislock.Locker, error)
 }
@@ -153,7 +153,7 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 	case errors.Is(err, rueidislock.ErrNotLocked):
 		w.over(nil)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil: // before it returns it gives back what it had
+	case err != nil: // the library has released its keys before it returns
 		return impls.Hold{}, w.over(err)
 	case !w.granted():
 		give()
@@ -167,13 +167,13 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 
 var errEnded = errors.New("its context had ended before the release")
 
-// Release returns when the keys were told to go: what came of it the library does not say. A second one does nothing.
+// Release returns when the deletion was sent; the library does not report its result. A second release does nothing.
 func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	h, first, _ := l.holds.take(g)
 	if !first {
-		return fmt.Errorf("%w: it is given back", impls.ErrNotHeld)
+		return fmt.Errorf("%w: it is released", impls.ErrNotHeld)
 	}
-	held := h.notice() // to give it back ends its context, too, which is no loss
+	held := h.notice() // the release ends the context as well, which is no loss
 	h.give()
 	h.end()
 	if !held {
@@ -182,7 +182,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	return nil
 }
 
-// Close ends the connections first, so that nothing is given back.
+// Close ends the connections first, so that no hold is released.
 func (l *rueidisLockLock) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -1,5 +1,5 @@
-// Package thirdparty holds locks of other libraries, called as their users call them: at the defaults of the library and its
-// client, except for the lease, which is the request's, and the connections, which are the Env's.
+// Package thirdparty wraps locks of third-party libraries. They are called as their users call them: with the defaults of
+// the library and its client, except for the lease, from the request, and the connections, from the Env.
 package thirdparty
 
 import (
@@ -13,8 +13,7 @@ import (
 	"lockbench/impls"
 )
 
-// objects are what a library gave out for its holds. The last one of each key that was released is kept, to answer a second
-// release.
+// objects holds a library's objects for its holds. The last released one of each key is retained for a second release.
 type objects[T any] struct {
 	mu    sync.Mutex
 	held  map[string]T        // by token
@@ -36,7 +35,7 @@ func (o *objects[T]) keep(token string, object T) {
 	o.held[token] = object
 }
 
-// take returns what a grant was, and reports whether this is its first release.
+// take returns the object of a grant; first reports whether this is its first release.
 func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +51,7 @@ func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	return s.object, false, err
 }
 
-// notHeld adds ErrNotHeld to an error by which a library says so.
+// notHeld adds ErrNotHeld to a library's error of that meaning.
 func notHeld(err error, said ...error) error {
 	if slices.ContainsFunc(said, func(s error) bool { return errors.Is(err, s) }) {
 		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
@@ -60,15 +59,15 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-// attempt is the context of an acquire: it ends with the caller's context and after its wait, but only until the lock is
-// granted, since a library may bind the hold to it.
+// attempt is the context of an acquire: it ends with the caller's context and after its wait, but only until the grant,
+// because a library may bind the hold to it.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
 	stop  func() bool
 	timer *time.Timer
 	by    context.Context // the caller's
-	lock  context.Context // of the lock as a whole
+	lock  context.Context // of the whole lock
 }
 
 func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
@@ -81,7 +80,7 @@ func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
 	return w
 }
 
-// granted lets the hold live on, and reports false if it was given up already.
+// granted detaches the hold from the wait. It returns false if the wait has already ended.
 func (w *attempt) granted() bool {
 	w.stop()
 	if w.timer != nil {
@@ -90,7 +89,7 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over returns the outcome of a request that was given up: refused, if only its wait had ended and nothing of it is left.
+// over returns the result of an abandoned request: a refusal if only its wait had ended and nothing of it is left.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil

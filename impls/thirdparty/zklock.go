@@ -17,26 +17,26 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It has no try, and only the end of its connection ends a wait. So each
-// hold has a connection, which is closed if its waiter gives up.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It has no try, and only the end of its connection ends a wait.
+// Therefore each hold has a connection, which is closed if its waiter times out.
 //
-// It promises neither a time nor a loss signal. Its connection reports the end of its session when it reconnects.
+// It promises no time and has no loss signal. Its connection reports the end of its session when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,
-		Late: 200 * time.Millisecond, // it ends sessions at its ticks
-		Doc:  "the Lock of go-zookeeper/zk, each hold with a connection of its own; a try is a wait of a tenth of a second",
+		Late: 200 * time.Millisecond, // the server ends sessions at its ticks
+		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(
-			expect.Holds("the lowest number holds, and the server gives each number once", "mutual-exclusion", "resource-integrity"),
-			expect.Holds("a release wakes who is next, and whoever is gone loses its node with its session", "no-orphan", "progress"),
-			expect.In("misuse", expect.Holds("a lock that was unlocked says so", "owner-release")),
+			expect.Holds("the lowest number holds, and the server assigns each number once", "mutual-exclusion", "resource-integrity"),
+			expect.Holds("a release wakes the next waiter, and the node of a dead client goes with its session", "no-orphan", "progress"),
+			expect.In("misuse", expect.Holds("an unlocked lock returns an error", "owner-release")),
 			expect.In("long-hold", expect.Holds("the client keeps the session alive", "mutual-exclusion")),
-			expect.Under("process-pause", expect.Violated("nothing in a process that stands still can notice that its session is over", "mutual-exclusion", "resource-integrity")),
-			expect.Under("session-kill", expect.Violated("the node went with the session, and the next is granted before the holder's client has heard", "mutual-exclusion")),
-			expect.Under("holder-stall", expect.Holds("while its process lives its session does", "mutual-exclusion", "resource-integrity")),
-			expect.Under("holder-kill half-open", expect.Holds("nobody keeps the session alive any more, and the server ends it", "recovery", "no-orphan", "mutual-exclusion", "resource-integrity")),
-			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
-			expect.Under("slow-network server-pause", expect.Holds("what is not known to be granted goes with its session", "mutual-exclusion", "resource-integrity", "no-orphan", "progress")),
+			expect.Under("process-pause", expect.Violated("a paused process cannot notice that its session has ended", "mutual-exclusion", "resource-integrity")),
+			expect.Under("session-kill", expect.Violated("the node goes with the session, and the next client is granted before the holder detects that", "mutual-exclusion")),
+			expect.Under("holder-stall", expect.Holds("the session lives as long as its process", "mutual-exclusion", "resource-integrity")),
+			expect.Under("holder-kill half-open", expect.Holds("the session's heartbeats end, and the server ends the session", "recovery", "no-orphan", "mutual-exclusion", "resource-integrity")),
+			expect.Under("holder-abandon", expect.Violated("its session lives as long as its process", "recovery", "no-orphan")),
+			expect.Under("slow-network server-pause", expect.Holds("an unknown grant ends with its session", "mutual-exclusion", "resource-integrity", "no-orphan", "progress")),
 			expect.Under("server-restart", expect.Holds("sessions and nodes are on disk before they are acknowledged", "mutual-exclusion", "resource-integrity", "no-orphan", "progress"))),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			addresses, err := zookeeper.Addresses(env)
@@ -51,7 +51,7 @@ func ZKLock() impls.Impl {
 	}
 }
 
-// zkTry is how long one who is to try waits.
+// zkTry is the wait of a try.
 const zkTry = 100 * time.Millisecond
 
 type zkLocks struct {
@@ -64,16 +64,16 @@ type zkLocks struct {
 	running   waiting.Group
 }
 
-// zkHeld is one hold, or one that is asked for.
+// zkHeld is a hold or a request.
 type zkHeld struct {
 	*zk.Lock
 	client *zkClient
 }
 
-// zkClient is a connection, and its session.
+// zkClient is a connection and its session.
 type zkClient struct {
 	*zk.Conn
-	ttl  time.Duration // the lease that it was opened for
+	ttl  time.Duration // the requested lease
 	over chan struct{} // closed when the session is known to have ended
 }
 
@@ -81,7 +81,7 @@ func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 
-// connect opens a connection, which is not up yet: what is asked of it waits until it is.
+// connect opens a connection without waiting for it: requests wait until it is up.
 func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, error) {
 	by := l.env.Network()
 	conn, events, err := zk.Connect(l.addresses, ttl, zk.WithLogger(zookeeper.Silent{}), zk.WithLogInfo(false),
@@ -125,10 +125,10 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	select {
 	case err = <-locked:
 	case <-w.Done():
-		known := c.State() == zk.StateHasSession // the server hears of the end of the session
+		known := c.State() == zk.StateHasSession // so the server will be told to end the session
 		c.Close()
 		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
-			err = errors.New("gave up waiting, and may be in the queue until the session ends")
+			err = errors.New("the wait ended, and the request may be queued until the session ends")
 		}
 		return impls.Hold{}, err
 	}
@@ -141,7 +141,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	return impls.Hold{Grant: g, Lost: c.over}, nil
 }
 
-// Release bounds what the library does not.
+// Release adds a timeout, which the library does not have.
 func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
 	h, first, err := l.holds.take(g)
 	if err != nil {

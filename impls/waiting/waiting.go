@@ -1,4 +1,4 @@
-// Package waiting holds how locks wait: for the lock, for answers, and for clean-up.
+// Package waiting implements a lock's waits: for the lock (Polling), for answers, and for clean-up (Group).
 package waiting
 
 import (
@@ -12,22 +12,21 @@ import (
 )
 
 const (
-	// CommandTimeout bounds a command whose context does not. It is generous: a command that is given up is
-	// indeterminate, and a slow machine must not look like a broken lock.
+	// CommandTimeout bounds a command whose context does not. It is long, because an abandoned command is indeterminate and
+	// a slow machine must not look like a broken lock.
 	CommandTimeout = 5 * time.Second
-	// AnswerGrace is how long a command may still take after a waiter's time is over: one that is cut off is
-	// indeterminate.
+	// AnswerGrace is the time for a command to finish after a waiter's timeout: a cancelled command is indeterminate.
 	AnswerGrace = 50 * time.Millisecond
 	// WithdrawTimeout bounds the clean-up of an abandoned acquire.
 	WithdrawTimeout = time.Second
-	// CloseTimeout bounds how long Close waits for a lock's goroutines, whose connections are closed by then.
+	// CloseTimeout bounds Close's wait for a lock's goroutines, whose connections are closed by then.
 	CloseTimeout = 2 * time.Second
-	// FirstPause and LongestPause bound the pauses between two attempts.
+	// FirstPause and LongestPause bound the delays between two attempts.
 	FirstPause   = time.Millisecond
 	LongestPause = 50 * time.Millisecond
 )
 
-// Limit bounds a context by a request's wait, if that is positive.
+// Limit bounds a context by a request's wait if that is positive.
 func Limit(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if wait <= 0 {
 		return ctx, func() {}
@@ -35,9 +34,9 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Patience returns a context that ends when a waiter gives up, and one that ends AnswerGrace later, so that the answer to a
+// Timeouts returns a context that ends at a waiter's timeout, and one that ends AnswerGrace later, so that the answer to a
 // command in flight is still read.
-func Patience(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
+func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
 		return ctx, ctx, func() {}
 	}
@@ -46,14 +45,14 @@ func Patience(ctx context.Context, wait time.Duration) (patient, limit context.C
 	return patient, limit, func() { giveUp(); cancel() }
 }
 
-// Detached bounds clean-up that is done even if the caller's context is over.
+// Detached returns a context for clean-up after the caller's context has ended.
 func Detached(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
 }
 
-// Polling waits for a lock without notification by asking again and again.
+// Polling waits for a lock without notification by repeated requests.
 //
-// The parameter "wait" selects how: "spin" asks again at once, as articles do; "backoff" pauses for a random time that
+// The parameter "wait" selects the delay between them: "spin" has none, as in articles; "backoff" has a random delay that
 // doubles with each refusal, from FirstPause to LongestPause.
 type Polling struct {
 	Spin  bool
@@ -66,11 +65,11 @@ func NewPolling(env impls.Env) Polling {
 	return Polling{Spin: env.Params["wait"] != "backoff", rand: env.Rand, tally: env.Tally}
 }
 
-// Poll attempts until the lock is granted, or the request's wait or the context is over. It returns ErrBusy if the last
-// answer was a refusal; if the context ends with a command in flight, it returns the attempt's indeterminate error.
+// Poll attempts until the lock is granted or the request's wait or the context ends. It returns ErrBusy if the last answer
+// was a refusal. If the context ends with a command in flight, it returns the attempt's indeterminate error.
 func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(context.Context) (impls.Grant, error)) (impls.Hold, error) {
 	start := time.Now()
-	patient, ctx, done := Patience(ctx, req.Wait)
+	patient, ctx, done := Timeouts(ctx, req.Wait)
 	defer done()
 	for n := 0; ; n++ {
 		sent := time.Since(start)
@@ -92,10 +91,10 @@ func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(conte
 	}
 }
 
-// BackOff returns the longest pause after the nth refusal: it doubles from FirstPause to LongestPause.
+// BackOff returns the longest delay after the nth refusal: it doubles from FirstPause to LongestPause.
 func BackOff(n int) time.Duration { return min(FirstPause<<min(n, 16), LongestPause) }
 
-// Over reports whether a channel that is only ever closed is.
+// Over reports whether a channel is closed. Values must not be sent on it.
 func Over(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -105,7 +104,7 @@ func Over(c <-chan struct{}) bool {
 	}
 }
 
-// Pause waits for d, or until the context is over, which it reports as false.
+// Pause waits for d and returns true, or returns false when the context ends.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -116,15 +115,15 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Group is the background work of a lock. Unlike with a sync.WaitGroup, more may begin while it is being closed; that is not
-// waited for.
+// Group tracks the background work of a lock. Unlike with a sync.WaitGroup, work may begin during Close, which then does
+// not wait for it.
 type Group struct {
-	mu     sync.Mutex // held while work begins, and not while it goes on
+	mu     sync.Mutex // held while work begins, and not while it runs
 	closed bool
 	all    sync.WaitGroup
 }
 
-// Go works in a goroutine of its own.
+// Go runs work in a new goroutine.
 func (g *Group) Go(work func()) {
 	if !g.begin() {
 		go work()
@@ -136,7 +135,7 @@ func (g *Group) Go(work func()) {
 	}()
 }
 
-// Do works in the caller's goroutine.
+// Do runs work in the caller's goroutine.
 func (g *Group) Do(work func()) {
 	if g.begin() {
 		defer g.all.Done()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPage: every line on the page that describes the protocol is one, and each reply there answers a request.
+// TestPage checks that every line on the protocol's page is valid, and that each reply there answers a request.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/worker-protocol.md")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 			replies++
 			err = strictlyReply(t, []byte(said), asked)
 		} else if strings.HasPrefix(strings.TrimSpace(line), "{") {
-			t.Errorf("line %d: who says %s?", n+1, line)
+			t.Errorf("line %d: neither a request nor a reply: %s", n+1, line)
 		}
 		if err != nil {
 			t.Errorf("line %d: %v", n+1, err)
@@ -49,7 +49,7 @@ func strictlyReply(t *testing.T, text []byte, asked map[int64]bool) error {
 	if strings.Contains(string(text), `"lockbench_worker"`) {
 		r, err := ReadReady(text)
 		if r.Error != "" {
-			return nil // it says that it cannot work, which is an error of its own
+			return nil // a worker that cannot start says so by an error
 		}
 		return err
 	}

@@ -10,9 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Poll waits for a lock that can only be tried: it tries every so often until the request's wait is over or ctx ends, and
-// notes when the attempt that won was sent. try asks the store once; impls.ErrBusy is definite, any other error ends the
-// wait.
+// Poll waits for a lock that has only a try: it tries at an interval until the request's wait or ctx ends, and records the
+// time of the granted try. impls.ErrBusy from try is definite; any other error ends the wait.
 func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() (impls.Grant, error)) (impls.Hold, error) {
 	call := time.Now()
 	for {
@@ -27,16 +26,16 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 			left = min(every, r.Wait-time.Since(call))
 		}
 		if left <= 0 || !waiting.Pause(ctx, left) {
-			return impls.Hold{}, err // the last answer was read, and it was no
+			return impls.Hold{}, err // the last answer was a refusal
 		}
 	}
 }
 
-// Try asks the store once. It returns the grant, with a token of its own, and how to release it; impls.ErrBusy, and
-// impls.ErrNotHeld from the release, are definite, any other error is not.
+// Try tries once. It returns the grant, with a unique token, and a function that releases it. impls.ErrBusy, and
+// impls.ErrNotHeld from the release, are definite; any other error is not.
 type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
 
-// Tried makes a lock of a library that can only try: waiters try at an interval.
+// Tried returns a lock for a library that has only a try: waiters try at an interval.
 func Tried(every time.Duration, try Try) impls.Lock {
 	return &tried{every: every, try: try, held: map[string]func(context.Context) error{}}
 }
@@ -45,7 +44,7 @@ type tried struct {
 	every time.Duration
 	try   Try
 	mu    sync.Mutex
-	held  map[string]func(context.Context) error // by token; what was given back stays, for it may be again
+	held  map[string]func(context.Context) error // by token; released ones stay, for a second release
 }
 
 func (l *tried) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {

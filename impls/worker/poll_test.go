@@ -10,22 +10,23 @@ import (
 	"lockbench/impls"
 )
 
-// TestPoll: it waits as it is asked to, says when the winner was sent, and is definite only where the store was.
+// TestPoll checks the duration of the wait, the time of the granted request, and that a refusal is definite only if the
+// store's was.
 func TestPoll(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for name, c := range map[string]struct {
-		wait, cancel, granted time.Duration // cancel, granted: after so long; 0: never
+		wait, cancel, granted time.Duration // cancel, granted: after this time; 0: never
 		fails                 bool
 		want                  error
 		took                  time.Duration
 	}{
-		"once":           {want: impls.ErrBusy},
-		"at once":        {wait: -1, granted: 1},
-		"later":          {wait: -1, granted: 25 * time.Millisecond, took: 30 * time.Millisecond},
-		"waited out":     {wait: 25 * time.Millisecond, want: impls.ErrBusy, took: 25 * time.Millisecond},
-		"given up":       {wait: -1, cancel: 15 * time.Millisecond, want: impls.ErrBusy, took: 15 * time.Millisecond},
-		"nobody knows":   {wait: -1, fails: true, want: broken},
-		"at the last go": {wait: 25 * time.Millisecond, granted: 25 * time.Millisecond, took: 25 * time.Millisecond},
+		"once":            {want: impls.ErrBusy},
+		"at once":         {wait: -1, granted: 1},
+		"later":           {wait: -1, granted: 25 * time.Millisecond, took: 30 * time.Millisecond},
+		"waited out":      {wait: 25 * time.Millisecond, want: impls.ErrBusy, took: 25 * time.Millisecond},
+		"given up":        {wait: -1, cancel: 15 * time.Millisecond, want: impls.ErrBusy, took: 15 * time.Millisecond},
+		"nobody knows":    {wait: -1, fails: true, want: broken},
+		"at the last try": {wait: 25 * time.Millisecond, granted: 25 * time.Millisecond, took: 25 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,6 @@
-// Package worker puts a lock under test from outside lockbench: a program that speaks JSON lines on its
-// standard input and output takes the place of one process with its lock. docs/reference/worker-protocol.md describes
-// the lines, and is enough to write such a program in any language; for one in Go this package is the whole
-// of it:
+// Package worker connects a lock outside lockbench: a program that speaks JSON lines on its standard input and output
+// replaces one process with its lock. docs/reference/worker-protocol.md describes the lines for programs in any language. A
+// program in Go needs only this package:
 //
 //	func main() {
 //		worker.Main(worker.About{Name: "my-lock"}, func(env impls.Env) (impls.Lock, error) { ... })
@@ -28,20 +27,20 @@ import (
 // Version is the version of the protocol that this package speaks.
 const Version = 1
 
-// MaxLine is how long a line may be, in bytes, in either direction.
+// MaxLine is the longest line in bytes, in either direction.
 const MaxLine = 1 << 20
 
-// Open is the first line that a worker reads. The URLs may contain passwords, which are never on a command line.
+// Open is the first line that a worker reads. The URLs may contain passwords, so they are not on the command line.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
-	Lock     string            `json:"lock,omitempty"` // which, for a program that has several
+	Lock     string            `json:"lock,omitempty"` // for a program with several locks
 	Nodes    []string          `json:"nodes"`
 	CAFile   string            `json:"ca_file,omitempty"`
-	Prefix   string            `json:"prefix"` // that every key in the store must begin with
+	Prefix   string            `json:"prefix"` // required prefix of every key in the store
 	Process  int               `json:"process"`
 	Seed     uint64            `json:"seed"`
 	Params   map[string]string `json:"params,omitempty"`
-	Resource string            `json:"resource"` // base URL of what the lock guards
+	Resource string            `json:"resource"` // base URL of the guarded resource
 }
 
 // Ready is the first line that a worker writes: its name, capabilities and expectations.
@@ -51,13 +50,13 @@ type Ready struct {
 	Doc          string        `json:"doc,omitempty"`
 	Deployment   string        `json:"deployment,omitempty"`
 	Capabilities []string      `json:"capabilities,omitempty"`
-	Segments     []string      `json:"segments,omitempty"` // what a key's segments add to its name
+	Segments     []string      `json:"segments,omitempty"` // suffixes of a key's segments
 	BackOffMS    int64         `json:"backoff_ms,omitempty"`
 	Expectations []Expectation `json:"expect,omitempty"`
-	Error        string        `json:"error,omitempty"` // it cannot work: why
+	Error        string        `json:"error,omitempty"` // why the worker cannot start
 }
 
-// Expectation is what a worker states about itself.
+// Expectation states the expected result of a property.
 type Expectation struct {
 	Property string `json:"property"`
 	Fault    string `json:"fault,omitempty"`    // "": none
@@ -66,24 +65,24 @@ type Expectation struct {
 	Because  string `json:"because,omitempty"`
 }
 
-// OfLock returns the expectation as the table of locks has it.
+// OfLock returns the expectation in the form of the table of locks.
 func (e Expectation) OfLock() (impls.Expectation, error) {
 	var expected histories.Expected
 	err := expected.UnmarshalText([]byte(e.Expected))
 	return impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: cmp.Or(e.Fault, "none"), Expected: expected, Because: e.Because}, err
 }
 
-// The capabilities of a worker, beyond acquire, release, ping, read, write and append.
+// The optional capabilities of a worker. All workers support acquire, release, ping, read, write and append.
 const (
-	CanRenew     = "renew"     // on request
+	CanRenew     = "renew"     // at the client's request
 	CanProbe     = "probe"     // reads the store's state
 	CanRenewSelf = "watchdog"  // renews by itself while it holds
-	CanReenter   = "reentrant" // grants again to the owner that holds
+	CanReenter   = "reentrant" // grants again to its holder
 	CanTellLoss  = "lost"
-	CanFence     = "fencing" // each grant bears a token that is higher than all before
+	CanFence     = "fencing" // each grant bears a token higher than all before
 )
 
-// Request is a line that a worker reads after the first. Which fields are set depends on Do.
+// Request is a line that a worker reads after the first. Do determines which fields are set.
 type Request struct {
 	ID int64  `json:"id"`
 	Do string `json:"do"` // acquire renew release probe, read write append, cancel ping shutdown
@@ -94,7 +93,7 @@ type Request struct {
 	WaitMS    int64  `json:"wait_ms,omitempty"` // of acquire: 0 try once, -1 until granted or cancelled
 	KeepAlive bool   `json:"keep_alive,omitempty"`
 
-	Hold     int64  `json:"hold,omitempty"` // the id of the acquire that this is about
+	Hold     int64  `json:"hold,omitempty"` // the id of the hold's acquire
 	Token    string `json:"token,omitempty"`
 	Fence    int64  `json:"fence,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
@@ -102,19 +101,19 @@ type Request struct {
 	Value    int64  `json:"value,omitempty"` // of write
 }
 
-// The reasons that make a refusal definite.
+// The reasons of a definite refusal.
 const (
-	Busy    = "busy"     // acquire: somebody else holds it
-	NotHeld = "not held" // release, renew: the store no longer has it for this owner
+	Busy    = "busy"     // acquire: another client holds the key
+	NotHeld = "not held" // release, renew: the store no longer has the hold for this owner
 	Stale   = "stale"    // read, write, append: the resource has seen a higher token
 )
 
-// Line is a line that a worker writes after the first: the reply to a request, which has its id, or else a notice.
+// Line is a line that a worker writes after the first: the reply to a request, with its id, or a notice.
 type Line struct {
 	ID      int64  `json:"id,omitempty"`
 	OK      bool   `json:"ok,omitempty"`
-	Refused string `json:"refused,omitempty"` // definite: it had no effect
-	Error   string `json:"error,omitempty"`   // everything else: it may have had one
+	Refused string `json:"refused,omitempty"` // definite: no effect
+	Error   string `json:"error,omitempty"`   // indeterminate: may have taken effect
 
 	Key       string `json:"key,omitempty"` // of a grant, if it is not the requested one
 	Token     string `json:"token,omitempty"`
@@ -125,18 +124,18 @@ type Line struct {
 	Left      int64  `json:"left_ns,omitempty"`     // of a probe; -1 without end
 	Value     int64  `json:"value,omitempty"`       // of a read
 
-	Lost    int64 `json:"lost,omitempty"`       // a notice: the hold of this acquire's id is lost
-	Renewed int64 `json:"renewed,omitempty"`    // a notice: it was renewed, or was not: see ok, refused, error
-	Elapsed int64 `json:"elapsed_ns,omitempty"` // since the acquire was read: of the loss, or of the renewal's sending
+	Lost    int64 `json:"lost,omitempty"`       // a notice: the hold with this acquire id is lost
+	Renewed int64 `json:"renewed,omitempty"`    // a notice: the hold was renewed, refused or not confirmed: see ok, refused, error
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // since the acquire was read: of the loss, or of the renewal's request
 }
 
-// Grant is the grant that a request is about.
+// Grant returns the grant that a request names.
 func (r *Request) Grant() impls.Grant {
 	return impls.Grant{Key: r.Key, Owner: r.Owner, Token: r.Token, Fence: r.Fence, Depth: r.Depth,
 		Validity: time.Duration(r.Validity), Ref: r.Hold}
 }
 
-// RequestOn makes a request that is about a grant.
+// RequestOn returns a request that names a grant.
 func RequestOn(do string, g impls.Grant) Request {
 	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,
 		Validity: int64(g.Validity), Hold: g.Ref}
@@ -145,10 +144,10 @@ func RequestOn(do string, g impls.Grant) Request {
 // speakOnly is the hint after a line that is not of the protocol.
 const speakOnly = "a worker writes only JSON lines to its standard output, and everything else to its standard error"
 
-// longest bounds every time that a worker states, so that sums do not overflow.
+// longest bounds every time that a worker states, so that sums cannot overflow.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
-// ReadReady reads the first line of a worker. An unknown field is an error, since it may be a misspelt capability.
+// ReadReady parses the first line of a worker. An unknown field is an error, because it may be a misspelt capability.
 func ReadReady(text []byte) (Ready, error) {
 	var r Ready
 	if err := strictly(text, &r); err != nil {
@@ -156,7 +155,7 @@ func ReadReady(text []byte) (Ready, error) {
 	}
 	switch {
 	case r.Error != "":
-		return r, fmt.Errorf("it cannot work: %s", r.Error)
+		return r, fmt.Errorf("the worker cannot start: %s", r.Error)
 	case r.Version != Version:
 		return r, fmt.Errorf(`it speaks version %d of the protocol, and this lockbench version %d ("lockbench_worker":%d): %s`, r.Version, Version, Version, quoted(text))
 	case r.Name == "":
@@ -179,15 +178,15 @@ func ReadReady(text []byte) (Ready, error) {
 	return r, nil
 }
 
-// nameable is a name that a folder can have anywhere.
+// nameable matches names that are valid as folder names on all systems.
 var nameable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
 
 func capabilities() []string {
 	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence}
 }
 
-// ReadLine reads any other line of a worker, as strictly: it is one of a reply, a loss and a renewal; it has one outcome,
-// unless it is a loss; times and depths are within bounds.
+// ReadLine parses any other line of a worker strictly: it is a reply, a loss or a renewal; it has one outcome unless it is
+// a loss; times and depths are within bounds.
 func ReadLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictly(text, &l); err != nil {
@@ -199,7 +198,7 @@ func ReadLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// wrong returns what is wrong with a line; "" if nothing.
+// wrong returns the error in a line, or "".
 func (l *Line) wrong() string {
 	abouts := count(l.ID != 0, l.Lost != 0, l.Renewed != 0)
 	outcomes := count(l.OK, l.Refused != "", l.Error != "")
@@ -231,7 +230,7 @@ func count(these ...bool) (n int) {
 	return n
 }
 
-// strictly decodes one JSON object and nothing else.
+// strictly decodes one JSON object and refuses other text.
 func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -28,7 +28,7 @@ func TestLinesThatMakeNoSense(t *testing.T) {
 	} {
 		_, err := ReadLine([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want something about %q", text, err, want)
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func TestFirstLinesThatMakeNoSense(t *testing.T) {
 	} {
 		_, err := ReadReady([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want something about %q", text, err, want)
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 		if err != nil && len(err.Error()) > 600 {
 			t.Errorf("an error of %d bytes", len(err.Error()))
@@ -59,8 +59,8 @@ func TestFirstLinesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// FuzzLine: nothing that a worker writes brings lockbench down, and what is accepted keeps to the bounds that
-// the judge counts on, also when it is written and read again.
+// FuzzLine checks that any line is parsed or refused, that accepted values are within bounds, and that they survive
+// encoding and decoding.
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{`{"id":1,"ok":true,"token":"t","sent_after_ns":5,"validity_ns":-1}`, `{"lost":3,"elapsed_ns":7}`,
 		`{"renewed":3,"refused":"not held","elapsed_ns":7}`, `{"lockbench_worker":1,"name":"x","capabilities":["lost"],"segments":["#0"]}`,
@@ -71,9 +71,9 @@ func FuzzLine(f *testing.F) {
 		if l, err := ReadLine(text); err == nil {
 			again, err := ReadLine(written(t, l))
 			if err != nil || again != l {
-				t.Fatalf("%+v came back as %+v: %v", l, again, err)
+				t.Fatalf("%+v became %+v: %v", l, again, err)
 			}
-			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // of four times at most ten years each
+			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // four times of at most ten years each
 			if l.ID+l.Lost+l.Renewed <= 0 || l.Depth > 1<<16-1 || end < -2 || l.Lost == 0 && !l.OK && l.Refused == "" && l.Error == "" {
 				t.Fatalf("%+v was accepted", l)
 			}
@@ -81,7 +81,7 @@ func FuzzLine(f *testing.F) {
 		if r, err := ReadReady(text); err == nil {
 			again, err := ReadReady(written(t, r))
 			if err != nil || r.Version != Version || !nameable.MatchString(r.Name) || !reflect.DeepEqual(again.Expectations, r.Expectations) && len(r.Expectations) > 0 {
-				t.Fatalf("%+v came back as %+v: %v", r, again, err)
+				t.Fatalf("%+v became %+v: %v", r, again, err)
 			}
 		}
 	})

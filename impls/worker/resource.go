@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// errStale is definite: the resource has seen a higher token, and did nothing.
+// errStale is definite: the resource has seen a higher token and did nothing.
 var errStale = errors.New(Stale)
 
-// resource is the base URL of what the lock guards: GET <base><key> reads a number, PUT writes one, POST adds an order; the
-// query has the fence of the hold. 409 means stale.
+// resource is the base URL of the guarded resource: GET <base><key> reads a number, PUT writes one, POST adds an order; the
+// query has the hold's fence. 409 means stale.
 type resource string
 
-// reach is apart from the process's other HTTP, and knows no proxy: a request goes straight to its place.
+// reach is separate from the process's other HTTP clients, and uses no proxy.
 var reach = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 func (r resource) read(ctx context.Context, key string, fence int64) (int64, error) {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls"
 )
 
-// About is what a lock says of itself.
+// About describes a lock to lockbench.
 type About struct {
 	Name, Doc    string
 	Deployment   string // "": single
@@ -25,8 +25,8 @@ type About struct {
 	Expectations []Expectation
 }
 
-// Main is a worker's main function: it serves until lockbench is done, and exits with 1 after an error. What the program
-// prints goes to its standard error.
+// Main is a worker's main function: it serves until lockbench ends it, and exits with 1 after an error. Output of the
+// program goes to its standard error.
 func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	out := os.Stdout
 	os.Stdout = os.Stderr
@@ -37,13 +37,13 @@ func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	}
 }
 
-// Serve speaks the protocol on a pair of streams until the input ends or asks to shut down, which is no error. Requests are
-// served concurrently. about and open are called once, with the first line.
+// Serve speaks the protocol on a pair of streams until the input ends or requests a shutdown, neither of which is an error.
+// Requests are served concurrently. about and open are called once, with the first line.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
 	if !lines.Scan() {
-		return errors.Join(errors.New("a worker is started by lockbench, which writes to its standard input: no first line"), lines.Err())
+		return errors.Join(errors.New("read the first line: the input is empty; lockbench starts a worker and writes to its standard input"), lines.Err())
 	}
 	s := &server{out: json.NewEncoder(out), held: newHeld(), cancels: map[int64]context.CancelFunc{}}
 	if err := s.open(lines.Bytes(), about, open); err != nil {
@@ -64,7 +64,7 @@ type server struct {
 	out     *json.Encoder
 	failed  error
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	held    held
 	cancels map[int64]context.CancelFunc
 }
@@ -153,7 +153,7 @@ func (s *server) write(l Line) {
 	}
 }
 
-// close abandons, as Close of a lock does.
+// close abandons all holds, as a lock's Close does.
 func (s *server) close() error {
 	s.end()
 	err := s.lock.Close()
@@ -161,15 +161,15 @@ func (s *server) close() error {
 	return errors.Join(err, s.failed)
 }
 
-// held is what a worker keeps of its outermost holds, by the ids of their acquires: to report their losses and renewals.
+// held holds a worker's outermost holds by the ids of their acquires, to report their losses and renewals.
 type held struct {
-	over  map[int64]chan struct{} // closed when its loss is no longer reported
+	over  map[int64]chan struct{} // closed when the loss is no longer reported
 	named map[string]int64        // the latest of each name
 	ended []string                // names of released holds, the oldest first
-	early map[string][]Line       // renewals, by name, made before the grant was answered
+	early map[string][]Line       // renewals before the answer to the grant, by name
 }
 
-// remembered is how many released holds are remembered: a renewal after the release is reported.
+// remembered bounds the released holds, whose late renewals are still reported.
 const remembered = 1 << 14
 
 func newHeld() held {
@@ -181,7 +181,7 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly bounds the stored renewals of acquires that may never be answered.
 const mostEarly = 1000
 
-// renewed returns the id of the hold that was renewed; 0: not known yet, and the renewal is stored.
+// renewed returns the id of the renewed hold. If it is unknown, renewed stores the renewal and returns 0.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -190,7 +190,7 @@ func (h *held) renewed(name string, l Line) int64 {
 	return id
 }
 
-// begin returns what is closed when the hold ends, and its renewals so far.
+// begin returns a channel that is closed when the hold ends, and its renewals so far.
 func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	over, early = make(chan struct{}), h.early[name]
 	delete(h.early, name)
@@ -201,7 +201,7 @@ func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	return over, early
 }
 
-// end is for a hold that is about to be released; an inner one is left alone.
+// end ends a hold that is about to be released; it ignores an inner one.
 func (h *held) end(id int64, name string) {
 	over := h.over[id]
 	if over == nil {
@@ -211,7 +211,7 @@ func (h *held) end(id int64, name string) {
 	delete(h.over, id)
 	h.ended = append(h.ended, name)
 	if len(h.ended) > remembered {
-		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // else it was granted again under that name
+		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // otherwise it was granted again under that name
 			delete(h.named, oldest)
 		}
 		h.ended = h.ended[1:]
@@ -248,7 +248,7 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	return l
 }
 
-// setOutcome sets a definite or an indefinite outcome; in doubt, indefinite.
+// setOutcome sets a definite or an indeterminate outcome. When in doubt, indeterminate.
 func (l *Line) setOutcome(err error) {
 	switch {
 	case err == nil:
@@ -297,7 +297,7 @@ func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	})
 }
 
-// renewed reports a renewal of the lock's Env.
+// renewed reports a renewal from the lock's Env.
 func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
 	l := Line{Elapsed: int64(sent), Validity: int64(g.Validity)}
 	l.setOutcome(err)

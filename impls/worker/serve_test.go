@@ -17,13 +17,13 @@ import (
 	"lockbench/impls"
 )
 
-// fake is a lock on one key, which does what a test tells it to.
+// fake is a lock on one key that tests control.
 type fake struct {
 	env    impls.Env
-	free   chan struct{} // full while nobody holds
+	free   chan struct{} // full while the key is free
 	mu     sync.Mutex
 	tokens int
-	lost   chan struct{} // of the hold that is held
+	lost   chan struct{} // of the current hold
 	closed bool
 }
 
@@ -92,7 +92,7 @@ func (f *fake) Close() error {
 	return nil
 }
 
-// session is a worker seen from lockbench.
+// session is lockbench's end of a worker's streams.
 type session struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -102,8 +102,8 @@ type session struct {
 	ready Ready
 }
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// timeout bounds every wait of a test.
+const timeout = 20 * time.Second
 
 func start(t *testing.T, resource string) *session {
 	t.Helper()
@@ -148,7 +148,7 @@ func (s *session) text() string {
 	select {
 	case text := <-s.lines:
 		return text
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		s.t.Fatal("no line came")
 		return ""
 	}
@@ -163,7 +163,7 @@ func (s *session) hear() Line {
 	return l
 }
 
-// ask asks for something and wants one line.
+// ask sends a request and expects one line.
 func (s *session) ask(request string, want Line) Line {
 	s.t.Helper()
 	s.tell(request)
@@ -187,8 +187,8 @@ func (s *session) end() error {
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(patience):
-		s.t.Fatal("it does not end")
+	case <-time.After(timeout):
+		s.t.Fatal("the worker does not end")
 		return nil
 	}
 }
@@ -211,7 +211,7 @@ func TestFirstLineOfAnother(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q: no error", text)
 		}
-		if _, said := ReadReady([]byte(out.String())); text != "" && (said == nil || !strings.Contains(said.Error(), "it cannot work")) {
+		if _, said := ReadReady([]byte(out.String())); text != "" && (said == nil || !strings.Contains(said.Error(), "the worker cannot start")) {
 			t.Errorf("%q: it said %q", text, out.String())
 		}
 	}
@@ -231,7 +231,7 @@ func TestGrantRefusalRelease(t *testing.T) {
 	s.ask(`{"id":9,"do":"ping","from_the_future":true}`, Line{ID: 9, OK: true})
 }
 
-// TestOverlap: a waiting acquire is in nobody's way, and can be cancelled.
+// TestOverlap checks that a waiting acquire blocks no other request, and can be cancelled.
 func TestOverlap(t *testing.T) {
 	s := start(t, "")
 	s.tell(`{"id":1,"do":"acquire","key":"k","owner":"a","ttl_ms":600}`)
@@ -240,7 +240,7 @@ func TestOverlap(t *testing.T) {
 	s.ask(`{"id":3,"do":"ping"}`, Line{ID: 3, OK: true})
 	s.tell(`{"id":0,"do":"cancel","hold":2}`)
 	s.want(Line{ID: 2, Error: "given up: context canceled"})
-	s.tell(`{"id":0,"do":"cancel","hold":2}`) // a second one is for nobody
+	s.tell(`{"id":0,"do":"cancel","hold":2}`) // the acquire is already cancelled
 	s.tell(`{"id":4,"do":"acquire","key":"k","owner":"b","ttl_ms":600,"wait_ms":10000}`)
 	s.tell(`{"id":5,"do":"release","key":"k","hold":1,"token":"` + token + `"}`)
 	got := map[int64]bool{}
@@ -253,7 +253,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceUnread: requests are read while nobody reads the answers.
+// TestManyAtOnceUnread checks that requests are read while the answers are not.
 func TestManyAtOnceUnread(t *testing.T) {
 	theirIn, in := io.Pipe()
 	out, theirOut := io.Pipe()
@@ -280,8 +280,8 @@ func TestManyAtOnceUnread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(patience):
-		t.Fatal("it reads no requests while its answers wait")
+	case <-time.After(timeout):
+		t.Fatal("the worker reads no requests while its answers wait")
 	}
 	for range 100 {
 		if !lines.Scan() {
@@ -299,20 +299,20 @@ func TestLossAndRenewals(t *testing.T) {
 	if l := s.want(Line{Renewed: 1, OK: true, Validity: int64(time.Second)}); l.Elapsed != int64(5*time.Millisecond) {
 		t.Errorf("a renewal after %d ns, want 5 ms", l.Elapsed)
 	}
-	s.lock.env.Renewed(impls.Grant{Key: "k", Token: "unknown"}, 0, nil) // nobody's: not told
+	s.lock.env.Renewed(impls.Grant{Key: "k", Token: "unknown"}, 0, nil) // without a hold: not reported
 	began := time.Now()
 	time.Sleep(20 * time.Millisecond)
 	close(s.lock.lost)
-	if l := s.want(Line{Lost: 1}); l.Elapsed < int64(20*time.Millisecond) || l.Elapsed > int64(time.Since(began)+patience) {
+	if l := s.want(Line{Lost: 1}); l.Elapsed < int64(20*time.Millisecond) || l.Elapsed > int64(time.Since(began)+timeout) {
 		t.Errorf("lost after %d ns", l.Elapsed)
 	}
 	s.ask(`{"id":2,"do":"release","key":"k","hold":1,"token":"t1"}`, Line{ID: 2, OK: true})
-	s.lock.env.Renewed(told, time.Second, impls.ErrNotHeld) // after the release: somebody wants to know
+	s.lock.env.Renewed(told, time.Second, impls.ErrNotHeld) // reported after the release as well
 	s.want(Line{Renewed: 1, Refused: NotHeld, Validity: int64(time.Second)})
 	s.tell(`{"id":3,"do":"acquire","key":"k","owner":"a","ttl_ms":600}`)
 	s.hear()
 	s.ask(`{"id":4,"do":"release","key":"k","hold":3,"token":"t2"}`, Line{ID: 4, OK: true})
-	close(s.lock.lost) // of a hold that was given back: nobody waits for it
+	close(s.lock.lost) // after the release: not reported
 	s.ask(`{"id":5,"do":"ping"}`, Line{ID: 5, OK: true})
 }
 
@@ -358,7 +358,7 @@ func TestResource(t *testing.T) {
 	s.ask(`{"id":5,"do":"read","key":"bad"}`, Line{ID: 5, Error: "the resource answered 418 I'm a teapot: no"})
 }
 
-// TestEnd: at a shutdown and at the end of its input a worker ends what waits, abandons its lock and is done.
+// TestEnd checks that a worker ends its waits, abandons its lock and returns at a shutdown and at the end of its input.
 func TestEnd(t *testing.T) {
 	for _, how := range []string{"shutdown", "end of input", "a request that cannot be read"} {
 		t.Run(how, func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestLinesRoundTrip: what the worker's side writes, the harness's side understands.
+// TestLinesRoundTrip checks that lockbench parses the worker's lines.
 func TestLinesRoundTrip(t *testing.T) {
 	g := impls.Grant{Key: "k", Owner: "o", Token: "t", Fence: 3, Depth: 2, Validity: time.Second, Ref: 9}
 	text, err := json.Marshal(RequestOn("release", g))
@@ -394,6 +394,6 @@ func TestLinesRoundTrip(t *testing.T) {
 		err = json.Unmarshal(text, &r)
 	}
 	if got := r.Grant(); err != nil || got != g {
-		t.Errorf("%+v came back as %+v: %v", g, got, err)
+		t.Errorf("%+v became %+v: %v", g, got, err)
 	}
 }

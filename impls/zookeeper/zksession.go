@@ -15,24 +15,24 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// zkSession is a session, which the client library keeps alive; it connects again by itself if its connection breaks.
+// zkSession is a session of the client library, which sends heartbeats and reconnects.
 type zkSession struct {
 	conn    *zk.Conn
-	events  <-chan zk.Event // closed when the library has ended
+	events  <-chan zk.Event // closed when the library has stopped
 	servers *zkServers
 	wire    atomic.Pointer[zkWire] // the last connection
 
-	opened  time.Duration // the lease that it was opened for
-	number  atomic.Int64  // which the server gave it
-	timeout atomic.Int64  // which the server gave it, in milliseconds
+	opened  time.Duration // the requested lease
+	number  atomic.Int64  // assigned by the server
+	timeout atomic.Int64  // granted by the server, in milliseconds
 	up      chan struct{}
-	over    chan struct{} // closed when the server has ended it, or it was ended here
+	over    chan struct{} // closed when the session has ended, at the server or here
 	ended   sync.Once
 }
 
-var errSessionOver = errors.New("the session is over")
+var errSessionOver = errors.New("the session has ended")
 
-// Addresses returns where the servers of an Env are.
+// Addresses returns the addresses of an Env's servers.
 func Addresses(env impls.Env) ([]string, error) {
 	servers, err := env.Servers("zookeeper://host:port")
 	var all []string
@@ -42,7 +42,7 @@ func Addresses(env impls.Env) ([]string, error) {
 	return all, err
 }
 
-// openZKSession returns when a server has given out a session. The context bounds that alone.
+// openZKSession returns when a server has created a session. The context bounds only that.
 func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl time.Duration) (*zkSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -64,12 +64,13 @@ func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl t
 	}
 }
 
-// Silent drops what the client library logs: each error is returned as well.
+// Silent discards the client library's log: each error is returned as well.
 type Silent struct{}
 
+// Printf does nothing.
 func (Silent) Printf(string, ...any) {}
 
-// Alive reports what the library knows.
+// Alive reports whether the library has a session.
 func (s *zkSession) Alive(context.Context) bool {
 	return !waiting.Over(s.over) && s.conn.State() == zk.StateHasSession
 }
@@ -78,8 +79,8 @@ func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load(
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
 
-// End asks the server to end the session, for a second at most; else it ends with its timeout. It returns when the library
-// has stopped.
+// End closes the session at the server, for a second at most; otherwise it ends with its timeout. It returns when the
+// library has stopped.
 func (s *zkSession) End() {
 	s.ended.Do(func() { close(s.over) })
 	s.conn.Close()
@@ -101,8 +102,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given is called with a server's answer to a new connection. After the first it must be the same session, with no shorter a
-// timeout; the library would quietly go on otherwise.
+// given handles the server's answer to a new connection. After the first answer the session must be the same and its
+// timeout not shorter; the library would not check that.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -113,7 +114,7 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial connects by the network of the Env, and looks at what the server grants.
+// dial connects by the network of the Env and inspects the server's answer.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -123,11 +124,11 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 			return nil, err
 		}
 		w := &zkWire{Conn: conn, given: s.given, within: longestGreeting}
-		if s.number.Load() != 0 { // there is to be time to try another before the session is over
+		if s.number.Load() != 0 { // leaves time to try another server before the session ends
 			w.within = min(longestGreeting, s.lasts()/3)
 		}
 		s.wire.Store(w)
-		if s.servers.life.Err() != nil { // End may not have seen it
+		if s.servers.life.Err() != nil { // End may have missed this connection
 			_ = w.Close()
 		}
 		return w, nil
@@ -137,17 +138,17 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 // longestGreeting bounds the wait for a server's first answer.
 const longestGreeting = time.Second
 
-// zkWire is a connection that reads the first answer, since the library hides the timeout that was granted: after a length
-// and the version, the timeout in 4 bytes and the session's number in 8.
+// zkWire is a connection that parses the first answer, because the library hides the granted timeout. After a length and
+// the version, the answer has the timeout in 4 bytes and the session's number in 8.
 type zkWire struct {
 	net.Conn
 	given  func(number int64, timeout time.Duration)
-	within time.Duration // until the first answer
+	within time.Duration // bound of the first answer
 	head   [20]byte
 	read   int
 }
 
-// SetReadDeadline bounds the first answer: a starting server takes connections that it never answers, and the library would
+// SetReadDeadline bounds the first answer: a starting server accepts connections and never answers, and the library would
 // wait for six times the session's timeout.
 func (w *zkWire) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(w.within); w.read < len(w.head) && t.After(soon) {
@@ -168,8 +169,8 @@ func (w *zkWire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zkServers are the servers that a session's library tries in turn. Its own provider would wait for a second before it tries
-// the only one again, which is longer than a session may last.
+// zkServers is the list of servers that the library tries in turn. The library's own provider waits for a second before it
+// tries a single server again, which is longer than a session may last.
 type zkServers struct {
 	addresses []string
 	life      context.Context
@@ -177,7 +178,7 @@ type zkServers struct {
 
 	mu    sync.Mutex
 	turn  int
-	tries int // since it was connected
+	tries int // since the last connection
 }
 
 var _ zk.HostProvider = (*zkServers)(nil)
@@ -186,7 +187,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next pauses after a failed try. It reports that all were tried only at the end, when the library checks whether to go on.
+// Next pauses after a failed try. It reports that all were tried only at the end of its life, because the library then
+// checks whether to stop.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)
@@ -205,8 +207,8 @@ func (p *zkServers) Connected() {
 	p.tries = 0
 }
 
-// askZK has a session do something, bounded by the context and CommandTimeout, since the library does not. After that bound
-// the outcome is unknown, and the session must be dropped.
+// askZK runs a request in a session, bounded by the context and CommandTimeout, because the library has no bound. After a
+// timeout the outcome is unknown, and the session must be dropped.
 func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -221,7 +223,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}()
 	select {
 	case r := <-came:
-		if waiting.Over(s.over) { // the library may have asked in another session
+		if waiting.Over(s.over) { // the library may have used another session
 			return answer, errSessionOver
 		}
 		return r.answer, r.err
@@ -230,7 +232,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}
 }
 
-// askZKAgain is for what may be done twice: if the connection broke it asks once more on the next.
+// askZKAgain is askZK for repeatable requests: if the connection broke, it repeats the request on the next one.
 func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (T, error) {
 	for {
 		answer, err := askZK(ctx, s, do)
@@ -240,13 +242,13 @@ func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, 
 	}
 }
 
-// connectionBroke reports whether a connection ended before an answer came, or while the question was sent.
+// connectionBroke reports whether a connection ended before the answer, or while the request was sent.
 func connectionBroke(err error) bool {
 	var sending *net.OpError
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.As(err, &sending)
 }
 
-// syncZK has a session's server catch up with its leader, which refuses a session that is over.
+// syncZK has a session's server catch up with its leader, which refuses a session that has ended.
 func syncZK(ctx context.Context, s *zkSession, path string) error {
 	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) { return c.Sync(path) })
 	return err

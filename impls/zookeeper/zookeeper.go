@@ -1,4 +1,5 @@
-// Package zookeeper has the locks on ZooKeeper: a queue of sequential nodes that belong to a session.
+// Package zookeeper implements the locks on ZooKeeper: queues of sequential nodes that belong to sessions. Each function
+// returns an impls.Impl.
 package zookeeper
 
 import (
@@ -16,32 +17,32 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits: if the answer to its creation is lost, it is
-// looked for on the next connection.
+// Queue is ZooKeeper's own lock recipe. A node's name has random bits: if the answer to its creation is lost, the node is
+// searched for on the next connection.
 //
-// The promise is the session's timeout as the server granted it, counted from the sending of the last request that was
-// answered. The fence is the number of the transaction that created the node: it rises for as long as the servers keep their
-// data.
+// The promise is the session's timeout as the server granted it, counted from the last answered request. The fence is the
+// number of the transaction that created the node: it rises as long as the servers have their data.
 //
-// A process that is paused beyond its timeout does not know that it lost the lock. Only the fence stops it, if it is checked.
+// A process that is paused beyond its timeout does not notice the loss of the lock. Only the fence, if it is checked,
+// excludes it then.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
-		Late:   200 * time.Millisecond, // it ends sessions at its ticks
-		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the one before its own, and the session's end frees",
-		Expect: zooKeeperExpect("a release wakes who is next, and whoever is gone loses its node with its session"),
+		Late:   200 * time.Millisecond, // the server ends sessions at its ticks
+		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the preceding one, and the end of a session deletes its node",
+		Expect: zooKeeperExpect("a release wakes the next waiter, and the node of a dead client goes with its session"),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openZooKeeper(env, false) },
 	}
 }
 
-// zooKeeperExpect expects of nodes that go with their session; wakes says who is woken by a release.
+// zooKeeperExpect returns the expectations of nodes that end with their session; wakes says which waiters a release wakes.
 func zooKeeperExpect(wakes string) []impls.Expectation {
 	return slices.Concat(
-		expect.Excludes("the lowest number holds, and the server gives each number once"),
+		expect.Excludes("the lowest number holds, and the server assigns each number once"),
 		expect.Holds(wakes, "no-orphan", "progress"),
 		expect.Holds("transactions are numbered in their order, and a node is created before the next one", "fencing"),
-		expect.In("misuse", expect.Holds("a node has a name of its own, and who releases deletes that or nothing", "owner-release")),
-		expect.In("long-hold", expect.Holds("a third into each timeout the server hears of the session", "lease-exclusion", "mutual-exclusion", "renewal")),
+		expect.In("misuse", expect.Holds("node names are unique, and a release deletes only its own node", "owner-release")),
+		expect.In("long-hold", expect.Holds("the session sends a heartbeat at a third of each timeout", "lease-exclusion", "mutual-exclusion", "renewal")),
 		expect.LeasedSession())
 }
 
@@ -80,9 +81,9 @@ type place struct {
 	name  string
 }
 
-// enter creates a node at the end of the queue. If the answer was lost the node is looked for: what was sent on a closed
-// connection does not take effect once the session's next one is open. That one's server may lag, and is synced first: a node
-// that is overlooked would stay in the queue.
+// enter creates a node at the end of the queue. If the answer is lost, it searches for the node on the session's next
+// connection: by then no earlier request can take effect. That server may lag and is synced first, because an overlooked
+// node would stay in the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
 		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
@@ -94,7 +95,7 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			_, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (string, error) { return c.Create(p.queue, nil, 0, zk.WorldACL(zk.PermAll)) })
-			if errors.Is(err, zk.ErrNodeExists) { // by now
+			if errors.Is(err, zk.ErrNodeExists) { // created meanwhile
 				err = nil
 			}
 		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:
@@ -113,8 +114,8 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 	}
 }
 
-// children returns the names in a queue, ordered by the ten digits at their ends, and, if watched, a channel that is ready
-// when they change.
+// children returns the names in a queue, ordered by the ten digits at their ends. If watched, it also returns a channel
+// that is ready when they change.
 func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]string, <-chan zk.Event, error) {
 	type listing struct {
 		names   []string
@@ -135,7 +136,7 @@ func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]
 	return l.names, l.changed, err
 }
 
-// Await watches the node just before its own, or all of them in a herd.
+// Await watches the preceding node, or all nodes in a herd.
 func (p *place) Await(ctx, patient context.Context) error {
 	for woken := false; ; {
 		first, changed, err := p.look(ctx)
@@ -161,8 +162,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// look reports whether the node is the first of its queue. If not, and its owner waits, changed is ready when that may have
-// changed.
+// look reports whether the node is the first of its queue. If not, changed is ready when that may have changed.
 func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
 	herd := p.lock.herd && p.req.Wait != 0
 	names, changed, err := children(ctx, p.s, p.queue, herd)
@@ -175,8 +175,8 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	case i == 0 || herd || p.req.Wait == 0:
 		return i == 0, changed, nil
 	default:
-		// The node is read, and not asked whether it exists: the watch for one that is gone already would stay at the
-		// server for as long as the session.
+		// The node is read instead of tested for existence: a watch for a deleted node would stay at the server as long as
+		// the session.
 		changed, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
 			_, _, gone, err := c.GetW(p.queue + "/" + names[i-1])
 			if errors.Is(err, zk.ErrNoNode) {
@@ -190,7 +190,7 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	}
 }
 
-// Grant asks for the node once more, which tells its fence, and when the session lasts from.
+// Grant reads the node again, which returns its fence and the time from which the session lasts.
 func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 	path := p.queue + "/" + p.name
 	sent := time.Now()
@@ -202,7 +202,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		return impls.Grant{}, lease.Renewal{}, err
 	}
 	renew := func(ctx context.Context) error {
-		if err := syncZK(ctx, p.s, path); err != nil { // a follower answers by itself for a while after it lost its leader
+		if err := syncZK(ctx, p.s, path); err != nil { // a follower without a leader answers alone for a while
 			return err
 		}
 		_, err := stat(ctx, p.s, path)
@@ -212,7 +212,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		lease.Renewal{Sent: sent, Lasts: p.s.lasts(), Renew: renew, Gone: p.s.over}, nil
 }
 
-// stat asks for a node, by which the server hears of the session. ErrNotHeld: it is gone.
+// stat reads a node, which also renews the session. ErrNotHeld: it is gone.
 func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 	return askZKAgain(ctx, s, func(c *zk.Conn) (*zk.Stat, error) {
 		exists, stat, err := c.Exists(path)
@@ -225,7 +225,7 @@ func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 
 func (p *place) Leave(ctx context.Context) error { return remove(ctx, p.s, p.queue+"/"+p.name) }
 
-// remove deletes a node. ErrNotHeld: it was gone, and not by a first try whose answer was lost.
+// remove deletes a node. ErrNotHeld: it was gone, and not because of a first try whose answer was lost.
 func remove(ctx context.Context, s *zkSession, path string) error {
 	for again := false; ; again = true {
 		_, err := askZK(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
@@ -241,12 +241,12 @@ func remove(ctx context.Context, s *zkSession, path string) error {
 	}
 }
 
-// Release deletes the node, from another session if need be: nobody else's node has its name.
+// Release deletes the node, from another session if necessary: node names are unique.
 func (l *zooKeeperLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *zkSession) error { return remove(ctx, s, l.queue(g.Key)+"/"+g.Token) })
 }
 
-// Probe asks for the first of the queue. The server does not tell how long its session lasts.
+// Probe reads the first of the queue. The server does not say how long its session lasts.
 func (l *zooKeeperLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *zkSession) error {
 		if err := syncZK(ctx, s, l.queue(key)); err != nil {

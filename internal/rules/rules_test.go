@@ -132,7 +132,7 @@ func eachFile(t *testing.T, visit func(room, path string, fset *token.FileSet, f
 			return nil
 		}
 		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}

@@ -1,16 +1,16 @@
--- Give the lock back, and hand it to whoever waits longest.
+-- Release the lock, and hand it over to the waiter that has waited longest.
 -- KEYS[1] the lock: a list, see fenced_acquire.lua.
--- ARGV[1] the token; ARGV[2] an entry to take out of the queue, or empty; ARGV[3] what the names of the
--- processes' channels begin with; ARGV[4] what fences follow: clock or count.
--- Returns 1 if released, 0 if nobody holds it, -1 if another does.
+-- ARGV[1] the token; ARGV[2] an entry to remove from the queue, or empty; ARGV[3] the prefix of the
+-- processes' channels; ARGV[4] the base of fences: clock or count.
+-- Returns 1 if released, 0 if it is free, -1 if another client holds it.
 local call, key = redis.call, KEYS[1]
 
--- A waiter that goes away leaves the queue, and gives back what it may have been granted meanwhile.
+-- A waiter that goes away leaves the queue, and releases a grant made meanwhile.
 if ARGV[2] ~= '' then
 	call('LREM', key, 0, ARGV[2])
 end
 
--- The record and the first who waits come out with one command, and go back in with one.
+-- One command pops the record and the first waiter, and one pushes them back.
 local first = call('LPOP', key, 2)
 if not first then
 	return 0
@@ -26,14 +26,14 @@ elseif since + lease * 1000 <= now then
 	answer = 0
 elseif record:sub(1, 32) ~= ARGV[1] then
 	answer = -1
-elseif depth ~= '0000000001' then -- an inner release: the outer hold goes on
+elseif depth ~= '0000000001' then -- an inner release: the outer hold lasts
 	record = record:sub(1, 50) .. string.format('%010d', tonumber(depth, 10) - 1) .. record:sub(61)
 	answer = 1
 end
 
--- The first in the queue whose process listens is the next holder, from here on and with a fence of its
--- own. Its lease is a short one until it confirms, in case it died or is about to leave. One whose process
--- does not listen is passed over: if it lives it will look again and queue anew.
+-- The first waiter whose process listens becomes the holder, with a new fence. Its lease is short until it confirms,
+-- in case it has died or is leaving. A waiter whose process does not listen is skipped: if it lives, it will check
+-- again and rejoin the queue.
 while waiter and not answer do
 	local token, fence, heard = waiter:sub(1, 32), stamp, 0
 	if now <= last or ARGV[4] ~= 'clock' then
@@ -43,7 +43,7 @@ while waiter and not answer do
 		heard = redis.pcall('PUBLISH', ARGV[3] .. waiter:sub(34, 65), token .. ' ' .. fence .. ' ' .. key)
 	end
 	if type(heard) == 'table' then
-		answer = heard -- it may not publish: all is as it was
+		answer = heard -- no permission to publish: nothing has changed
 	elseif heard > 0 then
 		call('LPUSH', key, token .. ' ' .. fence .. ' 0000000001 ' .. stamp .. waiter:sub(66))
 		return 1
@@ -52,7 +52,7 @@ while waiter and not answer do
 	end
 end
 
--- Nothing was to be handed over, or nobody waits: then it is free, and keeps the fence.
+-- No hand-over or no waiter: the lock is free, and its fence stays.
 if not answer then
 	record = '00000000000000000000000000000000' .. record:sub(33, 50) .. '0000000000 0000000000000000 0000000000 '
 end

@@ -1,5 +1,6 @@
--- Give the hold a full lease, if it is still this one. KEYS[1] the lock: a list, see fenced_acquire.lua; ARGV[1] the
--- token; ARGV[2] the lease in ms, of ten digits. Returns 1 if renewed, 0 if nobody holds it, -1 if another does.
+-- Renew the hold for a full lease, if it has the token. KEYS[1] the lock: a list, see fenced_acquire.lua; ARGV[1] the
+-- token; ARGV[2] the lease in ms, of ten digits. Returns 1 if renewed, 0 if it is free, -1 if another client
+-- holds it.
 local record = redis.call('LINDEX', KEYS[1], 0)
 if not record then
 	return 0

@@ -1,6 +1,6 @@
--- Take the lock, or take it again, or say how long it is taken.
+-- Acquire the lock, re-enter it, or return the time for which it is held.
 -- KEYS[1] the lock, a hash; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns {how often the owner holds it now, 0}, or {0, the milliseconds that the other's lease has left}.
+-- Returns {the owner's depth, 0}, or {0, the rest of the holder's lease in ms}.
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
 	local count = redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
 	redis.call('PEXPIRE', KEYS[1], ARGV[1])

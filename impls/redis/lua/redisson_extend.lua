@@ -1,6 +1,6 @@
--- Set the lease anew if the lock is still the owner's.
+-- Renew the lease if the owner holds the lock.
 -- KEYS[1] the lock, a hash; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns 1 if it was, else 0.
+-- Returns 1 if renewed, else 0.
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
 	redis.call('PEXPIRE', KEYS[1], ARGV[1])
 	return 1

@@ -1,6 +1,6 @@
--- Give the lock up once, as older versions do: of a lock that is gone, whosever it was, that is a success.
+-- Release the lock once, as older versions do: the release of a missing lock succeeds.
 -- KEYS[1] the lock, a hash; KEYS[2] its channel; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns 1 if the lock is free now, 0 if its owner holds it still, nil if another holds it.
+-- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if another client holds it.
 if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('PUBLISH', KEYS[2], 0)
 	return 1

@@ -1,6 +1,6 @@
--- Give the lock up once; the last time, delete it and tell those who wait.
+-- Release the lock once; the last release deletes it and notifies waiters.
 -- KEYS[1] the lock, a hash; KEYS[2] its channel; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns 1 if the lock is free now, 0 if its owner holds it still, nil if it was not the owner's.
+-- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if the owner did not hold it.
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 	return nil
 end

@@ -1,0 +1,130 @@
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// text is a piece of text of the project.
+type text struct {
+	path string // from the project's root
+	line int    // of its beginning
+	kind scope
+	text string
+}
+
+var (
+	inlineCode  = regexp.MustCompile("`[^`\n]*`")
+	commentMark = regexp.MustCompile(`(?m)^\s*(//|--)`)
+)
+
+// without replaces every match by spaces, so that line numbers stay.
+func without(code *regexp.Regexp, s string) string {
+	return code.ReplaceAllStringFunc(s, func(m string) string { return strings.Map(blank, m) })
+}
+
+func blank(r rune) rune {
+	if r == '\n' {
+		return r
+	}
+	return ' '
+}
+
+// results are folders of data, which a test must not change.
+var results = []string{"reports/published", "runs", "bin"}
+
+// eachText visits the pages, messages and comments of the project. Inline code is left out.
+func eachText(t *testing.T, visit func(text)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			for _, r := range results {
+				if rel == r {
+					return filepath.SkipDir
+				}
+			}
+			if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		return textsOf(path, rel, visit)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func textsOf(path, rel string, visit func(text)) error {
+	switch {
+	case rel == "internal/rules/terms_test.go" || strings.HasPrefix(filepath.Base(rel), "advice."): // the table, and results
+		return nil
+	case strings.HasSuffix(rel, ".go"):
+		return goTexts(path, rel, visit)
+	}
+	switch filepath.Ext(rel) {
+	case ".md", ".tmpl", ".json", ".yaml", ".yml":
+		source, err := os.ReadFile(path)
+		visit(text{rel, 1, pages, without(inlineCode, string(source))})
+		return err
+	case ".lua":
+		source, err := os.ReadFile(path)
+		for i, line := range strings.Split(string(source), "\n") {
+			if _, comment, ok := strings.Cut(line, "--"); ok {
+				visit(text{rel, i + 1, comments, comment})
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// goTexts visits the comments of a Go file and, unless it is a test, its string literals that have more than one word.
+func goTexts(path, rel string, visit func(text)) error {
+	fset := token.NewFileSet()
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	file, err := parser.ParseFile(fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, group := range file.Comments {
+		raw := string(source[fset.Position(group.Pos()).Offset:fset.Position(group.End()).Offset])
+		visit(text{rel, fset.Position(group.Pos()).Line, comments, without(inlineCode, without(commentMark, raw))})
+	}
+	if strings.HasSuffix(rel, "_test.go") {
+		return nil
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			n.Tag = nil
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if n.Kind == token.STRING && strings.Contains(n.Value, " ") {
+				visit(text{rel, fset.Position(n.Pos()).Line, messages, n.Value[1 : len(n.Value)-1]})
+			}
+		}
+		return true
+	})
+	return nil
+}
