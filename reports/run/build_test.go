@@ -144,7 +144,7 @@ func checkWords(t *testing.T, dir string, r *Results) {
 	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
 	for _, name := range []string{"index.html", "report.md"} {
 		text := tag.ReplaceAllString(string(read(t, dir, "report", name)), " ")
-		if bad := regexp.MustCompile(`(?i).{0,30}\b(inside|witness|caught|kept|claims?|floor|void|knocked|nobody|whoever)\b.{0,30}`).FindString(text); bad != "" {
+		if bad := regexp.MustCompile(`(?i).{0,30}\b(inside|witness|caught|kept|claims?|floor|knocked|nobody|whoever)\b.{0,30}`).FindString(text); bad != "" {
 			t.Errorf("%s says %q", name, bad)
 		}
 	}
