@@ -97,7 +97,7 @@ type Turns struct {
 type Gate struct {
 	Client   int32            `json:"client"`
 	Until    workloads.Moment `json:"until,omitzero"`
-	Patience time.Duration    `json:"patience_ns"`
+	Patience time.Duration    `json:"timeout_ns"`
 }
 
 // Step is one action, carried out once.
@@ -133,7 +133,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for By
 	Abandon Verb = "abandon" // a client goes away without releasing
-	GiveUp  Verb = "give up" // a client waits for Wait only, and the reply that triggered it comes By later
+	GiveUp  Verb = "cancel"  // a client waits for Wait only, and the reply that triggered it comes By later
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is no more
 
