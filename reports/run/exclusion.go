@@ -7,26 +7,29 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionBadges holds the badge of each class. The colour is what happened, expected or not.
-var exclusionBadges = [...]html.Badge{
-	excluded:    {Class: "result-pass", Symbol: "✓", Word: "excluded"},
-	unsettled:   {Class: "result-inconclusive", Symbol: "?", Word: "not settled"},
-	withinLease: {Class: "result-inconclusive", Symbol: "~", Word: "only within its lease"},
-	overlapped:  {Class: "result-fail", Symbol: "✗", Word: "two held at once"},
+// exclusionKeys holds the badge and the meaning of each class. The colour is what happened, expected or not.
+var exclusionKeys = [...]html.Key{
+	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held it at once, in any trial"},
+	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},
+	withinLease: {Badge: html.Badge{Class: "result-inconclusive", Symbol: "~", Word: "only within its lease"}, Means: "two held it at once, but only after a lease had ended"},
+	overlapped:  {Badge: html.Badge{Class: "result-fail", Symbol: "✗", Word: "two held at once"}, Means: "two clients held it at once"},
 }
 
+// ExclusionKeys returns the legend of exclusion badges, the best first.
+func ExclusionKeys() []html.Key { return exclusionKeys[:] }
+
 // ExclusionBadge returns the badge of the class of a lock, a cell or a trial by its observations.
-func ExclusionBadge(seen []Observation) html.Badge { return exclusionBadges[exclusionOf(seen)] }
+func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
 // ExclusionBadges returns a badge with the number of locks for each class of locks, the worst first.
 func (r *Results) ExclusionBadges() (all []html.Badge) {
-	var locks [len(exclusionBadges)]int
+	var locks [len(exclusionKeys)]int
 	for _, seen := range r.byLock() {
 		locks[exclusionOf(seen)]++
 	}
 	for class, n := range slices.Backward(locks[:]) {
 		if n > 0 {
-			b := exclusionBadges[class]
+			b := exclusionKeys[class].Badge
 			b.Word = fmt.Sprintf("%d %s", n, b.Word)
 			all = append(all, b)
 		}
