@@ -18,7 +18,7 @@ func TestChromium(t *testing.T) {
 		"fits":     func(_ *testing.T, b *chromium.Page) { b.Fits() },
 		"contrast": func(_ *testing.T, b *chromium.Page) { b.Contrast() },
 		"access":   func(_ *testing.T, b *chromium.Page) { b.Accessible() },
-		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.matrix") },
+		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.overview") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := chromium.Load(t, ctx, report)
@@ -48,7 +48,7 @@ func TestChromium(t *testing.T) {
 		b.Contrast()
 		b.Quiet()
 	})
-	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
 	if len(viewers) == 0 {
 		t.Error("no witness has a page of Porcupine's")
 	}

@@ -194,11 +194,14 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	writeHistory(t, filepath.Join(dir, m.Plan[1].Dir, "001"), h, sound(2, 5))
 	writeTrial(t, filepath.Join(dir, m.Plan[1].Dir, "002"), h, sound(2, 5))
 	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.VoidName), `{"reason":"the stall had no effect"}`)
+	setTimes(t, dir, last)
+}
+
+// setTimes sets the time of the last write of a folder and all that is in it.
+func setTimes(t testing.TB, dir string, at time.Time) {
+	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chtimes(path, last, last)
+		return errors.Join(err, os.Chtimes(path, at, at))
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,11 @@ func (s *Server) progress(f *folder) *progress {
 	slices.SortStableFunc(p.Newest, func(a, b trial) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.Dir, a.Dir)) })
 	p.Newest = p.Newest[:min(len(p.Newest), mostNewest)]
 	for i := range p.Newest {
-		p.Newest[i].Result = s.resultOf(f.Name, p.Newest[i].Dir)
+		r := s.resultOf(f.Name, p.Newest[i].Dir)
+		if r.State.Class == pass.Class {
+			r.State.Class = observed.Class // the run has not finished: nothing is green
+		}
+		p.Newest[i].Result = r
 	}
 	return p
 }

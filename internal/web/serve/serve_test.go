@@ -31,15 +31,15 @@ func TestPages(t *testing.T) {
 		{"/?q=bench+synthetic", 200, []string{"2 folders of 12", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No readable folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
-		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "excluded", "1 FAIL", "two held at once", "as expected", "/history/20261118-100000-first/lock1/contend+none/001",
+		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "excluded", "1 FAIL", "1 of 2 locks excluded in every trial", "two held at once", "as expected", "/history/20261118-100000-first/lock1/contend+none/001",
 			"/files/20261118-100000-first/report/index.html", "Compare with"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
 		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "two held at once</span> <small>as expected", "report/index.html"}, []string{"withheld"}},
 		{"/folder/20261115-advice", 200, []string{"Choose fenced", "/files/20261115-advice/advice.html",
 			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
 		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
-		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"two clients held"}, nil},
-		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"1: two clients held at once"}, nil},
+		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"locks excluded in every trial"}, nil},
 		{"/folder/20261115-advice%2F..%2F20261115-advice", 404, nil, nil},
 		{"/folder/20261116-torn", 422, []string{"cannot be read", "is cut off"}, nil},
 		{"/folder/nowhere", 404, []string{"no such folder"}, nil},
@@ -53,12 +53,12 @@ func TestPages(t *testing.T) {
 		{"/compare?a=20261117-bench-a&b=20261117-bench-a", 200, []string{"choose two different folders"}, nil},
 		{"/compare?a=20261118-100000-first&b=20261120-100000-killed", 200, []string{"has no results yet"}, nil},
 		{"/compare?a=../etc&b=x", 200, []string{"is not a readable folder"}, nil},
-		{"/files/20261118-100000-first/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/files/20261118-100000-first/report/index.html", 200, []string{"locks excluded in every trial"}, nil},
 		{"/files/20261118-100000-first/results.json", 200, []string{"lockbench_results"}, nil},
 		{"/history/20261118-100000-first/lock0/contend+none/001?from=0&to=10", 200, []string{"Timeline", "client 0", "acquire", `data-key="+"`}, nil},
-		{"/history/20261118-100000-first/lock1/contend+none/001", 200, []string{"overlap 1: clients 0, 1 held k0 for 10.0 ms from 20 ms", "clients 0, 1 held k0 from 20 to 30 ms", "process-pause",
+		{"/history/20261118-100000-first/lock1/contend+none/001", 200, []string{"1: two clients held at once for 10.00 ms", "overlap 1: clients 0, 1 held k0 for 10.0 ms from 20 ms", "clients 0, 1 held k0 from 20 to 30 ms", "process-pause",
 			`<span class="result result-fail"><i aria-hidden="true">✗</i> two held at once</span> <small class="unmet">1 FAIL</small>`,
-			"mutual-exclusion at 20 ms", "class=\"hold\"", "class=\"fault\""}, []string{"result-pass"}},
+			"mutual-exclusion at 20 ms", "class=\"hold\"", "class=\"fault\""}, []string{"result-pass", "both inside"}},
 		{"/history/20261118-100000-first/lock1/contend+none/001?client=2", 200, []string{"0 operations", "only client 2"}, nil},
 		{"/history/20261118-100000-first/lock1/contend+none/001?from=x", 400, []string{"want milliseconds"}, nil},
 		{"/history/20261118-100000-first/lock1/contend+none/001?from=9&to=3", 400, []string{"the end must lie after the beginning"}, nil},
@@ -312,11 +312,13 @@ func TestInProgress(t *testing.T) {
 	// A lock that excluded in an unfinished run is not green.
 	m := manifestOf(theTime().Add(-time.Hour), "sound", "broken")
 	m.Ended = time.Time{}
-	if err := runreport.WriteManifest(filepath.Join(dir, "20261118-100000-first"), m); err != nil {
+	first := filepath.Join(dir, "20261118-100000-first")
+	if err := runreport.WriteManifest(first, m); err != nil {
 		t.Fatal(err)
 	}
+	setTimes(t, first, theTime().Add(-time.Hour))
 	unfinished := get(h, "/folder/20261118-100000-first")
-	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ 1 two held at once ? 1 excluded so far 1 FAIL", "? excluded so far"}, nil)
+	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ 1 two held at once ? 1 excluded so far 1 FAIL", "? excluded so far as expected"}, nil)
 	holds(t, "unfinished", unfinished.Body.String(), nil, []string{"result-pass"})
 	// A run without a write for too long counts as stopped.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
