@@ -9,10 +9,10 @@ import (
 
 // exclusionKeys holds the badge and the meaning of each class. The colour is what happened, expected or not.
 var exclusionKeys = [...]html.Key{
-	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held it at once, in any trial"},
+	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},
-	withinLease: {Badge: html.Badge{Class: "result-inconclusive", Symbol: "~", Word: "only within its lease"}, Means: "two held it at once, but only after a lease had ended"},
-	overlapped:  {Badge: html.Badge{Class: "result-fail", Symbol: "✗", Word: "two held at once"}, Means: "two clients held it at once"},
+	withinLease: {Badge: html.Badge{Class: "result-inconclusive", Symbol: "~", Word: "only within its lease"}, Means: "two held at once, but only after a lease had ended"},
+	overlapped:  {Badge: html.Badge{Class: "result-fail", Symbol: "✗", Word: "two held at once"}, Means: "while a lease lasted, or without a lease"},
 }
 
 // ExclusionKeys returns the legend of exclusion badges, the best first.
@@ -30,7 +30,7 @@ func (r *Results) ExclusionBadges() (all []html.Badge) {
 	for class, n := range slices.Backward(locks[:]) {
 		if n > 0 {
 			b := exclusionKeys[class].Badge
-			b.Word = fmt.Sprintf("%d %s", n, b.Word)
+			b.Word += fmt.Sprintf(": %d", n)
 			all = append(all, b)
 		}
 	}

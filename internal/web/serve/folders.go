@@ -262,7 +262,7 @@ func (s *Server) readRun(f *folder) error {
 	if err != nil {
 		return err
 	}
-	f.What, f.Started, f.Ended, f.interrupted = m.Name, m.Started, !m.Ended.IsZero(), m.Interrupted
+	f.What, f.Started, f.Ended, f.interrupted = lockNames(m), m.Started, !m.Ended.IsZero(), m.Interrupted
 	f.Servers = []string{m.Environment.Server}
 	results, err := s.results(f.Name)
 	f.unreported = err
@@ -290,6 +290,21 @@ func (s *Server) readRun(f *folder) error {
 		f.States, f.Expected, f.Sentence = results.ExclusionBadges(), expectationsOf(t), results.Headline()
 	}
 	return nil
+}
+
+// lockNames lists the locks of a run, at most four by name.
+func lockNames(m run.Manifest) string {
+	const most = 4
+	var names []string
+	for _, c := range m.Plan {
+		if !slices.Contains(names, c.Lock) {
+			names = append(names, c.Lock)
+		}
+	}
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 type cellKey struct{ lock, deployment, workload, fault, scenario string }

@@ -209,14 +209,14 @@ var (
 	faulted      = state{Class: "result-fault", Symbol: "⚡", Word: "fault"}
 	running      = state{Class: "result-running", Symbol: "▶", Word: "running"}
 	waiting      = state{Class: "result-observed", Symbol: "·", Word: "waiting"}
-	begun        = state{Class: "result-observed", Symbol: "◐", Word: "begun"}
+	begun        = state{Class: "result-observed", Symbol: "◐", Word: "partly done"}
 	done         = state{Class: "result-observed", Symbol: "✓", Word: "done"}
 	measured     = state{Class: "result-observed", Symbol: "✓", Word: "measured"}
 	interrupted  = state{Class: "result-interrupted", Symbol: "■", Word: "interrupted"}
 	stopped      = state{Class: "result-interrupted", Symbol: "■", Word: "stopped"}
 	discarded    = state{Class: "result-inconclusive", Symbol: "–", Word: "discarded"}
 	notJudged    = state{Class: "result-inconclusive", Symbol: "?", Word: "not judged"}
-	withheld     = state{Class: "result-inconclusive", Symbol: "?", Word: "withheld"}
+	withheld     = state{Class: "result-inconclusive", Symbol: "?", Word: "figures withheld"}
 	unreported   = state{Class: "result-inconclusive", Symbol: "?", Word: "no results"}
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )

@@ -24,7 +24,7 @@ func TestPages(t *testing.T) {
 		status     int
 		has, lacks []string
 	}{
-		{"/", 200, []string{"9 folders", "✗", "1 two held at once", "1 excluded", "1 FAIL", "▶", "running", "stopped", "last write 2 h ago", "2 of 6 trials finished", "about 2 min left",
+		{"/", 200, []string{"9 folders", "✗", "two held at once: 1", "excluded: 1", "1 FAIL", "▶", "running", "stopped", "last write 2 h ago", "2 of 6 trials finished", "about 2 min left",
 			"bench: synthetic", "redis 7.0.15 (local)", "3 folders without a readable run, bench or advice", "run.json is cut off, or is not JSON.", "99",
 			"it has no run.json, bench.json or advice.json, so no run, bench or advise wrote it.", "recommended", "fenced", "latest", "data-every",
 			`Newest run, <a href="/folder/20261120-115900-going" id="newest">20261120-115900-going</a>: under way, 2 of 6 trials`}, []string{"both inside", ".git"}},
@@ -289,10 +289,10 @@ func TestInProgress(t *testing.T) {
 	plain := func(w *httptest.ResponseRecorder) string {
 		return strings.Join(strings.Fields(spaces.ReplaceAllString(w.Body.String(), " ")), " ")
 	}
-	holds(t, "going", plain(going), []string{"Under way", "2 of 6 trials finished, 1 discarded; about 2 min left; last write 3 s ago", "1 done, 1 running, 0 begun, 1 waiting",
+	holds(t, "going", plain(going), []string{"Under way", "2 of 6 trials finished, 1 discarded; about 2 min left; last write 3 s ago", "1 done, 1 running, 0 partly done, 1 waiting",
 		"✗ two held at once 1 FAIL ✗ FAIL mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"stopped before its end", "excluded"})
 	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, nil)
-	holds(t, "killed", plain(killed), []string{"It was stopped before its end.", "last write was 2 h ago", "0 running", "1 interrupted"}, []string{"Under way"})
+	holds(t, "killed", plain(killed), []string{"It was stopped before its end", "last write 2 h ago", "0 running", "1 interrupted"}, []string{"Under way"})
 	holds(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
 	if going.Header().Get("X-Running") == "" || killed.Header().Get("X-Running") != "" {
 		t.Error("X-Running is wrong")
@@ -307,7 +307,7 @@ func TestInProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	reported := get(h, "/folder/20261120-100000-killed")
-	holds(t, "reported", plain(reported), []string{"It was stopped before its end.", "✗ 1 two held at once 1 FAIL", "Incomplete"}, nil)
+	holds(t, "reported", plain(reported), []string{"It was stopped before its end", "✗ two held at once: 1 1 FAIL", "Incomplete"}, nil)
 	holds(t, "reported", reported.Body.String(), nil, []string{"result-pass"})
 	// A lock that excluded in an unfinished run is not green.
 	m := manifestOf(theTime().Add(-time.Hour), "sound", "broken")
@@ -318,7 +318,7 @@ func TestInProgress(t *testing.T) {
 	}
 	setTimes(t, first, theTime().Add(-time.Hour))
 	unfinished := get(h, "/folder/20261118-100000-first")
-	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ 1 two held at once ? 1 excluded so far 1 FAIL", "? excluded so far as expected"}, nil)
+	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ two held at once: 1 ? excluded: 1 so far 1 FAIL", "? excluded so far as expected"}, nil)
 	holds(t, "unfinished", unfinished.Body.String(), nil, []string{"result-pass"})
 	// A run without a write for too long counts as stopped.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
