@@ -46,6 +46,7 @@ func TestSample(t *testing.T) {
 		"golden":             checkGolden,
 		"built again":        checkSameFolderSamePage,
 		"offline":            checkPageIsOffline,
+		"words":              checkWords,
 		"hangs together":     checkPageHangsTogether,
 		"colour":             checkTextColorOnlyAdds,
 		"viewers":            checkViewers,
@@ -135,6 +136,17 @@ func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	}
 	if strings.Contains(page, dir) {
 		t.Error("the page names the place of the run folder")
+	}
+}
+
+// checkWords looks for words that a reader of the page would have to look up, or that grade the suite instead of the locks.
+func checkWords(t *testing.T, dir string, r *Results) {
+	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
+	for _, name := range []string{"index.html", "report.md"} {
+		text := tag.ReplaceAllString(string(read(t, dir, "report", name)), " ")
+		if bad := regexp.MustCompile(`(?i).{0,30}\b(inside|witness|caught|kept|claims?|floor|knocked|nobody|whoever)\b.{0,30}`).FindString(text); bad != "" {
+			t.Errorf("%s says %q", name, bad)
+		}
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 
 // Reasons why the speed of a lock means nothing.
 const (
-	notALock   = "two clients held it at once, as expected: its speed means nothing"
-	heldAtOnce = "two clients held it at once: its speed means nothing"
-	controlOf  = "known-broken: promised holds overlapped in %s, as expected"
-	splitKeys  = "its keys are split: several clients hold at once, and nothing here is comparable"
+	notALock       = "two clients held it at once, as expected: its speed means nothing"
+	heldAtOnce     = "two clients held it at once: its speed means nothing"
+	promisesBroken = "promised holds overlapped in %s, as expected: its speed means nothing"
+	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
 // setStandings marks the measurements of locks that do not exclude. A lock is marked in a cell in which two clients held it
@@ -63,7 +63,7 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	case o.Property == "mutual-exclusion" && here:
 		return heldAtOnce, 2
 	case o.Property == "lease-exclusion" && control:
-		return fmt.Sprintf(controlOf, o.Workload), 1
+		return fmt.Sprintf(promisesBroken, o.Workload), 1
 	}
 	return "", 0
 }
@@ -121,7 +121,7 @@ func figuresIn(m Measurement) figureRow {
 		}
 	}
 	if m.Commands != nil {
-		f.CommandsCell = cell{Text: hundredths(*m.Commands), value: *m.Commands}
+		f.CommandsCell = cell{Text: format.Significant(*m.Commands), value: *m.Commands}
 	}
 	for _, kind := range grantKinds {
 		if d := m.granted(kind); d.N > 0 {

@@ -93,7 +93,7 @@ func TestStandings(t *testing.T) {
 		"none counter none": notALock, "none counter stall": notALock,
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
-		"blind counter none":  "known-broken: promised holds overlapped in misuse, as expected",
+		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
 		// A lease that its client outlived says nothing of the lock where holds are short.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}

@@ -219,7 +219,7 @@ func setup(m *Measurement) string {
 	}
 	parts = append(parts, format.Plural(m.Keys, "key"))
 	if m.TTLNS > 0 {
-		parts = append(parts, "a lease of "+time.Duration(m.TTLNS).String())
+		parts = append(parts, "a lease of "+format.Setting(m.TTLNS))
 	}
 	return format.Joined(parts)
 }
