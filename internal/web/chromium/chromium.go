@@ -183,7 +183,7 @@ func (b *Page) unfold() {
 // scrolled with keys.
 func (b *Page) Fits() {
 	b.unfold()
-	for _, width := range []int64{500, 800, 1280} {
+	for _, width := range []int64{400, 800, 1280} {
 		b.Emulate("screen", "light", width)
 		for _, c := range append(b.Complaints("sideways()"), b.Complaints("unscrollable()")...) {
 			b.t.Errorf("at %d px: %s", width, c)
