@@ -1,4 +1,4 @@
-// Package examples has workers as a user would write them. Its tests run each as lockbench does.
+// Package examples tests the example workers with the code that lockbench uses to run a worker.
 package examples
 
 import (
@@ -25,16 +25,16 @@ import (
 	"lockbench/workloads"
 )
 
-// need skips by name what is not to be had, and fails where it is required.
+// need skips the test because something is missing, or fails it if LOCKBENCH_REQUIRE names it.
 func need(t *testing.T, what, how string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
 		t.Fatalf("%s is required: %s", what, how)
 	}
-	t.Skipf("%s is not to be had: %s", what, how)
+	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands are how the examples are run here, each with what it takes.
+// commands returns the command of each example, after installing what it needs.
 var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
 
 func python(t *testing.T) []string {
@@ -80,7 +80,7 @@ func goProgram(t *testing.T) []string {
 	return []string{program}
 }
 
-// TestShort: an example is as long as it may be, with all that stands in it.
+// TestShort limits the lines of each example.
 func TestShort(t *testing.T) {
 	for file, most := range map[string]int{"redis-py/worker.py": 60, "redlock-node/worker.mjs": 60, "go-redislock/main.go": 40} {
 		text, err := os.ReadFile(file)
@@ -94,19 +94,19 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile: where packages come from is the business of who installs them.
+// TestLockfile: the lock file has checksums, and leaves the registry to the user.
 func TestLockfile(t *testing.T) {
 	text, err := os.ReadFile("redlock-node/package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(text), `"resolved"`) || !strings.Contains(string(text), `"integrity"`) {
-		t.Error("the lock file is to have checksums, and no addresses of a registry")
+		t.Error("want checksums and no registry addresses in the lock file")
 	}
 }
 
-// patience bounds every wait of a test.
-const patience = 30 * time.Second
+// timeout limits each step of a test.
+const timeout = 30 * time.Second
 
 func local(t *testing.T) {
 	t.Helper()
@@ -115,7 +115,7 @@ func local(t *testing.T) {
 	}
 }
 
-// TestProtocol: each example does what the protocol asks of it.
+// TestProtocol: each example follows the worker protocol.
 func TestProtocol(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// startTwo starts an example as two processes on a server of their own.
+// startTwo starts a server and two processes of an example.
 func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
@@ -155,7 +155,7 @@ func startTwo(t *testing.T, name string, command []string) (a, b *workers.Proces
 			t.Fatal(err)
 		}
 		if p.Ready.Name != name {
-			t.Errorf("it calls itself %q", p.Ready.Name)
+			t.Errorf("its name is %q", p.Ready.Name)
 		}
 		two = append(two, p)
 	}
@@ -167,7 +167,7 @@ func request(key string, wait time.Duration) impls.Request {
 }
 
 func exclusion(t *testing.T, a, b impls.Lock) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	held, err := a.Acquire(ctx, request("k", 0))
 	if err != nil || held.Token == "" || held.Validity < 50*time.Second || held.Validity > time.Minute {
@@ -177,7 +177,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 		t.Errorf("a try: %v, want busy", err)
 	}
 	if _, err := b.Acquire(ctx, request("k", 50*time.Millisecond)); !errors.Is(err, impls.ErrBusy) {
-		t.Errorf("waited out: %v, want busy", err)
+		t.Errorf("an acquire that timed out: %v, want busy", err)
 	}
 	if p, ok := b.(impls.Prober); ok {
 		if token, left, err := p.Probe(ctx, "k"); err != nil || token != held.Token || left < 20*time.Second {
@@ -187,7 +187,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 	impatient, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer stop()
 	if _, err := b.Acquire(impatient, request("k", -1)); err == nil {
-		t.Error("cancelled, and granted")
+		t.Error("a cancelled acquire was granted")
 	}
 	granted := make(chan error, 1)
 	go func() {
@@ -196,7 +196,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 			err = b.Release(ctx, h.Grant)
 		}
 		if err == nil && h.SentAfter == 0 {
-			err = errors.New("it does not say when the attempt that won was sent")
+			err = errors.New("sent_after_ns is missing")
 		}
 		granted <- err
 	}()
@@ -210,7 +210,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 }
 
 func releases(t *testing.T, a, b impls.Lock) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	brief := request("r", 0)
 	brief.TTL = 200 * time.Millisecond
@@ -218,18 +218,18 @@ func releases(t *testing.T, a, b impls.Lock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := b.Acquire(ctx, request("r", -1)) // when the lease of the first is over
+	held, err := b.Acquire(ctx, request("r", -1)) // granted when the first lease has expired
 	if err != nil {
 		t.Fatal(err)
 	}
 	never := impls.Grant{Key: "r", Owner: "c", Token: "never"}
-	for what, g := range map[string]impls.Grant{"what has expired": expired.Grant, "what was never granted": never} {
+	for what, g := range map[string]impls.Grant{"an expired grant": expired.Grant, "an unknown grant": never} {
 		if err := a.Release(ctx, g); !errors.Is(err, impls.ErrNotHeld) {
 			t.Errorf("release of %s: %v, want not held", what, err)
 		}
 	}
 	if _, err := a.Acquire(ctx, request("r", 0)); !errors.Is(err, impls.ErrBusy) {
-		t.Errorf("a release that was refused freed the key: %v", err)
+		t.Errorf("a refused release freed the key: %v", err)
 	}
 	if renewed, err := b.(impls.Renewer).Renew(ctx, held.Grant); err == nil && renewed.Validity < 50*time.Second {
 		t.Errorf("renewed for %v", renewed.Validity)
@@ -246,7 +246,7 @@ func releases(t *testing.T, a, b impls.Lock) {
 
 func resource(t *testing.T, r workloads.Resource) {
 	const key = "a b/ü?"
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	first, err0 := r.Read(ctx, key, 0)
 	err1 := r.Write(ctx, key, 1<<40+1, 0)
@@ -256,8 +256,7 @@ func resource(t *testing.T, r workloads.Resource) {
 	}
 }
 
-// TestUnderAPause: a process stands still for longer than its lease. Each of these locks keeps its promise, and none
-// keeps two holders apart then.
+// TestUnderAPause: if a process is paused beyond its lease, each of these locks is exclusive within its leases only.
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +284,7 @@ func named[T any](t *testing.T, all []T, name func(T) string, want string) T {
 	t.Helper()
 	i := slices.IndexFunc(all, func(one T) bool { return name(one) == want })
 	if i < 0 {
-		t.Fatalf("there is no %s", want)
+		t.Fatalf("unknown name %s", want)
 	}
 	return all[i]
 }

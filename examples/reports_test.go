@@ -14,9 +14,9 @@ import (
 	"lockbench/reports/selection"
 )
 
-var update = flag.Bool("update", false, "write the reports anew, from the evidence in them")
+var update = flag.Bool("update", false, "rewrite the reports from their evidence")
 
-// TestReports: the report beside each file of needs is of these needs, and is what its evidence makes.
+// TestReports: the report of each requirements file has these requirements, and follows from its evidence.
 func TestReports(t *testing.T) {
 	for _, name := range []string{"inventory", "cron-leader", "payment-ledger"} {
 		read := func(file string) []byte {
@@ -30,7 +30,7 @@ func TestReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var from struct { // what a report is decided from, which is the same in all versions
+		var from struct { // the input of the decision
 			Needs   selection.Needs    `json:"needs"`
 			Options []selection.Option `json:"options"`
 			selection.Evidence
@@ -39,7 +39,7 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(n, from.Needs) {
-			t.Errorf("%s: the report is of other needs:\n%+v\n%+v", name, from.Needs, n)
+			t.Errorf("%s: the report has other requirements:\n%+v\nwant\n%+v", name, from.Needs, n)
 		}
 		forms, err := selection.Forms(decision.Decide(from.Needs, from.Options, from.Evidence))
 		if err != nil {
@@ -53,7 +53,7 @@ func TestReports(t *testing.T) {
 				continue
 			}
 			if !bytes.Equal(read(name+"/"+file), want) {
-				t.Errorf("%s/%s is not what its evidence makes: lockbench verify-report --data-only says where", name, file)
+				t.Errorf("%s/%s does not follow from its evidence: lockbench verify-report --data-only shows the difference", name, file)
 			}
 		}
 	}

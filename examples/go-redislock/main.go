@@ -1,5 +1,5 @@
-// Command go-redislock is bsm/redislock as a worker, see docs/reference/worker-protocol.md: go build ./examples/go-redislock, and
-// lockbench run --worker ./go-redislock --faults process-pause
+// Command go-redislock is a worker for bsm/redislock: see docs/reference/worker-protocol.md. Build it with
+// go build ./examples/go-redislock, then run lockbench run --worker ./go-redislock --faults process-pause
 package main
 
 import (
@@ -20,20 +20,20 @@ func main() {
 	worker.Main(worker.About{Name: "go-redislock", Doc: "github.com/bsm/redislock", BackOff: pause}, func(env impls.Env) (impls.Lock, error) {
 		o, err := redis.ParseURL(env.Nodes[0])
 		if err != nil {
-			return nil, errors.New("the URL of the server cannot be read") // it may have a password in it
+			return nil, errors.New("parse the server's URL: invalid") // not printed: it may contain a password
 		}
 		client := redislock.New(redis.NewClient(o))
 		return worker.Tried(pause, func(ctx context.Context, r impls.Request) (g impls.Grant, release func(context.Context) error, err error) {
 			got, err := client.Obtain(ctx, env.Prefix+r.Key, r.TTL, nil)
 			if err != nil {
-				return g, nil, said(err)
+				return g, nil, translated(err)
 			}
-			return impls.Grant{Token: got.Token(), Validity: r.TTL}, func(ctx context.Context) error { return said(got.Release(ctx)) }, nil
+			return impls.Grant{Token: got.Token(), Validity: r.TTL}, func(ctx context.Context) error { return translated(got.Release(ctx)) }, nil
 		}), nil
 	})
 }
 
-func said(err error) error {
+func translated(err error) error {
 	known := map[error]error{redislock.ErrNotObtained: impls.ErrBusy, redislock.ErrLockNotHeld: impls.ErrNotHeld}
 	return errors.Join(known[err], err)
 }

@@ -1,4 +1,4 @@
-// npm's redlock, on ioredis, as a worker: see docs/reference/worker-protocol.md. npm ci in this folder, and
+// A worker for npm's redlock on ioredis: see docs/reference/worker-protocol.md. Run npm ci in this folder, then
 // lockbench run --worker 'node examples/redlock-node/worker.mjs' --deployment five --faults minority-down
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,15 +6,15 @@ import { Redis } from "ioredis";
 import Redlock, { ResourceLockedError } from "redlock";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const told = JSON.parse((await lines.next()).value);
-const stores = told.nodes.map((url) => new Redis(url, { maxRetriesPerRequest: 1 }));
-const redlock = new Redlock(stores, { retryCount: 0 }); // waiting is done below, to know when the winner was sent
+const env = JSON.parse((await lines.next()).value);
+const stores = env.nodes.map((url) => new Redis(url, { maxRetriesPerRequest: 1 }));
+const redlock = new Redlock(stores, { retryCount: 0 }); // acquire retries below, and records when the granted attempt was sent
 redlock.on("error", (e) => console.error(e.message));
 
 const held = new Map(), cancelled = new Set(); // locks by the id of their acquire
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 const since = (read) => Number(process.hrtime.bigint() - read);
-// refused tells whether what there is of a majority said no; anything else may have taken effect.
+// refused reports whether every vote against was an explicit refusal; any other attempt may have taken effect.
 const refused = async (error) => {
   const votes = await Promise.all(error.attempts ?? []);
   return votes.length > 0 && votes.every((v) => [...v.votesAgainst.values()].every((e) => e instanceof ResourceLockedError));
@@ -23,9 +23,9 @@ const refused = async (error) => {
 async function acquire(q, read) {
   for (const wait = (q.wait_ms ?? 0) * 1e6; ; await sleep(20)) {
     try {
-      const sent_after_ns = since(read), lock = await redlock.acquire([told.prefix + q.key], q.ttl_ms);
+      const sent_after_ns = since(read), lock = await redlock.acquire([env.prefix + q.key], q.ttl_ms);
       held.set(q.id, lock);
-      const drift = Math.round(redlock.settings.driftFactor * q.ttl_ms) + 2; // what redlock takes off itself
+      const drift = Math.round(redlock.settings.driftFactor * q.ttl_ms) + 2; // subtracted by redlock itself
       return { ok: true, token: lock.value, sent_after_ns, validity_ns: (q.ttl_ms - drift) * 1e6 };
     } catch (e) {
       if (!(await refused(e))) throw e;
@@ -35,7 +35,7 @@ async function acquire(q, read) {
 }
 
 async function guarded(method, q, body) {
-  const res = await fetch(`${told.resource}${encodeURIComponent(q.key)}?fence=0`, { method, body });
+  const res = await fetch(`${env.resource}${encodeURIComponent(q.key)}?fence=0`, { method, body });
   if (!res.ok) throw new Error(`the resource answered ${res.status}`);
   return method === "GET" ? { value: Number(await res.text()) } : {};
 }
@@ -43,10 +43,10 @@ async function guarded(method, q, body) {
 const does = {
   acquire, ping: async () => ({}), append: (q) => guarded("POST", q),
   read: (q) => guarded("GET", q), write: (q) => guarded("PUT", q, String(q.value ?? 0)),
-  release: (q) => held.get(q.hold)?.release().then(() => ({})) ?? { refused: "not held" }, // never granted: nothing to send
+  release: (q) => held.get(q.hold)?.release().then(() => ({})) ?? { refused: "not held" }, // never granted
 };
 async function answer(q, read) {
-  const line = await new Promise((ok) => ok(does[q.do](q, read))).catch(async (e) => // said no, or nobody knows
+  const line = await new Promise((ok) => ok(does[q.do](q, read))).catch(async (e) => // refused, or the outcome is unknown
     q.do === "release" && (await refused(e)) ? { refused: "not held" } : { error: e.message });
   say({ id: q.id, ok: !line.refused && !line.error, ...line });
 }

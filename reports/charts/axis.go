@@ -10,13 +10,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// Axis is one of a chart's two. Zero bounds are taken from the data; a logarithmic axis has positive bounds.
+// Axis is one axis of a chart. Zero bounds are set from the data. A logarithmic axis has positive bounds.
 type Axis struct {
 	Label     string
 	Unit      string // appended to the number of each tick, as in " ms"
 	Low, High float64
 	Log       bool
-	Ticks     []Tick // in place of round numbers
+	Ticks     []Tick // instead of round numbers
 }
 
 // Tick is a labelled value of an axis.
@@ -25,8 +25,8 @@ type Tick struct {
 	Text string
 }
 
-// round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
-// others 1, 2 and 5 of each decade, or the decades alone if there are many.
+// round returns the round values from low to high. A linear or a short logarithmic axis has steps of 1, 2 or 5. A long
+// logarithmic axis has 1, 2 and 5 of each decade, or only the decades if there are many.
 func round(low, high float64, log bool) []float64 {
 	var all []float64
 	if !log || high/low < 4 {
@@ -47,7 +47,7 @@ func round(low, high float64, log bool) []float64 {
 	return all
 }
 
-// niceStep returns the least of 1, 2, 5, 10, 20, ... that is not less than v.
+// niceStep returns the smallest of 1, 2, 5, 10, 20, ... that is at least v.
 func niceStep(v float64) float64 {
 	if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 1

@@ -16,13 +16,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// Class is a set of CSS classes that travels through gonum as a colour. The style sheet says how it looks.
+// Class is a set of CSS classes that is passed through gonum as a colour. The style sheet defines its look.
 type Class string
 
-// RGBA implements color.Color; the value is not used.
+// RGBA implements color.Color. The value is not used.
 func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 
-// ink is a Class with what an element has beside it; each may be empty.
+// ink is a Class with optional attributes of an element.
 type ink struct {
 	Class
 	title  string // a tooltip
@@ -30,7 +30,7 @@ type ink struct {
 	anchor string // of a text: start, middle or end
 }
 
-// canvas writes what gonum draws as SVG elements with classes. The unit is a pixel; gonum's origin is the lower left corner.
+// canvas writes the drawing of gonum as SVG elements with classes. The unit is a pixel, the origin is the lower left corner.
 type canvas struct {
 	width, height vg.Length
 	ink           ink
@@ -51,10 +51,10 @@ func (c *canvas) SetColor(k color.Color) {
 	}
 }
 
-// SetLineWidth turns strokes off at 0. Other widths are the style sheet's.
+// SetLineWidth disables strokes at 0. The style sheet defines other widths.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
-// Text is anchored and upright, and nothing is scaled.
+// No-ops: text is anchored and upright, and nothing is scaled.
 func (*canvas) Rotate(float64)                      {}
 func (*canvas) Translate(vg.Point)                  {}
 func (*canvas) Scale(_, _ float64)                  {}
@@ -123,7 +123,7 @@ func (c *canvas) path(p vg.Path) string {
 			b.WriteString("M" + c.at(s.Pos))
 		case vg.LineComp:
 			b.WriteString("L" + c.at(s.Pos))
-		case vg.ArcComp: // a circle: nothing else is drawn with arcs
+		case vg.ArcComp: // always a circle
 			r := px(s.Radius)
 			fmt.Fprintf(&b, "M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0", px(s.Pos.X-s.Radius), c.y(s.Pos.Y), r, r, px(2*s.Radius), r, r, px(2*s.Radius))
 		case vg.CloseComp:
@@ -141,7 +141,7 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
-// labels measures text as gonum does, and leaves its placement to the browser's own font.
+// labels measures text with the font of gonum. The browser places it with another font.
 type labels struct{ text.Plain }
 
 // Box implements text.Handler.

@@ -1,12 +1,12 @@
-// Package charts draws every chart of the project as SVG. Data goes in as Lines, Rows, Heat, Lanes or Histogram, or as
-// several Panels in a Grid; each has a method SVG that returns an element for a page:
+// Package charts draws all charts as SVG. The data are Lines, Rows, Heat, Lanes or Histogram, or several Panels in a Grid. The
+// method SVG of each returns an element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //
-// Axes, grids, lines, bands and intervals are gonum's. Instead of colours, gonum is given CSS classes, which
-// CSS dresses for light and dark pages. Text from outside is escaped, and the same data gives the same bytes.
+// Axes, grids, lines, bands and intervals are drawn by gonum with CSS classes instead of colours. The variable CSS defines
+// their look on light and dark pages. Untrusted text is escaped, and the same data gives the same bytes.
 //
-// A Chart is a drawing with its takeaway and its data as a table; the partial "chart" of reports/html shows it.
+// A Chart is a drawing with a takeaway and a table of its data. The partial "chart" of reports/html shows it.
 package charts
 
 import (
@@ -23,20 +23,20 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Chart is a drawing with what it shows in one sentence, and its data as a table.
+// Chart is a drawing with a takeaway, which is one sentence, and a table of its data.
 type Chart struct {
 	ID       string
 	Name     string // of the place where it was measured
 	Takeaway string
 	SVG      template.HTML
-	Note     string // what is particular to it, and what it leaves out
-	Open     bool   // its table is in sight
-	Worded   bool   // the table has words in it, rather than figures
+	Note     string // how to read it, and what it omits
+	Open     bool   // the table is unfolded
+	Worded   bool   // the table has words instead of numbers
 	Head     []string
 	Rows     [][]string
 }
 
-// Draw fills the chart's drawing. The takeaway describes it.
+// Draw draws the chart, with the takeaway as its description.
 func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
 	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
 }
@@ -46,14 +46,14 @@ func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
 //go:embed chart.css
 var CSS template.CSS
 
-// Slug makes an id of a name: letters that an id must not have become dashes.
+// Slug makes an id from a name. Characters that are invalid in an id become dashes.
 func Slug(parts ...string) string {
 	return notInSlug.ReplaceAllString(strings.Join(parts, "-"), "-")
 }
 
 var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// Style is how a subject looks in every chart: a colour, a dash and a marker, so that nothing depends on colour alone.
+// Style is the look of a subject in every chart: a colour, a dash and a marker. Nothing depends on colour alone.
 type Style struct {
 	Color  int // one of the Colors of Okabe and Ito, or Grey
 	Dash   int // of a line
@@ -61,8 +61,8 @@ type Style struct {
 }
 
 const (
-	Colors  = 7  // that can be told apart
-	Grey    = -1 // the Color of what stays in the background
+	Colors  = 7  // that are easy to distinguish
+	Grey    = -1 // the Color of the background
 	Ink     = 6  // the Color of text
 	Markers = 6
 	Diamond = 3
@@ -89,7 +89,7 @@ func (s Style) stroke(class string) draw.LineStyle {
 
 func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
 
-// glyph draws a style's marker; the style sheet gives it both ground and outline.
+// glyph draws the marker of a style. The style sheet defines its fill and outline.
 func (s Style) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Class("mark " + s.Class()), Radius: 5, Shape: shape(s.Marker % Markers)}
 }
@@ -156,7 +156,7 @@ func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s
 	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
 }
 
-// short cuts a text that is wider than wide pixels.
+// short truncates a text to a width in pixels.
 func short(s string, wide vg.Length, width func(string) vg.Length) string {
 	cut := s
 	for letters := []rune(s); len(letters) > 1 && width(cut) > wide; cut = string(letters) + "…" {

@@ -20,10 +20,10 @@ const (
 	ms = time.Millisecond
 )
 
-// hostile must not leave the text that it is in.
+// hostile is a text that must be escaped.
 const hostile = `</text><script>"'&` + "\x1b\u202e"
 
-// drawings has one of each kind.
+// drawings returns a drawing of each kind.
 func drawings() map[string]string {
 	all := map[string]string{}
 	var curves, scaling []Line
@@ -52,7 +52,7 @@ func drawings() map[string]string {
 	return all
 }
 
-// lanes has calls, holds, faults and instants that are open, endless, crowded or outside of the drawing.
+// lanes returns lanes with spans that are open, endless, crowded or outside the drawing.
 func lanes() Lanes {
 	l := Lanes{
 		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},
@@ -68,13 +68,13 @@ func lanes() Lanes {
 	return l
 }
 
-// TestDrawings: each is XML with a name and a description, stays inside, lets no text out, and is the same each time.
+// TestDrawings: each drawing is XML with a name and a description, stays within its bounds, escapes text, and is reproducible.
 func TestDrawings(t *testing.T) {
 	again := drawings()
 	for name, svg := range drawings() {
 		t.Run(name, func(t *testing.T) {
 			if svg != again[name] {
-				t.Error("it differs from one time to the next")
+				t.Error("it is not reproducible")
 			}
 			if strings.ContainsAny(svg, "\x1b\u202e") || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
 				t.Error("it has a control character or something that is no number")
@@ -152,7 +152,7 @@ func TestStylesDiffer(t *testing.T) {
 	seen := map[Style]int{}
 	for i := range Colors * 6 {
 		s := StyleAt(i)
-		s.Marker = 0 // colour and dash are enough
+		s.Marker = 0 // colour and dash suffice
 		if j, ok := seen[s]; ok {
 			t.Errorf("%d and %d look alike", j, i)
 		}

@@ -51,7 +51,7 @@ func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n)
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
-// height keeps a map of few rows from being a thin stripe.
+// height gives a map of few rows a minimal height.
 func (h Heat) height() vg.Length {
 	rows := vg.Length(len(h.Edges) - 1)
 	return rows*min(26, max(11, 180/rows)) + 96

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Histogram is a small drawing for a table's cell: how many values lie in each of the bins that begin at 0.
+// Histogram is a small drawing for a table cell: the number of values in each bin, from 0.
 type Histogram struct {
 	Width  float64 // of a bin
 	Counts []int

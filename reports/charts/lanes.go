@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lanes shows what several clients did: a lane for each, time from left to right. Times are from the start of the run.
+// Lanes shows the operations of several clients: a lane for each, time from left to right. Times are from the start of the run.
 type Lanes struct {
 	From, To   time.Duration
 	Label      string   // of the axis
@@ -23,12 +23,12 @@ type Lanes struct {
 	Holds      []LaneSpan
 	Leases     []LaneSpan // beneath holds
 	Calls      []LaneSpan // with their numbers
-	Instants   []LaneSpan // their From counts; Label is written beside the number
+	Instants   []LaneSpan // drawn at From, with Label beside the number
 	Violations []Violation
-	Crowded    bool // a number without room is left out, rather than moved to the right
+	Crowded    bool // omit a number without room instead of moving it right
 }
 
-// LaneSpan is a time in a lane. It may reach beyond the drawing.
+// LaneSpan is a time span in a lane. It may extend beyond the drawing.
 type LaneSpan struct {
 	Lane     int // AllLanes: across all of them
 	From, To time.Duration
@@ -41,12 +41,12 @@ type LaneSpan struct {
 // AllLanes is the Lane of a fault that is not aimed at one client.
 const AllLanes = -1
 
-// Violation is a hatched time.
+// Violation is a hatched time span.
 type Violation struct {
 	From, To time.Duration
 	Label    string     // above the lanes
-	Short    string     // in its place if there is no room for it; may be empty
-	Parts    []LaneSpan // what is hatched; empty: all lanes from From to To
+	Short    string     // instead of Label without room for it; may be empty
+	Parts    []LaneSpan // the hatched spans; empty: all lanes from From to To
 }
 
 // The measures of a lane in pixels, from its upper edge.
@@ -59,7 +59,7 @@ const (
 	instantAt  = 52
 	numberAt   = holdTop - 4 // above a call
 	markRadius = 8.5
-	thinHatch  = 8 // a hatched time that is narrower has no edges
+	thinHatch  = 8 // a narrower hatched span has no edges
 	labelsHigh = 26
 )
 
@@ -91,7 +91,7 @@ func (l Lanes) plot() *plot.Plot {
 type laneMarks struct {
 	Lanes
 	hatch string
-	taken map[vg.Length]vg.Length // by height: up to where something was written
+	taken map[vg.Length]vg.Length // by height: the right end of the last text
 	c     draw.Canvas
 }
 
@@ -139,7 +139,7 @@ func (d *laneMarks) y(lane int, below vg.Length) vg.Length {
 	return d.c.Max.Y - vg.Length(max(lane, 0)*laneHeight) - below
 }
 
-// room takes a place on a line for a text. If something is there, a crowded drawing has no room and others move it right.
+// room reserves a place on a line for a text. If the place is taken, the text moves right, or is omitted if Crowded.
 func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
 	if free, taken := d.taken[line]; taken && from < free {
 		if from = free; d.Crowded {
@@ -165,7 +165,7 @@ func (d *laneMarks) box(class Class, s LaneSpan, below, high vg.Length, paint st
 	return from, to
 }
 
-// fault draws a band, with its name at its beginning if there is room: above the holds of a lane, or at the foot of all.
+// fault draws a band with its name at the start, if there is room: above the holds of a lane, or below all lanes.
 func (d *laneMarks) fault(s LaneSpan) {
 	class, below, high, line := Class("fault"), vg.Length(1), vg.Length(laneHeight-2), vg.Length(8)
 	if s.Lane == AllLanes {
@@ -227,7 +227,7 @@ func (d *laneMarks) violation(v Violation) {
 	}
 }
 
-// instants draws numbered circles side by side, and then the words for which there is room beside them.
+// instants draws numbered circles side by side, with their labels if there is room.
 func (d *laneMarks) instants() {
 	type placed struct {
 		LaneSpan
@@ -243,7 +243,7 @@ func (d *laneMarks) instants() {
 		all = append(all, placed{s, min(at, d.c.Max.X)})
 	}
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.at, b.at)) })
-	free := vg.Length(0) // up to where the words of the lane reach
+	free := vg.Length(0) // right end of the last label of the lane
 	for i, m := range all {
 		if i == 0 || all[i-1].Lane != m.Lane {
 			free = 0

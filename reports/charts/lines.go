@@ -12,28 +12,28 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines is a chart of lines, each named at its end. The first line is drawn on top.
+// Lines is a chart of lines with a name at the end of each. The first line is drawn on top.
 type Lines struct {
 	Title  string // above the axes, if the chart is one of several
 	Marker *Style // before the title
 	X, Y   Axis
 	Lines  []Line
 	Rules  []Rule
-	Height float64 // in pixels; 0: as usual
+	Height float64 // in pixels; 0: default
 }
 
-// Line is one subject's.
+// Line is the line of one subject.
 type Line struct {
 	Name   string // at its end; empty: none
 	Style  Style
-	Class  string // in place of the style's colour and dash
+	Class  string // instead of the colour and dash of the style
 	Points []Point
-	Marks  bool // marks each point and draws intervals as whiskers, rather than as a band
-	Area   bool // fills what is below
+	Marks  bool // mark each point, and draw intervals as whiskers instead of a band
+	Area   bool // fill the area below
 	Alone  bool // the points are not connected
 }
 
-// Point is a place on a line. Low and High are an interval around Y; both are 0 if there is none.
+// Point is a point of a line. Low and High are an interval around Y, or 0 without one.
 type Point struct {
 	X, Y, Low, High float64
 	Text            string // beside it
@@ -102,7 +102,7 @@ func (l Lines) values() (xs, ys []float64) {
 	return xs, ys
 }
 
-// spread moves the marks of several lines apart, so that their whiskers stand side by side.
+// spread moves the marks of several lines apart, so that their whiskers are side by side.
 func (l *Lines) spread() {
 	n := 0
 	for _, line := range l.Lines {
@@ -146,7 +146,7 @@ func (l Line) add(p *plot.Plot, y Axis) {
 			at, spans = append(at, p), append(spans, struct{ Low, High float64 }{p.Y - bottom, top - p.Y})
 		}
 	}
-	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // several grey bands would hide everything
+	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // several grey bands would hide the lines
 		slices.Reverse(high)
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
 	}
@@ -188,7 +188,7 @@ func (r Rule) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(r.At)
 		c.StrokeLine2(stroke(class), c.Min.X, at, c.Max.X, at)
 		if at += 9; at > c.Max.Y-6 {
-			at -= 18 // there is no room above
+			at -= 18 // no room above
 		}
 		write(c, "soft", text.XLeft, c.Min.X+6, at, r.Text)
 		return

@@ -14,14 +14,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Head is what a drawing has beside its data.
+// Head holds the id and the texts of a drawing.
 type Head struct {
 	ID          string // unique on its page
 	Class       string
 	Title, Desc string // for readers who cannot see it
 }
 
-// The measures of all drawings, in pixels unless they say otherwise.
+// The measures of all drawings, in pixels unless stated otherwise.
 const (
 	wide      = 860 // every drawing
 	rowHeight = 28
@@ -34,8 +34,8 @@ const (
 
 	maxTicks   = 5    // of a linear axis, about
 	heatLevels = 6    // colours
-	wider      = 1.16 // than the font that is measured is that of a browser
-	bolder     = 1.18 // than a font is its bold variant
+	wider      = 1.16 // the font of a browser, relative to the measured font
+	bolder     = 1.18 // a bold font, relative to the regular one
 )
 
 func (h Head) wrap(c *canvas, defs string) template.HTML {
@@ -99,7 +99,7 @@ func grid(level bool) *plotter.Grid {
 	return g
 }
 
-// drawn is a plotter: x and y turn values into places.
+// drawn is a plotter from a function. Its arguments x and y convert values to positions.
 type drawn func(c draw.Canvas, x, y func(float64) vg.Length)
 
 // Plot implements plot.Plotter.
@@ -111,7 +111,7 @@ func (d drawn) Plot(c draw.Canvas, p *plot.Plot) {
 // margin is the room for texts beside the axes, in pixels.
 type margin struct{ left, right, top vg.Length }
 
-// Plot implements plot.Plotter; there is nothing to draw.
+// Plot implements plot.Plotter. It draws nothing.
 func (margin) Plot(draw.Canvas, *plot.Plot) {}
 
 // GlyphBoxes implements plot.GlyphBoxer.
@@ -123,7 +123,7 @@ func (m margin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	}
 }
 
-// caption writes above the axes: a marker and a name, or what the upright axis shows.
+// caption writes a marker and a name above the axes, or the label of the vertical axis.
 func caption(p *plot.Plot, name, axis string, style *Style) {
 	if name == "" && axis == "" {
 		return
@@ -139,13 +139,13 @@ func caption(p *plot.Plot, name, axis string, style *Style) {
 	}))
 }
 
-// end is the end of a line, where its name is written.
+// end is the end of a line with its name.
 type end struct {
 	line Line
 	at   plotter.XY
 }
 
-// nameEnds writes the names of lines beside their ends, each with a sample of its line, apart from each other.
+// nameEnds writes the names of lines beside their ends, without overlap, each with a sample of its line.
 func nameEnds(p *plot.Plot, ends []end) {
 	widest := vg.Length(0)
 	for _, e := range ends {

@@ -38,10 +38,10 @@ func (l Line) At(x float64) (y float64, ok bool) {
 	return l.Points[i].Y, true
 }
 
-// Ranks returns those of the tables of latency.
+// Ranks returns the ranks of latency tables.
 func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999} }
 
-// RankTable returns the table of Percentiles: milliseconds at the ranks that any of the lines reaches.
+// RankTable returns the table of Percentiles: milliseconds at each rank that a line reaches.
 func RankTable(lines []Line) (head []string, rows [][]string) {
 	head = []string{"lock"}
 	for _, line := range lines {

@@ -16,12 +16,12 @@ type Rows struct {
 	X      Axis
 	Rows   []Row
 	Rules  []Rule
-	NoAxis bool // no ticks and no grid: each value is written beside its mark
+	NoAxis bool // no ticks and no grid, since each value is written beside its mark
 	Names  bool // left of the rows
-	Texts  bool // the texts stand right of all rows, rather than beside their marks
+	Texts  bool // the texts are right of all rows instead of beside their marks
 }
 
-// Row is one subject's.
+// Row is the row of one subject.
 type Row struct {
 	Name      string
 	Style     Style
@@ -35,7 +35,7 @@ type Row struct {
 type Mark struct {
 	At    float64
 	Style Style
-	Class string // in place of the style's colour
+	Class string // instead of the colour of the style
 }
 
 // SVG draws the chart.

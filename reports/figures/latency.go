@@ -14,21 +14,21 @@ import (
 	"lockbench/histories"
 )
 
-// Class is one kind of duration. Classes share no histogram, except both kinds of grants in latency.hgrm.
+// Class is a kind of duration. Each class has a separate histogram; latency.hgrm merges both kinds of grants.
 type Class int
 
 const (
-	Uncontended Class = iota // granted; at the call no other client held the key or was asking for it
-	Contended                // granted; some other did
-	Refusals                 // definite answers: busy
+	Uncontended Class = iota // granted; at the call no other client held the key or was acquiring it
+	Contended                // granted; another client held or was acquiring the key
+	Refusals                 // answered busy
 	Unknowns                 // returned with an unknown outcome
 	HandOffs                 // from release.call to the next grant's return, if a client was waiting at the release
 	HoldTimes                // from acquire.return to release.call
-	Late                     // from when a client could have begun an iteration to when it did: the generator's
+	Late                     // delay of the load generator: from the time an iteration was due to its start
 	Classes
 )
 
-// Tag is the class's name in latency.hlog.
+// Tag returns the name of the class in latency.hlog.
 func (c Class) Tag() string {
 	return [...]string{"granted-uncontended", "granted-contended", "refused", "unknown", "hand-off", "hold", "late"}[c]
 }
@@ -51,13 +51,13 @@ const (
 	digits       = 3
 )
 
-// Samples are the durations of one trial, or of several, by class.
+// Samples holds the durations of one or more trials by class.
 type Samples [Classes]*hdrhistogram.Histogram
 
 // NewHistogram returns an empty histogram of durations in nanoseconds.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(MaxTrackable), digits) }
 
-// NewSamples returns empty histograms.
+// NewSamples returns samples with empty histograms.
 func NewSamples() (s Samples) {
 	for c := range s {
 		s[c] = NewHistogram()
@@ -66,13 +66,13 @@ func NewSamples() (s Samples) {
 	return s
 }
 
-// Record reports whether the histogram took the duration.
+// Record adds a duration and reports whether it was in the range of the histogram.
 func (s *Samples) Record(c Class, d time.Duration) bool { return s[c].RecordValue(int64(d)) == nil }
 
 // Merge adds the samples of another trial.
 func (s *Samples) Merge(from *Samples) {
 	for c := range s {
-		s[c].Merge(from[c]) // of the same range: nothing can be dropped
+		s[c].Merge(from[c]) // same range: no value is dropped
 	}
 }
 
@@ -80,8 +80,8 @@ func (s *Samples) Merge(from *Samples) {
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
-	Percentiles []Percentile `json:"percentiles"` // of 50, 90, 99 and 99.9 %, those with enough samples behind them
-	Curve       []Percentile `json:"curve"`       // finer, while ten samples remain
+	Percentiles []Percentile `json:"percentiles"` // of 50, 90, 99 and 99.9 %, those with enough samples
+	Curve       []Percentile `json:"curve"`       // more ranks, up to the last with ten samples beyond it
 }
 
 // Percentile is one point of a distribution: the part Rank (0 to 1) of the samples is not above NS.
@@ -90,13 +90,13 @@ type Percentile struct {
 	NS   int64   `json:"ns"`
 }
 
-// tailSamples must lie beyond a percentile, or it is one sample's luck.
+// tailSamples is the least number of samples beyond a percentile.
 const tailSamples = 10
 
-// SamplesFor is how many samples a percentile takes.
+// SamplesFor returns the number of samples that a percentile needs.
 func SamplesFor(rank float64) int64 { return int64(math.Round(tailSamples / (1 - rank))) }
 
-// At returns a percentile; ok is false if it has too few samples behind it.
+// At returns a percentile. If there are too few samples, ok is false.
 func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	i := slices.IndexFunc(d.Percentiles, func(p Percentile) bool { return p.Rank == rank })
 	if i < 0 {
@@ -105,10 +105,10 @@ func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	return d.Percentiles[i].NS, true
 }
 
-// Ranks are the percentiles of the tables.
+// Ranks returns the percentiles of the tables.
 func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999} }
 
-// DistributionOf sums a histogram up.
+// DistributionOf summarises a histogram.
 func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	d := Distribution{N: h.TotalCount(), Percentiles: []Percentile{}, Curve: []Percentile{}}
 	if d.N == 0 {
@@ -126,7 +126,7 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks are ten Ranks a decade of 1/(1-rank), from the median to the last with ten of n samples beyond it.
+// curveRanks returns ten ranks per decade of 1/(1-rank), from the median to the last rank with ten of n samples beyond it.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -142,7 +142,7 @@ func curveRanks(n int64) []float64 {
 	}
 }
 
-// Stamp gives the histograms the time of their trial, for the interval log.
+// Stamp sets the times of the histograms for the interval log.
 func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	for c := range s {
 		s[c].SetStartTimeMs(started.Add(first).UnixMilli())
@@ -150,8 +150,8 @@ func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	}
 }
 
-// IntervalLog writes an interval log, format 1.3: per trial one line for each class that has samples,
-// tagged with it. Maxima are in milliseconds, values in nanoseconds.
+// IntervalLog writes an interval log, format 1.3: a tagged line for each trial and class with samples. Maxima are in
+// milliseconds, values in nanoseconds.
 func IntervalLog(trials []*Samples) ([]byte, error) {
 	var b bytes.Buffer
 	w := hdrhistogram.NewHistogramLogWriter(&b)
@@ -168,10 +168,10 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // how the harness did is no latency of the lock's
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // not a latency of the lock
 				continue
 			}
-			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // a clock set back must not make the file unreadable
+			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the file stays readable if the clock was set back
 			h.SetEndTimeMs(max(h.EndTimeMs(), h.StartTimeMs()))
 			if err := w.OutputIntervalHistogram(h); err != nil {
 				return nil, err
@@ -191,8 +191,8 @@ func PercentileText(s *Samples) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Commands returns how many commands servers executed for locks between two readings of their counters, scripts' own
-// commands included. If ok is false, why says why it cannot be told.
+// Commands returns the number of commands that servers executed for locks between two readings of their counters, including
+// commands within scripts. If ok is false, why is the reason.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false
@@ -211,7 +211,7 @@ func Commands(before, after map[string]float64) (n float64, why string, ok bool)
 	return n, "", true
 }
 
-// overhead reports whether a client library or lockbench sends the command on its own account, not for a lock.
+// overhead reports whether a client library or lockbench sends the command for another purpose than a lock.
 func overhead(command string) bool {
 	name, _, _ := strings.Cut(command, "|")
 	switch name {

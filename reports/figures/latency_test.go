@@ -58,7 +58,7 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 		t.Errorf("%d out of range, want 1", got.OutOfRange)
 	}
 	if got.Longest.NS != int64(2*time.Hour) {
-		t.Errorf("the longest wait is %v: it stands in no histogram, and counts all the same", got.Longest)
+		t.Errorf("the longest wait is %v: it counts although no histogram has it", got.Longest)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestCurveRanks(t *testing.T) {
 			last = all[len(all)-1]
 		}
 		if last != want {
-			t.Errorf("of %d samples the last rank is %v, want %v: ten lie beyond it", n, last, want)
+			t.Errorf("of %d samples the last rank is %v, want %v, with ten samples beyond", n, last, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package figures reads what a history tells about speed and shares: one pass, and nothing kept but sums, histograms and
-// what is open. It knows nothing of verdicts.
+// Package figures measures the speed and the fairness of a lock from a history, in one pass and bounded memory. Of reads the
+// events and returns Stats; DistributionOf summarises its histograms. Verdicts are not considered.
 package figures
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 // Stats holds the figures of one history. Client -1 (the harness) and the clients of the epilogue, numbered from
-// Header.Clients on, are not measured. Where a Window is given, all but Keys, Cover and OutOfRange is of what ended
+// Header.Clients, are not measured. With a Window, all figures except Keys, Cover and OutOfRange count operations that ended
 // within it.
 type Stats struct {
 	Samples      Samples
@@ -18,19 +18,19 @@ type Stats struct {
 	PerClient    []int         // the same by client
 	First        time.Duration // first call of a measured client
 	Last         time.Duration // return of their last release
-	Grants       int           // of all clients: what the server's counters count
+	Grants       int           // of all clients, as the server counts
 	OwnerChanges int           // grants to another client than the key's last
-	Keys         int           // asked for by measured clients
-	Reentries    int           // grants of a lock its client held already: in no histogram
+	Keys         int           // used by measured clients
+	Reentries    int           // grants to the holder: not in a histogram
 	Renewals     int           // confirmed
-	Held         time.Duration // in sum
+	Held         time.Duration // total
 	CutOff       int           // acquires still open at the end
 	Longest      Wait
-	Bypassed     int // the most grants of a key to clients that asked later than one that still waited
-	OutOfRange   int // samples that no histogram took
+	Bypassed     int // the most grants of a key to clients that called after a client that still waits
+	OutOfRange   int // samples beyond the histograms
 }
 
-// Window is a part of a history. The zero Window is all of it.
+// Window is a part of a history. The zero Window is the whole history.
 type Window struct{ From, To time.Duration }
 
 func (w Window) whole() bool { return w == Window{} }
@@ -43,20 +43,20 @@ type Wait struct {
 	Ended Ended `json:"ended"`
 }
 
-// Ended is how a wait ended.
+// Ended states how a wait ended.
 type Ended string
 
-// Only Granted is a whole wait; the others are censored: the client would have waited longer.
+// The ends of a wait. All except Granted are censored: the whole wait is longer.
 const (
 	Granted Ended = "granted"
 	GaveUp  Ended = "gave up" // refused, or of unknown outcome
 	CutOff  Ended = "cut off" // still waiting at the end of the history, or of the window
 )
 
-// Censored reports whether the wait was longer than was seen.
+// Censored reports whether the whole wait is longer than measured.
 func (w Wait) Censored() bool { return w.Ended == GaveUp || w.Ended == CutOff }
 
-// Longer is the longer of two waits.
+// Longer returns the longer of two waits.
 func Longer(a, b Wait) Wait {
 	if b.Ended != "" && (a.Ended == "" || b.NS > a.NS) {
 		return b
@@ -64,10 +64,10 @@ func Longer(a, b Wait) Wait {
 	return a
 }
 
-// Seconds is the length of what was measured.
+// Seconds returns the length of the measured window.
 func (s *Stats) Seconds() float64 { return max(0, s.Last-s.First).Seconds() }
 
-// Goodput is in critical sections per second; 0 if nothing was completed.
+// Goodput returns the critical sections per second, or 0 if none was completed.
 func (s *Stats) Goodput() float64 {
 	if s.Seconds() == 0 {
 		return 0
@@ -75,8 +75,8 @@ func (s *Stats) Goodput() float64 {
 	return float64(s.Sections) / s.Seconds()
 }
 
-// Shares gives Jain's index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and
-// the largest part of them that one client had. ok is false if there were none.
+// Shares returns Jain's index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and the largest share
+// of a client. If there were no critical sections, ok is false.
 func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	if s.Sections == 0 {
 		return 0, 0, 0, false
@@ -91,7 +91,7 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of reads a history's lines once. Others may see the same events as they pass.
+// Of reads the events of a history once and passes each to the other functions.
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// script builds a history by hand.
+// script builds a history.
 type script struct{ ops []histories.Op }
 
 func (s *script) op(client int32, hold int64, kind histories.Kind, o histories.Outcome, key string, call, ret time.Duration) *histories.Op {
@@ -35,7 +35,7 @@ func statsOfScript(t *testing.T, h histories.Header, s *script) *Stats {
 	return stats
 }
 
-// near compares with the three digits that a histogram keeps.
+// near compares to the three digits of a histogram.
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 0.001*math.Abs(want)
 }
@@ -142,7 +142,7 @@ func TestHandOffOnlyToAWaiter(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.release(0, 1, "k", 10*ms, 11*ms)
-	s.acquire(1, 2, "k", 12*ms, 13*ms) // asked after the release: nothing is handed over
+	s.acquire(1, 2, "k", 12*ms, 13*ms) // called after the release: not a hand-off
 	s.release(1, 2, "k", 20*ms, 21*ms)
 	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
@@ -178,7 +178,7 @@ func TestSegmentsOfAKey(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.acquire(1, 2, "k", 1*ms, 2*ms)
-	// The recorder notes the segment that was chosen with the return; the call asked for the whole.
+	// The call has the requested key, the return has the chosen segment.
 	h := histories.Header{Clients: 2}
 	lines := []histories.Line{}
 	for i, op := range s.ops {
@@ -205,7 +205,7 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
-// TestReentryIsNoSection: whether the lock counts its depth or not.
+// TestReentryIsNoSection: a re-entry is not a critical section, whether or not the lock counts its depth.
 func TestReentryIsNoSection(t *testing.T) {
 	for _, depth := range []uint16{0, 1} {
 		var s script
@@ -301,9 +301,9 @@ func TestWithoutClientCountAllAreMeasured(t *testing.T) {
 	}
 }
 
-// TestGoneWhileItAsked: nobody waits any more, so that it is neither cut off nor another's contention, and an
-// answer that comes to it late is no wait of anybody's.
-func TestGoneWhileItAsked(t *testing.T) {
+// TestKilledWhileItAcquired: the acquire of a killed client is neither cut off nor contention of another client, and a late answer
+// to it is not a wait.
+func TestKilledWhileItAcquired(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	gone := func(client int32, call time.Duration) {

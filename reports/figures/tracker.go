@@ -23,14 +23,14 @@ type tracker struct {
 
 type freed struct {
 	at    time.Duration
-	asked string // what they asked for
+	asked string // the requested key
 }
 
 type ask struct {
-	key       string // as asked for: a lock may choose a segment of it
+	key       string // as requested: a lock may choose a segment of it
 	due, call time.Duration
 	contended bool
-	bypassed  int // grants to clients that asked later
+	bypassed  int // grants to clients that called later
 }
 
 type hold struct {
@@ -38,11 +38,11 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // of its promise: a dead client's hold does not count for ever
+	until      time.Duration // end of its lease: the hold of a dead client ends too
 	inner      bool          // a re-entry
 }
 
-// measured reports whether a client is one of the workload's; without a count in the header all are.
+// measured reports whether a client belongs to the workload. Without a count in the header, all clients do.
 func (t *tracker) measured(client int32) bool {
 	return client >= 0 && (t.clients == 0 || client < t.clients)
 }
@@ -67,7 +67,7 @@ func (t *tracker) visit(ev histories.Event) {
 	case op.Kind == histories.Release && t.measured(op.Client):
 		t.stats.Last = max(t.stats.Last, op.Return)
 	case op.EndsClient() && !ev.Return:
-		if a, ok := t.asking[op.Client]; ok { // it waits no more
+		if a, ok := t.asking[op.Client]; ok { // it no longer waits
 			delete(t.asking, op.Client)
 			t.forget(a.key)
 		}
@@ -105,7 +105,7 @@ func (t *tracker) ask(op *histories.Op) {
 func (t *tracker) answered(op *histories.Op) {
 	a, ok := t.asking[op.Client]
 	if !ok {
-		return // it was gone when the answer came
+		return // the client ended before the answer
 	}
 	delete(t.asking, op.Client)
 	inner := t.reentry(op)
@@ -130,7 +130,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 		}
 	}
 	t.last[op.Key] = op.Client
-	for client, other := range t.asking { // clients that asked before, and still wait
+	for client, other := range t.asking { // clients that called before and still wait
 		if other.key == a.key && other.call < a.call && !inner {
 			other.bypassed++
 			t.asking[client] = other
@@ -138,7 +138,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether a key was asked for by the client that held it, whatever the lock counts.
+// reentry reports whether the holder of a key acquired it again, whatever the lock counts.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -176,7 +176,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps counts a wait that began before the end of the window and went on: how long is not known by then.
+// overlaps counts a wait that went on beyond the end of the window. Its length is unknown at that time.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
@@ -184,7 +184,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget drops the hand-offs for which no client waits any more.
+// forget drops the hand-offs without a waiting client.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -209,9 +209,9 @@ func (t *tracker) release(op *histories.Op) {
 		t.stats.Held += op.Call - h.since
 		t.record(HoldTimes, op.Call-h.since)
 	}
-	t.stats.Last = max(t.stats.Last, op.Call) // its return, if there is one, comes later
+	t.stats.Last = max(t.stats.Last, op.Call) // its return, if any, is later
 	for _, a := range t.asking {
-		if a.key == h.asked { // of another client: this one releases
+		if a.key == h.asked { // of another client, since this one releases
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}
@@ -242,10 +242,10 @@ func (t *tracker) end(cover histories.Coverage) {
 	}
 }
 
-// holdID returns the number of the hold; histories written by hand may leave it out, and mean the client's only one.
+// holdID returns the number of the hold. Handwritten histories may omit it if the client has only one.
 func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
-// promised returns the end of a promise; a grant without one lasts for ever.
+// promised returns the end of the lease, or Forever for a grant without a lease.
 func promised(op *histories.Op, slack time.Duration) time.Duration {
 	if until, ok := op.Until(slack); ok {
 		return until

@@ -7,13 +7,13 @@ import (
 	"lockbench/histories"
 )
 
-// TestWindow: what ended within it counts, from its whole beginning; what went on beyond its end is a wait that was cut off.
+// TestWindow: operations that ended within the window count in full. A wait beyond its end is cut off.
 //
 //	window               10 ........................ 40
 //	client 0  1-2 ... 8                                      (before)
-//	client 0       asks 9, granted 12 ... 20
-//	client 1            asks 5, due 4 ....... granted 25 ... 45
-//	client 2               asks 30 .......................... granted 50 ... 60
+//	client 0       call 9, granted 12 ... 20
+//	client 1            call 5, due 4 ....... granted 25 ... 45
+//	client 2               call 30 .......................... granted 50 ... 60
 func TestWindow(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
@@ -41,7 +41,7 @@ func TestWindow(t *testing.T) {
 		t.Errorf("longest %+v, want %+v", got.Longest, want)
 	}
 	if got.Bypassed != 1 {
-		t.Errorf("overtaken %d times, want once: client 0 asked later and had it first", got.Bypassed)
+		t.Errorf("bypassed %d times, want once: client 0 called later and was granted first", got.Bypassed)
 	}
 	cut, err := Of(&h, histories.Ops(s.ops), Window{From: 26 * ms, To: 44 * ms})
 	if err != nil {
@@ -54,7 +54,7 @@ func TestWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := time.Duration(late.Samples[Late].Max()); !near(float64(most), float64(ms)) { // client 1 was due at 4 and asked at 5; client 0 was free at 9
+	if most := time.Duration(late.Samples[Late].Max()); !near(float64(most), float64(ms)) { // client 1 was due at 4 and called at 5; client 0 was free at 9
 		t.Errorf("late by %v at most, want 1 ms", most)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"unicode"
 )
 
-// Hidden reports whether a character is not to be seen itself, but may steer a terminal, turn the direction of the text
-// after it, or hide in a name.
+// Hidden reports whether a character is invisible and may control a terminal, change the direction of text, or disguise a name.
 func Hidden(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Clean shows a dot in place of every hidden character, such as may be in a name or in a server's error.
+// Clean replaces each hidden character with a dot.
 func Clean(s string) string {
 	return strings.Map(func(c rune) rune {
 		if Hidden(c) {
@@ -23,7 +22,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Visible replaces the hidden characters of a text of several lines.
+// Visible replaces the hidden characters of a text, except newlines and tabs.
 func Visible(text []byte) []byte {
 	return bytes.Map(func(c rune) rune {
 		if Hidden(c) && c != '\n' && c != '\t' {
@@ -33,14 +32,14 @@ func Visible(text []byte) []byte {
 	}, text)
 }
 
-// credentials finds what stands before the @ of a URL. A password may have a space in it, if somebody did not encode it;
-// but what follows host:port is other words, often a lock's name with the @ of its deployment.
+// credentials matches the user and password of a URL. An unencoded password may contain spaces. Text after host:port is not
+// part of the URL, even if it has an @, as in redlock@five.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
-// named finds a password in the parameters of a URL or of a connection.
+// named matches a password parameter of a URL or connection string.
 var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)
 
-// Scrub takes the passwords out of a text that may have URLs in it. It goes flag by flag, so that one's password does not take the next one with it.
+// Scrub masks the passwords in a text with URLs. It handles each flag separately, so that a match cannot span two flags.
 func Scrub(text string) string {
 	text = named.ReplaceAllString(text, "$1=***")
 	if !strings.Contains(text, "://") {
@@ -68,12 +67,12 @@ func TableLine(cells []string) string {
 	return b.String()
 }
 
-// TableRule writes the line below the heading of a table: its first column is aligned left, the others right.
+// TableRule writes the line below the heading of a Markdown table. The first column is aligned left, the others right.
 func TableRule(cells []string) string {
 	return "| --- |" + strings.Repeat(" ---: |", len(cells)-1)
 }
 
-// Escaped makes a text from outside safe for Markdown: no markup, no table cells, no HTML, one line, no hidden characters.
+// Escaped escapes untrusted text for Markdown: markup, table cells, HTML, newlines and hidden characters.
 func Escaped(s string) string {
 	s = Clean(strings.Join(strings.Fields(s), " "))
 	return strings.NewReplacer(
@@ -81,7 +80,7 @@ func Escaped(s string) string {
 	).Replace(s)
 }
 
-// InCode escapes a text for a code span, where only the span's end and a table's cell have a meaning.
+// InCode escapes a text for a code span in a table cell.
 func InCode(s string) string {
 	return Clean(strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s))
 }

@@ -29,7 +29,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func TestLinesLetNoHiddenCharacterThrough(t *testing.T) {
+func TestLinesReplaceHiddenCharacters(t *testing.T) {
 	lines := &Lines{Color: true}
 	lines.AddPainted("31;1", "a\x1b[2J", " b\u202e")
 	lines.PaintedColumns([][]string{{"", "name"}, {"✗", "x\u2066y\x07"}}, func(_, column int) string {

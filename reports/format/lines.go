@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Lines collects text for the terminal. No line ends in spaces, and no hidden character gets through.
+// Lines collects text for the terminal. It trims trailing spaces and replaces hidden characters.
 type Lines struct {
 	bytes.Buffer      // the text
-	Color        bool // painted parts are coloured
+	Color        bool // write the colours of painted parts
 }
 
 // Add adds a line.
@@ -20,7 +20,7 @@ func (t *Lines) add(line string) {
 	t.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// AddPainted adds a line whose beginning is in a colour, given by its codes as in "31;1".
+// AddPainted adds a line with a coloured beginning. The codes are those of the terminal, as in "31;1".
 func (t *Lines) AddPainted(codes, beginning, rest string) {
 	t.add(t.paint(codes, Clean(beginning)) + Clean(rest))
 }
@@ -32,13 +32,13 @@ func (t *Lines) paint(codes, text string) string {
 	return "\x1b[" + codes + "m" + text + "\x1b[0m"
 }
 
-// textWidth is the longest line of a paragraph, in columns.
+// textWidth limits the lines of a paragraph, in columns.
 const textWidth = 110
 
 // Paragraph breaks a text into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
 
-// Hang breaks a text into lines, of which the first begins with a mark and the others are indented by its width.
+// Hang breaks a text into lines. The first begins with a mark, and the others are indented by its width.
 func (t *Lines) Hang(mark, text string) {
 	mark = Clean(mark)
 	inset := strings.Repeat(" ", Width(mark))
@@ -60,7 +60,7 @@ func (t *Lines) Hang(mark, text string) {
 	}
 }
 
-// Width returns about how many columns a text takes.
+// Width returns the approximate width of a text in columns.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
 // Pad fills a text with spaces to a width.
@@ -69,8 +69,8 @@ func Pad(s string, wide int) string { return s + strings.Repeat(" ", max(0, wide
 // PadLeft fills a text with spaces to its left.
 func PadLeft(s string, wide int) string { return strings.Repeat(" ", max(0, wide-Width(s))) + s }
 
-// Columns writes a table whose first row is the heading: columns of figures are aligned right, except for the first two
-// and the last.
+// Columns writes a table whose first row is the heading. Columns of numbers are aligned right, except the first two and the
+// last.
 func (t *Lines) Columns(cells [][]string) {
 	t.table(cells, func(c int) bool { return c > 1 && c < len(cells[0])-1 && isOfFigures(cells[1:], c) }, nil)
 }

@@ -1,5 +1,5 @@
-// Package format writes numbers, durations, lists and tables for pages, Markdown and the terminal, and makes text from
-// outside safe for the place where it is shown.
+// Package format writes numbers, durations, lists and tables for pages, Markdown and the terminal. It also escapes untrusted
+// text. The type Lines collects text for the terminal.
 package format
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// None is shown in place of a missing figure.
+// None stands for a missing figure.
 const None = "–"
 
 // Count writes 1234567 as "1,234,567".
@@ -28,7 +28,7 @@ func Significant(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 has become 10.0 by now
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // rounds 9.999 to 10.0
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
 		return Count(int(math.Round(v)))
@@ -50,7 +50,7 @@ func TrimZeros(s string) string {
 // Times writes a ratio.
 func Times(v float64) string { return Significant(v) + "×" }
 
-// Percent writes a part of one, to a tenth of a per cent. A part that is not quite nothing or all is not rounded to it.
+// Percent writes a part of one, to a tenth of a per cent. Only 0 is written as 0 % and only 1 as 100 %.
 func Percent(part float64) string {
 	switch {
 	case math.IsNaN(part) || math.IsInf(part, 0):
@@ -63,7 +63,7 @@ func Percent(part float64) string {
 	return TrimZeros(strconv.FormatFloat(100*part, 'f', 1, 64)) + " %"
 }
 
-// Gibibytes writes a number of bytes; nothing for 0, which stands for unknown.
+// Gibibytes writes a number of bytes, or nothing for 0, which means unknown.
 func Gibibytes(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -71,7 +71,7 @@ func Gibibytes(bytes int64) string {
 	return Significant(float64(bytes)/(1<<30)) + " GiB"
 }
 
-// Span writes an interval; nothing for an interval that is not bounded, as of too few trials.
+// Span writes an interval, or nothing if a bound is missing.
 func Span(low, high *float64) string {
 	if low == nil || high == nil {
 		return ""
@@ -96,7 +96,7 @@ func Plural(n int, noun string, irregular ...string) string {
 	return Count(n) + " " + noun
 }
 
-// Often writes how many times something happened: once, 12 times.
+// Often writes a number of times: once, 12 times.
 func Often(n int) string {
 	if n == 1 {
 		return "once"
@@ -109,7 +109,7 @@ func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 
 // Duration writes nanoseconds with their unit, to three digits.
 func Duration[T ~int | ~int64 | ~float64](d T) string {
-	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // 999.9 µs has become 1 ms by now
+	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // rounds 999.9 µs to 1 ms
 	switch abs := math.Abs(ns); {
 	case abs < 1e3:
 		return Significant(ns) + " ns"
@@ -169,7 +169,7 @@ func RankName(rank float64) string {
 	return strconv.FormatFloat(math.Round(rank*1e7)/1e5, 'f', -1, 64) + " %"
 }
 
-// When writes a moment in UTC, to the second.
+// When writes a time in UTC, to the second.
 func When(t time.Time) string {
 	if t.IsZero() {
 		return None

@@ -1,8 +1,9 @@
-// Package html makes every page: one layout, one style sheet, and partials for what the pages have in common.
+// Package html renders all pages from one layout, one style sheet and shared partials. Page takes the templates and the data of
+// a report and returns the page.
 //
-// A report's own templates define "title", "head", "body" and "foot" of the page, and may define "assets", "class",
-// "before" and "after". They use the partials of layout.html.tmpl: a verdict, a badge, tiles, nav, a list, a command,
-// a table with its cells, a chart, and the rows of a machine.
+// The templates of a report define "title", "head", "body" and "foot", and may define "assets", "class", "before" and "after".
+// layout.html.tmpl has the partials: verdict, badge, tiles, nav, legend, fold, scroll, list, command, table, cells, chart and
+// machine.
 package html
 
 import (
@@ -24,7 +25,7 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone is how a verdict sounds. It picks a colour, which never stands alone.
+// Tone selects the colour of a verdict. A word or a symbol always says the same.
 type Tone string
 
 const (
@@ -33,12 +34,12 @@ const (
 	Unsure Tone = "unsure"
 )
 
-// Verdict is the head of a report.
+// Verdict is the headline of a report, with more sentences and the conditions.
 type Verdict struct {
 	Tone       Tone
 	Headline   string
 	Rest       string
-	Conditions string // under which it was found
+	Conditions string
 }
 
 // Badge is a short result: a symbol and a word, in a colour.
@@ -50,10 +51,10 @@ type Key struct {
 	Means string
 }
 
-// Tile is one number of the head.
+// Tile is one number in the head of a page.
 type Tile struct{ Class, Symbol, Big, Small string }
 
-// Page renders a page from a report's own templates and functions.
+// Page renders a page from the templates and functions of a report.
 func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]byte, error) {
 	t, err := Parse(own, funcs, patterns...)
 	if err != nil {
@@ -62,7 +63,7 @@ func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]by
 	return Render(t, "page", data)
 }
 
-// Parse returns the layout with a report's own templates. Its functions are added to those of Funcs.
+// Parse returns the layout with the templates of a report. The functions are added to those of Funcs.
 func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	t, err := template.New("page").Funcs(Funcs()).Funcs(pageFuncs()).Funcs(funcs).ParseFS(files, "layout.html.tmpl")
 	if err != nil {
@@ -71,7 +72,7 @@ func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Tem
 	return t.ParseFS(own, patterns...)
 }
 
-// Render executes one template. Hidden characters, which names and errors from outside may have, are replaced.
+// Render executes one template and replaces hidden characters.
 func Render(t *template.Template, name string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
@@ -80,8 +81,7 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 	return format.Visible(b.Bytes()), nil
 }
 
-// Script writes a value as JSON for a script element, without hidden characters: they are escaped, so that the value
-// that is read from the page is the same.
+// Script writes a value as JSON for a script element. Hidden characters are escaped, so that the script reads the same value.
 func Script(v any) (template.JS, error) {
 	text, err := json.Marshal(v) // it escapes < > &
 	if err != nil {
@@ -111,7 +111,7 @@ func sheet(name string) template.CSS {
 	return template.CSS(text)
 }
 
-// Drawing returns a drawing as an SVG file that can be opened by itself.
+// Drawing returns a drawing as a standalone SVG file.
 func Drawing(drawn template.HTML) string {
 	const alone = `svg { background: var(--ground); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
 `
@@ -159,7 +159,7 @@ func onlyIf(condition any, text string) string {
 	return ""
 }
 
-// table is the beginning of a table: what the partial "table" writes. The rows follow it, then the partial "endtable".
+// table is the head of a table, written by the partial "table". The rows follow, then the partial "endtable".
 type table struct {
 	Label   string
 	Class   string
@@ -174,12 +174,12 @@ type column struct {
 	Class string
 }
 
-// abbr returns a column whose heading is explained: {{abbr "goodput" "critical sections completed per second" "/s"}}.
+// abbr returns a column with a tooltip: {{abbr "goodput" "critical sections completed per second" "/s"}}.
 func abbr(text, doc string, rest ...string) column {
 	return column{Text: text, Doc: doc, Rest: strings.Join(rest, "")}
 }
 
-// newTable takes the columns as texts, lists of texts, or what abbr and number return.
+// newTable returns the head of a table. A column is a text, a list of texts, or the result of abbr or number.
 func newTable(label, class string, columns ...any) (table, error) {
 	t := table{Label: label, Class: class}
 	for _, c := range columns {
@@ -193,13 +193,13 @@ func newTable(label, class string, columns ...any) (table, error) {
 		case column:
 			t.Columns = append(t.Columns, c)
 		default:
-			return t, fmt.Errorf("table %s: %T is no column", label, c)
+			return t, fmt.Errorf("table %s: %T is not a column", label, c)
 		}
 	}
 	return t, nil
 }
 
-// fold is the head of a section that is folded: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
+// fold is the head of a folded section: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
 // The ID is that of the content: a browser unfolds the content if a link leads to it. The class "unprinted" leaves it out on paper.
 type fold struct{ ID, Title, Note, Class string }
 
@@ -209,7 +209,7 @@ type section struct{ ID, Title string }
 // sections takes an id, a title and a condition for each section of a page: {{sections "lease" "Lease" .Lease}}.
 func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
-		return nil, fmt.Errorf("sections: %d arguments, not three for each", len(all))
+		return nil, fmt.Errorf("sections: %d arguments, want three for each section", len(all))
 	}
 	for of := range slices.Chunk(all, 3) {
 		if onlyIf(of[2], "shown") != "" {

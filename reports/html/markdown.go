@@ -11,8 +11,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// Markdown renders a template of Markdown from a report's own templates and functions. They may use what Funcs returns,
-// and md, code and fence, which make text from outside safe.
+// Markdown renders a Markdown template of a report. The template may use the functions of Funcs, and md, code and fence, which
+// escape untrusted text.
 func Markdown(own fs.FS, funcs template.FuncMap, data any, name, pattern string) ([]byte, error) {
 	all := text.FuncMap{
 		"md": format.Escaped, "code": format.InCode,

@@ -17,7 +17,7 @@ func TestRatioToTheBest(t *testing.T) {
 	}
 	for _, f := range figureRows(all[:2]) {
 		if f.GoodputCell.Ratio != "" {
-			t.Error("one lock alone has nothing to be compared with")
+			t.Error("a single lock has a ratio")
 		}
 	}
 }

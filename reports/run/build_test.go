@@ -19,10 +19,10 @@ import (
 	"lockbench/histories"
 )
 
-// Flags are the one thing of a test that must stand at the top.
+// The flags of the tests.
 var (
 	update = flag.Bool("update", false, "write the golden files anew")
-	keep   = flag.String("keep", "", "leave the sample run and its report in this folder, to be looked at")
+	keep   = flag.String("keep", "", "write the sample run and its report to this folder")
 )
 
 func buildSample(t *testing.T) (string, *Results) {
@@ -39,7 +39,7 @@ func buildSample(t *testing.T) (string, *Results) {
 	return dir, r
 }
 
-// TestSample builds the sample once, and looks at it from all sides.
+// TestSample builds the sample once and runs all checks on it.
 func TestSample(t *testing.T) {
 	dir, r := buildSample(t)
 	for name, check := range map[string]func(t *testing.T, dir string, r *Results){
@@ -89,7 +89,7 @@ func checkGolden(t *testing.T, dir string, r *Results) {
 	golden(t, "report.md", read(t, dir, "report", "report.md"))
 }
 
-// checkSameFolderSamePage builds twice, the second time with the first report in place.
+// checkSameFolderSamePage builds twice, the second time over the first report, and once in a copy of the folder.
 func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	names := []string{"results.json", "report/index.html", "report/report.md", "set-px/counter+none/latency.hlog", "set-px/counter+none/latency.hgrm"}
 	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
@@ -120,7 +120,7 @@ func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageIsOffline looks for anything that a browser would fetch, and for what does not work offline.
+// checkPageIsOffline looks for references that a browser would fetch.
 func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	rest := strings.ReplaceAll(page, "http://www.w3.org/", "")
@@ -135,11 +135,11 @@ func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 		}
 	}
 	if strings.Contains(page, dir) {
-		t.Error("the page names the place of the run folder")
+		t.Error("the page has the path of the run folder")
 	}
 }
 
-// checkWords looks for words that a reader of the page would have to look up, or that grade the suite instead of the locks.
+// checkWords looks for words that are not in the glossary of the project.
 func checkWords(t *testing.T, dir string, r *Results) {
 	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
 	for _, name := range []string{"index.html", "report.md"} {
@@ -150,13 +150,13 @@ func checkWords(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageHangsTogether follows the links within the page and to the folder, and looks for ids used twice.
+// checkPageHangsTogether checks the links within the page and to the folder, and that ids are unique.
 func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if ids[m[1]] {
-			t.Errorf("the id %s stands twice", m[1])
+			t.Errorf("the id %s is not unique", m[1])
 		}
 		ids[m[1]] = true
 	}
@@ -167,10 +167,10 @@ func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	for _, m := range links {
 		if m[1] == "#" {
 			if !ids[m[2]] {
-				t.Errorf("a link to #%s, which is nowhere", m[2])
+				t.Errorf("a link to #%s, which does not exist", m[2])
 			}
 		} else if _, err := os.Stat(filepath.Join(dir, "report", html.UnescapeString(m[2]))); err != nil {
-			t.Errorf("a link to a file that is not there: %v", err)
+			t.Errorf("a link to a missing file: %v", err)
 		}
 	}
 	for _, svg := range regexp.MustCompile(`<svg[^>]*>`).FindAllString(page, -1) {
@@ -179,12 +179,12 @@ func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 		}
 	}
 	if own := regexp.MustCompile(`style="[^"]*(#|font-family)[^"]*"`).FindString(page); own != "" {
-		t.Errorf("a chart has colours or fonts of its own, which do not follow the page: %s", own)
+		t.Errorf("a chart has colours or fonts that do not follow the page: %s", own)
 	}
 }
 
-// checkViewers looks that each witness of exclusion, and no other, has Porcupine's page, and that no page
-// of an older report is left.
+// checkViewers checks that each example of exclusion, and no other, has a page of Porcupine's viewer, and that pages of an
+// older report are removed.
 func checkViewers(t *testing.T, dir string, r *Results) {
 	put(t, filepath.Join(dir, "report", "example-999.html"), nil)
 	if err := r.write(dir); err != nil {
@@ -200,7 +200,7 @@ func checkViewers(t *testing.T, dir string, r *Results) {
 		}
 	}
 	if want == 0 || len(links) != want || len(files) != want {
-		t.Errorf("%d witnesses of exclusion, %d links, files %v", want, len(links), files)
+		t.Errorf("%d examples of exclusion, %d links, files %v", want, len(links), files)
 	}
 	for _, l := range links {
 		if !bytes.Contains(read(t, dir, "report", l[1]), []byte("<title>Porcupine</title>")) {
@@ -209,8 +209,7 @@ func checkViewers(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestNamesAreEscaped puts markup, and characters that steer a terminal or turn the direction of text, wherever a text from
-// outside can stand.
+// TestNamesAreEscaped puts markup and hidden characters into every untrusted text.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("|x|")</script>` + "\x1b[31m\u202e\u200b"
 	dir := t.TempDir()
@@ -284,14 +283,14 @@ func TestBuildOfARunCutShort(t *testing.T) {
 		spoil  func(t *testing.T, trial string)
 		reason string
 	}{
-		"no verdict":    {func(t *testing.T, trial string) { remove(t, trial, VerdictName) }, "it has no verdict: the run was cut short here"},
-		"torn verdict":  {func(t *testing.T, trial string) { put(t, filepath.Join(trial, VerdictName), []byte(`{"unt`)) }, "its verdict cannot be read: unexpected end of JSON input"},
-		"no history":    {func(t *testing.T, trial string) { remove(t, trial, HistoryName) }, "it has no history"},
-		"empty history": {func(t *testing.T, trial string) { put(t, filepath.Join(trial, HistoryName), nil) }, "its history cannot be read: history.jsonl.zst: line 1"},
+		"no verdict":    {func(t *testing.T, trial string) { remove(t, trial, VerdictName) }, "no verdict: the run ended here"},
+		"torn verdict":  {func(t *testing.T, trial string) { put(t, filepath.Join(trial, VerdictName), []byte(`{"unt`)) }, "read the verdict: unexpected end of JSON input"},
+		"no history":    {func(t *testing.T, trial string) { remove(t, trial, HistoryName) }, "no history"},
+		"empty history": {func(t *testing.T, trial string) { put(t, filepath.Join(trial, HistoryName), nil) }, "read the history: history.jsonl.zst: line 1"},
 		"broken history": {func(t *testing.T, trial string) {
 			put(t, filepath.Join(trial, HistoryName), []byte("{\"lockbench\":1}\n{\"client\":1}\n{\"client\":1}\n"))
-		}, "its history cannot be read: line 2"},
-		"an empty folder": {func(t *testing.T, trial string) { remove(t, trial, HistoryName); remove(t, trial, VerdictName) }, "it has no verdict"},
+		}, "read the history: line 2"},
+		"an empty folder": {func(t *testing.T, trial string) { remove(t, trial, HistoryName); remove(t, trial, VerdictName) }, "no verdict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -339,7 +338,7 @@ func TestTornHistoryIsCountedWithAWarning(t *testing.T) {
 		t.Errorf("measurements %+v, want one of 3 sections", r.Measurements)
 	}
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "l/w+none/001: the file ends within line") }) {
-		t.Errorf("warnings %q do not tell of the torn line", r.Warnings)
+		t.Errorf("warnings %q do not mention the torn line", r.Warnings)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// TestChromium looks at the sample report as a reader's browser shows it.
+// TestChromium checks the sample report in a browser.
 func TestChromium(t *testing.T) {
 	dir, r := buildSample(t)
 	ctx := chromium.Open(t)
@@ -52,7 +52,7 @@ func TestChromium(t *testing.T) {
 	})
 	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
 	if len(viewers) == 0 {
-		t.Error("no witness has a page of Porcupine's")
+		t.Error("no example has a page of Porcupine's viewer")
 	}
 	for _, file := range viewers {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestChromium(t *testing.T) {
 	}
 }
 
-// checkOverview: on a wide screen the answer is on the first screen, below its legend. On a narrow one the table says that it
-// scrolls, and its first column stays.
+// checkOverview checks that the legend and the first lock are on the first screen. On a narrow screen the table shows a hint
+// that it scrolls, and its first column stays in place.
 func checkOverview(t *testing.T, b *chromium.Page) {
 	const top = `document.querySelector("%s").getBoundingClientRect().top`
 	b.Emulate("screen", "light", 1280)
@@ -100,11 +100,11 @@ func checkDrawings(t *testing.T, b *chromium.Page, r *Results) {
 		plots += strings.Count(string(w.Chart.SVG), "<svg")
 	}
 	if plots == 0 || lanes == 0 {
-		t.Fatalf("the sample has %d plots and %d witnesses", plots, lanes)
+		t.Fatalf("the sample has %d plots and %d examples", plots, lanes)
 	}
 	chromium.Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 	if n := chromium.Evaluate[int](b, `document.querySelectorAll("svg.lanes").length`); n != lanes {
-		t.Errorf("%d drawings of %d witnesses", n, lanes)
+		t.Errorf("%d drawings of %d examples", n, lanes)
 	}
 	if n := chromium.Evaluate[int](b, `document.querySelectorAll("svg.plot:not(.lanes, .histogram)").length`); n != plots {
 		t.Errorf("%d plots, want %d", n, plots)

@@ -20,7 +20,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	if !slices.Equal(got.Names, []string{"client 2", "client 4"}) {
 		t.Fatalf("lanes %q, want clients 2 and 4", got.Names)
 	}
-	// 4 ms to 10.2 ms, and a fortieth of that for what has no end.
+	// 4 ms to 10.2 ms, and a fortieth of that for spans without an end.
 	for name, pair := range map[string][2]time.Duration{
 		"the drawing begins": {got.From, 4 * ms}, "the drawing ends": {got.To, 10355 * us},
 		"first hold begins": {got.Holds[0].From, 4100 * us}, "first hold ends": {got.Holds[0].To, 8900 * us},
@@ -35,11 +35,11 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 		t.Errorf("labels %q, %q", got.Violations[0].Label, got.Holds[0].Label)
 	}
 	if len(got.Leases) != 0 {
-		t.Error("an unbounded promise is drawn with an end")
+		t.Error("an unbounded lease is drawn with an end")
 	}
 }
 
-// TestBands: faults are drawn where they were and when, named, and within the drawing.
+// TestBands: faults are drawn in their lanes at their times, with names, and within the drawing.
 func TestBands(t *testing.T) {
 	w := stalled()
 	got := exampleLanes("mutual-exclusion", w, []checker.Band{
@@ -65,8 +65,8 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// TestLanesOfOneWhoIsGone: a hold ends with its client.
-func TestLanesOfOneWhoIsGone(t *testing.T) {
+// TestLanesOfAKilledClient: a hold ends with its client.
+func TestLanesOfAKilledClient(t *testing.T) {
 	w := &checker.Witness{From: 2 * ms, To: 9 * ms, Ops: []histories.Op{
 		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},
 		{Kind: histories.Inject, Outcome: histories.OK, Fault: "holder-kill", Value: histories.Gone, Call: 5 * ms, Return: 6 * ms},
@@ -84,7 +84,7 @@ func TestHistogramOfRecoveries(t *testing.T) {
 	}
 }
 
-// TestLanesStayInside draws what is open, endless, empty or crowded.
+// TestLanesStayInside draws open, endless, empty and crowded examples.
 func TestLanesStayInside(t *testing.T) {
 	crowd := doubleGrant()
 	for range 12 {
@@ -115,7 +115,7 @@ func TestLanesStayInside(t *testing.T) {
 	}
 }
 
-func TestChartLeavesOutWhatIsNoLock(t *testing.T) {
+func TestChartOmitsLocksThatDoNotExclude(t *testing.T) {
 	of := func(lock, standing string, n int64) Measurement {
 		d := figures.Distribution{N: n}
 		if n >= 100 {

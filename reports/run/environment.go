@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Environment is the machine and the software on which a run took place. What could not be found out is
-// left empty.
+// Environment describes the machine and the software of a run. Unknown values are empty.
 type Environment struct {
 	OS        string    `json:"os"`
 	Arch      string    `json:"arch"`
@@ -25,14 +24,14 @@ type Environment struct {
 	Memory    int64     `json:"memory_bytes,omitempty"`
 	Kernel    string    `json:"kernel,omitempty"`
 	Go        string    `json:"go"`
-	Lockbench string    `json:"lockbench,omitempty"` // revision, with "+changes" where the tree was not clean
+	Lockbench string    `json:"lockbench,omitempty"` // revision, with "+changes" if the tree was not clean
 	Load      []float64 `json:"load,omitempty"`      // averages over 1, 5 and 15 minutes when the run began
-	Server    string    `json:"server,omitempty"`    // product, version and how it was brought up, of each store; the command's to fill in
+	Server    string    `json:"server,omitempty"`    // product, version and start of each store; set by the command
 
-	Stores []StoreDoc `json:"stores,omitempty"` // in display order; the command's to fill in
+	Stores []StoreDoc `json:"stores,omitempty"` // in display order; set by the command
 }
 
-// Collect finds out the environment; it never fails. Server is left for the caller.
+// Collect returns the environment without the servers.
 func Collect() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -60,7 +59,7 @@ func revision(info *debug.BuildInfo) string {
 	return rev + changes
 }
 
-// readProc reads what Linux tells in /proc; a file that is missing or reads otherwise is skipped.
+// readProc reads /proc of Linux. Missing or malformed files are skipped.
 func (e *Environment) readProc(proc fs.FS) {
 	e.CPU = field(proc, "cpuinfo", "model name")
 	var kB int64
@@ -87,67 +86,67 @@ func field(proc fs.FS, file, name string) string {
 	return ""
 }
 
-// Manifest is what is known of a run beside its trials: what was planned, on what, and how to do it again.
+// Manifest holds the content of run.json: the plan of a run, its environment, and the command that reproduces it.
 type Manifest struct {
 	Version     int         `json:"lockbench_run"` // set by WriteManifest
 	Name        string      `json:"name"`
 	Started     time.Time   `json:"started,omitzero"`
-	Ended       time.Time   `json:"ended,omitzero"` // zero: the run did not come to its end
+	Ended       time.Time   `json:"ended,omitzero"` // zero: the run did not end
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Command     string      `json:"command"` // the one line that reproduces the run, without secrets
 	Seed        uint64      `json:"seed"`
-	Servers     string      `json:"servers"` // how the servers were brought up: Embedded, Local, ...
+	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
 	Environment Environment `json:"environment"`
 	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
-	Notes       []string    `json:"notes,omitempty"`      // what a reader must know: part of the conditions
-	Warnings    []string    `json:"warnings,omitempty"`   // what went otherwise than it should
+	Notes       []string    `json:"notes,omitempty"`      // conditions that a reader must know
+	Warnings    []string    `json:"warnings,omitempty"`   // problems of the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
-	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; the claims are grouped by them where there are any
+	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; the page groups the results by scenario if there are any
 	Plan        []Cell      `json:"plan"`                // in display order
 }
 
-// How the servers of a run were brought up, as far as the page makes a difference.
+// Values of Manifest.Servers that the page distinguishes.
 const (
-	Embedded = "embedded" // an emulator within the process: latencies compare with nothing
+	Embedded = "embedded" // an emulator within the process: latencies are not comparable
 	Local    = "local"    // a child process on this machine
 )
 
-// Parameter is one setting of a run: `ttl`, `1s`, `the lease each client asks for`.
+// Parameter is one setting of a run: `ttl`, `1s`, `the lease that each client requests`.
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Text  string `json:"text,omitempty"` // what it means, for people
+	Text  string `json:"text,omitempty"` // its meaning
 }
 
-// LockDoc is one sentence on a lock.
+// LockDoc describes a lock in one sentence.
 type LockDoc struct {
 	Name       string `json:"name"`
 	Doc        string `json:"doc"`
 	Deployment string `json:"deployment,omitempty"` // its usual one
-	Control    bool   `json:"control,omitempty"`    // it is here for its defect, and stands for nothing
+	Control    bool   `json:"control,omitempty"`    // a known-broken lock
 }
 
-// Scenario is a way in which locks are known to fail, driven on purpose: several cells, each with its expectations.
+// Scenario is a known way in which locks fail: several cells, each with expectations.
 type Scenario struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
-	Warning string `json:"warning,omitempty"` // what it warns of
+	Warning string `json:"warning,omitempty"` // the warning that it reproduces
 	Doc     string `json:"doc,omitempty"`     // a paragraph
 }
 
 // Cell is one planned combination. Its trials are the folders 001, 002, ... in Dir.
 type Cell struct {
-	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>; it tells cells apart
+	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>; unique
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`
-	Fault      string `json:"fault"`              // "none" where nothing is injected
-	Scenario   string `json:"scenario,omitempty"` // that it belongs to
+	Fault      string `json:"fault"`              // "none" if nothing is injected
+	Scenario   string `json:"scenario,omitempty"` // of the cell, if any
 	// Concurrent: its trials ran beside others, so that its times are not compared with those of other cells.
 	Concurrent bool `json:"concurrent,omitempty"`
 }
 
-// WriteManifest writes run.json, replacing an earlier one at once: a reader sees the old or the new.
+// WriteManifest writes run.json and replaces an earlier one atomically.
 func WriteManifest(dir string, m Manifest) error {
 	m.Version = manifestVersion
 	if err := m.check(); err != nil {
@@ -170,7 +169,7 @@ func ReadManifest(dir string) (m Manifest, err error) {
 }
 
 func parseManifest(text []byte) (m Manifest, err error) {
-	// The version comes first and alone: a newer manifest may hold what this version cannot read.
+	// The version is read first: a newer manifest may have fields that this version cannot read.
 	if err := json.Unmarshal(text, &struct {
 		Version *int `json:"lockbench_run"`
 	}{&m.Version}); err != nil {
@@ -191,7 +190,7 @@ func (m *Manifest) check() error {
 	scenarios := map[string]bool{"": true}
 	for _, s := range m.Scenarios {
 		if scenarios[s.Name] {
-			return fmt.Errorf("scenario %q: it has no name, or one that stands twice", s.Name)
+			return fmt.Errorf("scenario %q: the name is empty or not unique", s.Name)
 		}
 		scenarios[s.Name] = true
 	}
@@ -201,11 +200,11 @@ func (m *Manifest) check() error {
 		case !filepath.IsLocal(filepath.FromSlash(c.Dir)) || path.Clean(c.Dir) != c.Dir || strings.Contains(c.Dir, `\`) || c.Dir == ".":
 			return fmt.Errorf("cell %q: want a clean path within the run folder, with slashes", c.Dir)
 		case c.Lock == "" || c.Workload == "":
-			return fmt.Errorf("cell %q: it needs a lock and a workload", c.Dir)
+			return fmt.Errorf("cell %q: the lock or the workload is missing", c.Dir)
 		case !scenarios[c.Scenario]:
-			return fmt.Errorf("cell %q: its scenario %q is not one of the run's", c.Dir, c.Scenario)
+			return fmt.Errorf("cell %q: the run has no scenario %q", c.Dir, c.Scenario)
 		case seen[c.Dir]:
-			return fmt.Errorf("cell %q stands twice in the plan", c.Dir)
+			return fmt.Errorf("cell %q: the plan has it twice", c.Dir)
 		case c.Dir == "report" || strings.HasPrefix(c.Dir, "report/"):
 			return errors.New(`"report" is the folder of the page, not of a cell`)
 		}

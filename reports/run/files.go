@@ -24,9 +24,9 @@ const (
 	VerdictName  = "verdict.json"
 	VoidName     = "void.json"
 	countersName = "counters.json"
-	shopName     = "shop.json" // if its clients were buyers of a shop
+	shopName     = "shop.json" // only of a flash sale
 
-	manifestVersion = 1 // that this package writes, and the newest that it reads
+	manifestVersion = 1 // written by this package, and the newest version it reads
 	resultsVersion  = 2 // docs/results.schema.json describes it
 )
 
@@ -37,7 +37,7 @@ type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// CheckVersion refuses the results of another version than Build writes; dir is their run folder.
+// CheckVersion returns an error unless the results have the version that Build writes. The run folder is dir.
 func (r *Results) CheckVersion(dir string) error {
 	if r.Version == resultsVersion {
 		return nil
@@ -46,7 +46,7 @@ func (r *Results) CheckVersion(dir string) error {
 		filepath.Join(dir, ResultsName), r.Version, resultsVersion, dir)
 }
 
-// WriteFile replaces a file atomically: a reader, also one after a crash, sees the old text or the new one.
+// WriteFile replaces a file atomically, also across a crash.
 func WriteFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -55,7 +55,7 @@ func WriteFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // nothing is there once it is renamed
+	defer os.Remove(tmp.Name()) // no effect after the rename
 	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -67,7 +67,7 @@ func WriteFile(file string, text []byte) error {
 func WriteJSON(file string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // people read these files too
+	enc.SetEscapeHTML(false) // for human readers
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(file), err)
@@ -75,7 +75,7 @@ func WriteJSON(file string, v any) error {
 	return WriteFile(file, b.Bytes())
 }
 
-// SumFile returns the length and the checksum of a file in a run folder, whose name has slashes.
+// SumFile returns the length and the checksum of a file in a run folder. The name has slashes.
 func SumFile(dir, name string) (File, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
@@ -91,7 +91,7 @@ func SumFile(dir, name string) (File, error) {
 }
 
 // Build reads a run folder, writes results.json, the histograms and the report, and returns the results.
-// A run that was cut short is no error: what is missing is listed. A folder without a readable run.json is.
+// An unfinished run is not an error: the gaps are listed. A folder without a readable run.json is an error.
 func Build(dir string) (*Results, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *Results) readCell(dir string, c Cell) error {
 		}
 	}
 	if len(judged) == 0 {
-		reason := "no trial counts"
+		reason := "no trial was judged"
 		if len(names) == 0 {
 			reason = "no trial was run"
 		}

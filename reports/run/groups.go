@@ -14,29 +14,29 @@ import (
 
 // group holds all observations of one lock, or of one scenario if the run has any, in the order of the plan.
 type group struct {
-	ID         string // of the heading on the page
+	ID         string // on the page
 	Label      string
 	Deployment string
 	Title      string // of a scenario
 	Warning    string // of a scenario
 	Doc        string
-	Scenario   bool    // it is one
+	Scenario   bool    // the group is a scenario
 	Main       []check // with an expectation, or violated
 	Rest       []check // without an expectation, not violated, but applicable
 	applicable []Observation
 }
 
-// check is one property of one lock under one fault, over the workloads that have the same expectation. The gravest
-// observation decides.
+// check is one property of one lock under one fault, over the workloads with the same expectation. The gravest observation
+// is its result.
 type check struct {
 	Gravest Observation
-	Label   string        // of the lock, with its deployment if it ran on several
-	Seen    []Observation // in which it applied
+	Label   string        // of the lock, with its deployment unless it is the usual one
+	Seen    []Observation // in which the property applied
 	Counts  checker.Counts
 	Times   int // violations
 }
 
-// Outcome says in how many of several trials the property came out as it did, or how often it was violated in one.
+// Outcome returns the number of trials with the observation, or the number of violations in a single trial.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
@@ -47,7 +47,7 @@ func (c check) Outcome() string {
 	return observed(c.Gravest.Observed)
 }
 
-// grouped returns the values with each key together, in the order in which the keys first come.
+// grouped returns the values by key, in the order of the first value of each key.
 func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
 	var groups [][]T
 	at := map[K]int{}
@@ -62,7 +62,7 @@ func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
 	return groups
 }
 
-// unique returns each value once, in the order in which they first come.
+// unique returns each value once, in the order of first occurrence.
 func unique[T comparable](all []T) []T {
 	var once []T
 	for _, same := range grouped(all, func(v *T) T { return *v }) {
@@ -71,8 +71,8 @@ func unique[T comparable](all []T) []T {
 	return once
 }
 
-// checks groups observations, which come cell by cell. One that does not apply in a workload is left out; one that applies
-// in none stays.
+// checks groups the observations of several cells. An observation that is not applicable is omitted, unless the property
+// applied in no workload.
 func checks(all []Observation) []check {
 	type key struct {
 		lock, deployment, scenario, property, fault, because string
@@ -99,7 +99,7 @@ func checks(all []Observation) []check {
 	return out
 }
 
-// Where names the cells of a check, each with its mark if they differ; if it applied in none, one of them.
+// Where names the cells of a check, with their symbols if the results differ. If the property applied in none, it names one.
 func (c check) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Result != c.Gravest.Result })
 	var names []string
@@ -118,7 +118,7 @@ func (r *Results) byLock() [][]Observation {
 	return grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} })
 }
 
-// groups are by lock, or by scenario if the run has scenarios: what belongs to none of them then comes last.
+// groups returns the groups by lock or, if the run has scenarios, by scenario. Cells without a scenario are last.
 func (r *Results) groups() (all []group) {
 	label := r.Run.labels()
 	add := func(g group, seen []Observation) {
@@ -169,14 +169,14 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 	}
 }
 
-// glance is how a property came out for a group over all workloads and faults, gravest first.
+// glance counts the results of one property of a group, gravest first.
 type glance struct {
 	Results []html.Badge // their words are numbers
 	Title   string
 }
 
-// Glances counts the results of each property. What had no expectation and was not violated shows only if there is nothing
-// else.
+// Glances returns the counts of each property. Observations without an expectation or violation are shown only if there are
+// no others.
 func (g group) Glances(properties []string) (row []glance) {
 	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {

@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// checkIntervalLogReadsBack reads what was written with the library's own reader.
+// checkIntervalLogReadsBack reads latency.hlog with the reader of the library.
 func checkIntervalLogReadsBack(t *testing.T, dir string, r *Results) {
 	m := r.Measurements[2]
 	if m.Lock != "set-px" {

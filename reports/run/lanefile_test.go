@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// laneFile is a drawing in a file of its own.
+// laneFile returns a standalone drawing.
 func laneFile(t *testing.T) []byte {
 	t.Helper()
 	w := doubleGrant()
@@ -26,7 +26,7 @@ func laneFile(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestLaneFile: the file is XML, is SVG, asks for nothing, and has all that it refers to.
+// TestLaneFile: the file is XML and SVG, fetches nothing, and has all that it refers to.
 func TestLaneFile(t *testing.T) {
 	text := laneFile(t)
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -51,7 +51,7 @@ func TestLaneFile(t *testing.T) {
 	}
 	for _, outside := range []string{"href", "@import", "url(http", "<script"} {
 		if strings.Contains(string(text), outside) {
-			t.Errorf("it asks for something: %s", outside)
+			t.Errorf("it fetches %s", outside)
 		}
 	}
 	for _, needed := range []string{"prefers-color-scheme: dark", ".lanes .hold {", "--hold-edge", "clock-forward", "two clients held at once"} {
@@ -64,12 +64,12 @@ func TestLaneFile(t *testing.T) {
 func TestLaneFileOfNothing(t *testing.T) {
 	for _, w := range []*checker.Witness{nil, {}} {
 		if err := WriteLanes(io.Discard, "mutual-exclusion", w, nil); err == nil {
-			t.Error("nothing was drawn, and that was not said")
+			t.Error("a drawing without operations is not an error")
 		}
 	}
 }
 
-// TestLaneFileInChromium looks at the file as a browser opens it by itself, in light and in dark.
+// TestLaneFileInChromium opens the file in a browser, in light and in dark.
 func TestLaneFileInChromium(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lanes.svg")
 	if err := os.WriteFile(file, laneFile(t), 0o644); err != nil {

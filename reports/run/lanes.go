@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// swimLanes collects what clients did, for a drawing with a lane for each.
+// swimLanes collects the operations of clients for a drawing with a lane for each client.
 type swimLanes struct {
 	charts.Lanes
 	clients []int32

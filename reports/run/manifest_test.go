@@ -44,8 +44,8 @@ func TestManifestRefuses(t *testing.T) {
 		plan("a/../b"):                  "within the run folder",
 		plan("."):                       "within the run folder",
 		plan("report/x"):                "folder of the page",
-		`{"lockbench_run":1,"plan":[{"dir":"a"}]}`: "needs a lock and a workload",
-		`{"lockbench_run":1,"plan":[{"dir":"a","lock":"l","workload":"w"},{"dir":"a","lock":"l","workload":"w"}]}`: "stands twice",
+		`{"lockbench_run":1,"plan":[{"dir":"a"}]}`: "the lock or the workload is missing",
+		`{"lockbench_run":1,"plan":[{"dir":"a","lock":"l","workload":"w"},{"dir":"a","lock":"l","workload":"w"}]}`: "the plan has it twice",
 	} {
 		if _, err := parseManifest([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

@@ -8,8 +8,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Measurement is how fast and how fair a cell was, over its judged trials. A trial is the unit: rates are
-// medians over trials with their range, distributions are merged histograms, never averaged percentiles.
+// Measurement holds the speed and the fairness of a cell over its judged trials. Rates are medians over trials with their
+// range. Distributions are merged histograms; percentiles are never averaged.
 type Measurement struct {
 	Dir        string `json:"dir"` // of the cell
 	Lock       string `json:"lock"`
@@ -17,23 +17,23 @@ type Measurement struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`
 	Scenario   string `json:"scenario,omitempty"`
-	Standing   string `json:"standing"` // why its speed is no merit; empty: nothing speaks against it
+	Standing   string `json:"standing"` // why its speed means nothing; empty: it excluded
 	Server     string `json:"server"`
-	Store      string `json:"store"` // what the lock talks to; empty: nothing, or a run that did not say
+	Store      string `json:"store"` // used by the lock; empty: none, or unknown
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
 	Concurrent bool   `json:"concurrent,omitempty"` // its trials ran beside others
-	Simulated  bool   `json:"simulated_processes"`  // the processes were locks within one process
+	Simulated  bool   `json:"simulated_processes"`  // the processes were lock objects within one process
 	TTLNS      int64  `json:"ttl_ns"`
-	Keys       int    `json:"keys"` // distinct keys asked for, at most in one trial
+	Keys       int    `json:"keys"` // distinct keys used, the most in one trial
 
 	Trials      []TrialFigures `json:"trials"`
 	Sections    int            `json:"sections"`               // critical sections completed
 	Goodput     Range          `json:"goodput_per_second"`     // critical sections, over trials
-	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no time inside, or nothing completed
+	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no hold time, or nothing completed
 	Jain        Range          `json:"jain"`                   // of critical sections per client, over trials
 	Commands    *float64       `json:"commands_per_grant"`     // of the servers; null: see commands_why
-	CommandsWhy string         `json:"commands_why,omitempty"` // there is no such figure
+	CommandsWhy string         `json:"commands_why,omitempty"` // why there is no such figure
 
 	Uncontended figures.Distribution `json:"granted_uncontended"`
 	Contended   figures.Distribution `json:"granted_contended"`
@@ -42,28 +42,28 @@ type Measurement struct {
 	HandOff     figures.Distribution `json:"hand_off"`
 	Hold        figures.Distribution `json:"hold"`
 
-	Network  *Network  `json:"network_per_grant,omitempty"` // null: no proxy of the harness's counted
-	Recovery *Recovery `json:"recovery,omitempty"`          // null: nothing recovered
+	Network  *Network  `json:"network_per_grant,omitempty"` // null: without a proxy of the harness
+	Recovery *Recovery `json:"recovery,omitempty"`          // null: no recovery was measured
 
 	Longest    figures.Wait `json:"longest_wait"`
 	CutOff     int          `json:"cut_off"`      // acquires still open at the end
-	Reentries  int          `json:"reentries"`    // in no histogram
-	OutOfRange int          `json:"out_of_range"` // durations that no histogram took
+	Reentries  int          `json:"reentries"`    // not in a histogram
+	OutOfRange int          `json:"out_of_range"` // durations beyond the histograms
 
 }
 
-// TrialFigures are those of one trial.
+// TrialFigures holds the figures of one trial.
 type TrialFigures struct {
 	Dir      string  `json:"dir"`
 	Sections int     `json:"sections"`
 	Seconds  float64 `json:"seconds"` // the measured window: first call to last release
 	Goodput  float64 `json:"goodput_per_second"`
-	Jain     float64 `json:"jain"` // 1: all clients alike; 1/n: one had everything; 0: nothing was completed
+	Jain     float64 `json:"jain"` // 1: equal shares; 1/n: one of n clients had everything; 0: nothing was completed
 	MinShare float64 `json:"min_share"`
 	MaxShare float64 `json:"max_share"`
 }
 
-// Range is a figure over trials.
+// Range holds the median and the range of a figure over trials.
 type Range struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
@@ -77,10 +77,10 @@ func rangeOf(values []float64) Range {
 	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
-// measure sums up the judged trials of a cell, of which there is at least one.
 // compared reports whether the figures may be compared with those of other cells: no fault and no other trial is in them.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
+// measure summarises the judged trials of a cell. There is at least one.
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
@@ -112,7 +112,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	} {
 		*into = figures.DistributionOf(s[class])
 	}
-	// What it takes to give the lock back at once is no ceiling.
+	// Without a hold time the release limits the goodput, not the hold.
 	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
 		m.Ceiling = 1e9 / float64(hold)
 	}
@@ -121,7 +121,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	return m
 }
 
-// setCommands divides all commands by all grants, over the trials whose servers count.
+// setCommands sets the commands per grant over the trials whose servers count commands.
 func (m *Measurement) setCommands(trials []*trialRead) {
 	var commands float64
 	grants := 0
@@ -142,25 +142,25 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	m.Commands, m.CommandsWhy = &perGrant, ""
 }
 
-// counters is a trial's counters.json: what the servers counted before and after. Before and After are
-// empty where the servers count nothing.
+// counters holds counters.json of a trial: the counters of the servers before and after. They are empty if the servers do not
+// count.
 type counters struct {
 	Server  string             `json:"server"`
 	Store   string             `json:"store"`
 	Before  map[string]float64 `json:"before"`
 	After   map[string]float64 `json:"after"`
-	Network *Network           `json:"network"` // what the harness's own proxy counted over the workload; nil where there was none
+	Network *Network           `json:"network"` // counted by the proxy of the harness during the workload; nil without one
 }
 
-// Network is what went between clients and servers.
+// Network counts the traffic between clients and servers.
 type Network struct {
 	Commands   float64 `json:"commands"`
-	RoundTrips float64 `json:"round_trips"` // commands that were sent together are one
+	RoundTrips float64 `json:"round_trips"` // commands sent together count once
 	Sent       float64 `json:"sent"`        // bytes to the servers
 	Received   float64 `json:"received"`    // bytes from them
 }
 
-// networkOf returns the traffic per grant, over the trials in which a proxy counted.
+// networkOf returns the traffic per grant over the trials with a proxy.
 func networkOf(trials []*trialRead) *Network {
 	var n Network
 	grants := 0.0

@@ -19,7 +19,7 @@ func statsOf(t *testing.T, h histories.Header, ops []histories.Op) *figures.Stat
 	return stats
 }
 
-// nearly compares with the three digits that a histogram keeps.
+// nearly compares to the three digits of a histogram.
 func nearly(got, want float64) bool { return math.Abs(got-want) <= 0.001*math.Abs(want) }
 
 func TestMeasureMergesTrials(t *testing.T) {
@@ -61,7 +61,7 @@ func TestNoCeilingOverSeveralKeys(t *testing.T) {
 	}
 }
 
-// TestNoNumberIsNoFigure: what is not a number is shown as missing, never as 0.
+// TestNoNumberIsNoFigure: NaN is shown as missing, never as 0.
 func TestNoNumberIsNoFigure(t *testing.T) {
 	f := figuresIn(Measurement{Goodput: Range{Median: math.NaN()}, Ceiling: 1, Sections: 1, Jain: Range{Median: math.NaN()}})
 	for name, c := range map[string]cell{"goodput": f.GoodputCell, "of the ceiling": f.CeilingCell, "Jain": f.JainCell} {

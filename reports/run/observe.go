@@ -1,10 +1,8 @@
-// Package run makes the report of a run. What goes in is a run folder: run.json, and for each trial a
-// history, a verdict and counters. What comes out is results.json for programs, latency.hlog and
-// latency.hgrm beside each cell's trials, report/index.html and report/report.md for people, and a
-// plain-text table for the terminal.
+// Package run makes the report of a run. It reads a run folder: run.json, and for each trial a history, a verdict and
+// counters. Build returns its Results and writes results.json for programs, the histograms latency.hlog and latency.hgrm of
+// each cell, and report/index.html and report/report.md for people. Results.Text writes the table for the terminal.
 //
-// Nothing here measures or judges: latencies are read from the histories, verdicts from the checker's
-// files, so that a report can be made again from an old run, on any machine, byte for byte the same.
+// The package neither measures nor judges. The same run folder gives the same report, byte for byte, on any machine.
 package run
 
 import (
@@ -19,31 +17,31 @@ import (
 	"lockbench/reports/format"
 )
 
-// observe merges what the judged trials of a cell say: one observation per property, in the order of the
-// verdicts, then what was claimed and never judged.
+// observe merges the judged trials of a cell: one observation per property, in the order of the verdicts. Properties with an
+// expectation that were never judged follow.
 func observe(c Cell, trials []*trialRead) []Observation {
-	var judged, claimed []string
+	var judged, expected []string
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
 			judged = append(judged, f.Property)
 		}
-		for _, claim := range t.header.Expectations {
-			claimed = append(claimed, claim.Property)
+		for _, e := range t.header.Expectations {
+			expected = append(expected, e.Property)
 		}
 	}
 	var all []Observation
-	for _, property := range unique(slices.Concat(judged, claimed)) {
+	for _, property := range unique(slices.Concat(judged, expected)) {
 		all = append(all, merge(c, property, trials))
 	}
 	return all
 }
 
-// merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.
+// merge returns the worst of the trials: violated, then undecided, then held.
 func merge(c Cell, property string, trials []*trialRead) Observation {
-	claim := trials[0].header.Expectation(property)
+	e := trials[0].header.Expectation(property)
 	o := Observation{
 		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
-		Scenario: c.Scenario, Property: property, Expected: claim.Expected, Because: claim.Because,
+		Scenario: c.Scenario, Property: property, Expected: e.Expected, Because: e.Because,
 		Observed: checker.NotApplicable,
 	}
 	for _, t := range trials {
@@ -69,7 +67,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain takes over the reasons of the trials that decided.
+// explain copies the reasons from the trials with the merged observation.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -146,7 +144,7 @@ func (t *Tally) Of(r checker.Result) *int {
 // Expected returns how many observations have an expectation.
 func (t *Tally) Expected() int { return t.Pass + t.XFail + t.Fail + t.XPass + t.Inconclusive }
 
-// inTable reports whether an observation is in the main table: it has an expectation, or it is a violation.
+// inTable reports whether an observation has an expectation or is a violation.
 func (o *Observation) inTable() bool {
 	return o.Expected != histories.Unspecified || o.Observed == checker.Violated
 }
@@ -166,18 +164,18 @@ func cellWords(scenario, workload, fault string) string {
 	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
 }
 
-// Results is a run, read and summed up: the content of results.json.
+// Results holds the content of results.json: a run and the results of all its trials.
 type Results struct {
 	Version      int           `json:"lockbench_results"`
 	Run          Manifest      `json:"run"`
 	Tally        Tally         `json:"tally"`
 	Cells        []Observation `json:"cells"`
 	Measurements []Measurement `json:"measurements"`
-	Sales        []Sale        `json:"sales,omitempty"` // one per judged trial whose clients were buyers of a shop
+	Sales        []Sale        `json:"sales,omitempty"` // one per judged trial of a flash sale
 	Trials       []Trial       `json:"trials"`
-	Gaps         []Gap         `json:"gaps"`     // planned, and not in the table, or not whole
+	Gaps         []Gap         `json:"gaps"`     // planned cells and trials that are missing or incomplete
 	Warnings     []string      `json:"warnings"` // found while the run was read
-	Files        []File        `json:"files"`    // of the run folder, but results.json and the report
+	Files        []File        `json:"files"`    // of the run folder, except results.json and the report
 
 	disagreements int
 }
@@ -193,32 +191,32 @@ type Observation struct {
 	Expected   histories.Expected `json:"expected"`
 	Because    string             `json:"because"`
 	Observed   checker.Observed   `json:"observed"`
-	Why        string             `json:"why"` // it is undecided or does not apply
+	Why        string             `json:"why"` // the reason if it is undecided or does not apply
 	Result     checker.Result     `json:"result"`
-	Weight     string             `json:"weight"`     // the counts that give the finding its weight, in words
+	Weight     string             `json:"weight"`     // the evidence in words
 	Violations int                `json:"violations"` // over all trials
 
-	Trials      int `json:"trials"`       // judged, in which it applied
+	Trials      int `json:"trials"`       // judged trials in which the property applied
 	ViolatedIn  int `json:"violated_in"`  // of those
 	UndecidedIn int `json:"undecided_in"` // of those
 
 	Counts   checker.Counts `json:"counts"`   // over all trials
 	Evidence []Evidence     `json:"evidence"` // one per trial judged
-	Witness  string         `json:"witness"`  // a sentence; empty where nothing was violated
+	Witness  string         `json:"witness"`  // the violation in a sentence; empty without a violation
 
-	shown   *checker.Witness // the first
+	shown   *checker.Witness // the first violation
 	shownIn string           // its trial
-	slack   time.Duration    // that its verdict allowed for
+	slack   time.Duration    // of its verdict
 	faults  []checker.Band   // of its trial
 }
 
-// Evidence is where a finding can be looked up.
+// Evidence names a trial that an observation rests on.
 type Evidence struct {
 	Dir    string `json:"dir"`    // of the trial, in the run folder
 	SHA256 string `json:"sha256"` // of its history
 }
 
-// Tally counts observations by result, and what they rest on.
+// Tally counts observations by result, and the trials and operations.
 type Tally struct {
 	Pass          int `json:"pass"`
 	XFail         int `json:"xfail"`
@@ -229,10 +227,10 @@ type Tally struct {
 	Trials        int `json:"trials"`   // judged
 	Void          int `json:"discarded"`
 	Operations    int `json:"operations"`
-	Disagreements int `json:"disagreements"` // between monitor and oracle: faults of lockbench
+	Disagreements int `json:"disagreements"` // between monitor and oracle: bugs of lockbench
 }
 
-// Gap is something planned that the results lack.
+// Gap is a planned cell or trial without results.
 type Gap struct {
 	Dir    string `json:"dir"` // of a cell or of a trial
 	Reason string `json:"reason"`

@@ -72,7 +72,7 @@ func TestClaimWithoutFindingIsListed(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if !got[1].inTable() {
-		t.Error("a claim that was not judged is left out of the table")
+		t.Error("an expectation that was not judged is missing from the table")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestStandings(t *testing.T) {
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
 		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
-		// A lease that its client outlived says nothing of the lock where holds are short.
+		// A hold that outlived its lease says nothing about workloads with short holds.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
 	for key := range want {
@@ -136,7 +136,7 @@ func TestHeadline(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 		if v.Tone == html.Good && (r.Tally.Fail+r.Tally.XPass+r.Tally.Inconclusive > 0 || r.Tally.XFail == 0) {
-			t.Errorf("%q sounds good", want)
+			t.Errorf("%q has a good tone", want)
 		}
 	}
 }

@@ -100,7 +100,12 @@ func newPage(r *Results, results File) (*page, error) {
 		p.Examples = append(p.Examples, exampleGroup{Property: of[0].Observed.Property, Examples: of, Open: first || unexpected})
 	}
 	for _, g := range p.Groups {
-		p.Unmet = append(p.Unmet, slices.DeleteFunc(slices.Clone(g.Main), func(c check) bool { return !c.Gravest.failed() })...)
+		for _, c := range g.Main {
+			if c.Gravest.failed() {
+				c.Label += " in " + c.Gravest.Where()
+				p.Unmet = append(p.Unmet, c)
+			}
+		}
 	}
 	return p, err
 }

@@ -11,16 +11,15 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Recovery is how long it took, over the trials of a cell, from the end of a client to the next grant of what it
-// had.
+// Recovery holds the recovery times of a cell: from the end of a client that held a key to the next grant of the key.
 type Recovery struct {
 	N         int       `json:"n"`
-	TTLNS     int64     `json:"ttl_ns"`    // the lease that was asked for: the unit
-	BoundNS   int64     `json:"bound_ns"`  // what is longer violates recovery: the lock's own bound, its longest back-off and 500 ms
+	TTLNS     int64     `json:"ttl_ns"`    // the requested lease: the unit
+	BoundNS   int64     `json:"bound_ns"`  // of the property recovery: the lock's bound, its longest delay between two attempts and 500 ms
 	Multiples []float64 `json:"multiples"` // of the TTL, in rising order
 }
 
-// recoveryOf gathers what the trials measured; nil where nothing was, or where there is no lease to measure by.
+// recoveryOf returns the recoveries of the trials, or nil if there are none or the lock has no lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {
@@ -42,7 +41,7 @@ func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
-// recoveryRow is a cell's recoveries as they are shown, in multiples of the TTL.
+// recoveryRow holds the recoveries of a cell ready to print, in multiples of the TTL.
 type recoveryRow struct {
 	Label, Where            string
 	N                       int
@@ -70,10 +69,10 @@ func (r *Results) recoveries() []recoveryRow {
 
 const (
 	binWidth = 0.25 // of a bar, in multiples of the TTL
-	mostBins = 40   // beyond them the last bar is of all that is longer
+	mostBins = 40   // the last bar includes all that is longer
 )
 
-// histogram counts how many recoveries took how long, from nothing to the bound or to the longest.
+// histogram counts recoveries by duration, from 0 to the bound or the longest.
 func (r *Recovery) histogram() charts.Histogram {
 	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
 	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))

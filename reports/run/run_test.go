@@ -21,7 +21,7 @@ const (
 	us = time.Microsecond
 )
 
-// trialFiles is one trial to be written.
+// trialFiles is the content of one trial.
 type trialFiles struct {
 	header   histories.Header
 	ops      []histories.Op
@@ -74,18 +74,18 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// driven is a made-up lock under made-up load.
+// driven describes an invented lock under invented load.
 type driven struct {
 	seed      uint64
 	clients   int
 	sections  int
-	trip      time.Duration // there and back, about
+	trip      time.Duration // round trip, about
 	hold      time.Duration
 	exclusive bool
 	ttl       time.Duration
 }
 
-// drive makes the history of clients who take turns on one key, or do not wait for each other at all.
+// drive returns a history of clients that take turns on one key, or of clients that do not exclude each other.
 func drive(d driven) []histories.Op {
 	rng := rand.New(rand.NewPCG(d.seed, 7))
 	about := func(mean time.Duration) time.Duration {
@@ -122,7 +122,7 @@ func drive(d driven) []histories.Op {
 	return ops
 }
 
-// sample is a lock of the sample run.
+// sampleLock is a lock of the sample run.
 type sampleLock struct {
 	name, doc string
 	trip      time.Duration
@@ -141,7 +141,7 @@ func sampleLocks() []sampleLock {
 	}
 }
 
-// writeSample writes the run folder that the golden files are made of.
+// writeSample writes the run folder of the golden files.
 func writeSample(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
@@ -186,7 +186,7 @@ func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 	}
 	h := histories.Header{
 		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: c.Fault, Clients: d.clients, Processes: 2, Simulated: true,
-		Seed: seed, TTL: histories.Nanos(d.ttl), Started: time.Date(2026, 11, 20, 16, 4, 6, 0, time.UTC), Expectations: sampleClaims(l, c),
+		Seed: seed, TTL: histories.Nanos(d.ttl), Started: time.Date(2026, 11, 20, 16, 4, 6, 0, time.UTC), Expectations: sampleExpectations(l, c),
 	}
 	f := trialFiles{header: h, ops: drive(d), verdict: sampleVerdict(l, c, d.sections)}
 	switch {
@@ -202,36 +202,36 @@ func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 	return f
 }
 
-func sampleClaims(l sampleLock, c Cell) []histories.Expectation {
-	claim := func(property string, e histories.Expected, because string) histories.Expectation {
+func sampleExpectations(l sampleLock, c Cell) []histories.Expectation {
+	expect := func(property string, e histories.Expected, because string) histories.Expectation {
 		return histories.Expectation{Property: property, Expected: e, Because: because}
 	}
 	switch {
 	case l.name == "none":
 		return []histories.Expectation{
-			claim("lease-exclusion", histories.ToBeViolated, "nothing is locked"),
-			claim("mutual-exclusion", histories.ToBeViolated, "nothing is locked"),
-			claim("resource-integrity", histories.ToBeViolated, "two clients read the same count"),
+			expect("lease-exclusion", histories.ToBeViolated, "nothing is locked"),
+			expect("mutual-exclusion", histories.ToBeViolated, "nothing is locked"),
+			expect("resource-integrity", histories.ToBeViolated, "two clients read the same count"),
 		}
 	case c.Fault != "none" && l.name == "set-px":
 		return []histories.Expectation{
-			claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
-			claim("owner-release", histories.ToHold, "no client outlives its lease"),
-			claim("fencing", histories.ToHold, "it gives no tokens"),
+			expect("lease-exclusion", histories.ToHold, "the server alone grants it"),
+			expect("owner-release", histories.ToHold, "no client outlives its lease"),
+			expect("fencing", histories.ToHold, "it gives no tokens"),
 		}
 	case c.Fault != "none":
 		return []histories.Expectation{
-			claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
-			claim("mutual-exclusion", histories.ToBeViolated, "no lease survives a pause longer than itself"),
-			claim("owner-release", histories.ToHold, "the script compares the owner"),
-			claim("recovery", histories.ToHold, "the lease runs out"),
+			expect("lease-exclusion", histories.ToHold, "the server alone grants it"),
+			expect("mutual-exclusion", histories.ToBeViolated, "no lease survives a pause longer than itself"),
+			expect("owner-release", histories.ToHold, "the script compares the owner"),
+			expect("recovery", histories.ToHold, "the lease runs out"),
 		}
 	}
 	return []histories.Expectation{
-		claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
-		claim("mutual-exclusion", histories.ToHold, "no hold outlives its lease"),
-		claim("resource-integrity", histories.ToHold, "every write is within a hold"),
-		claim("owner-release", histories.ToHold, "the owner is compared"),
+		expect("lease-exclusion", histories.ToHold, "the server alone grants it"),
+		expect("mutual-exclusion", histories.ToHold, "no hold outlives its lease"),
+		expect("resource-integrity", histories.ToHold, "every write is within a hold"),
+		expect("owner-release", histories.ToHold, "the owner is compared"),
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"lockbench/reports/format"
 )
 
-// barWidth is the length of the longest bar of a table, of a drawing that is 120 wide.
+// barWidth is the length of the longest bar; the drawing is 120 wide.
 const barWidth = 119
 
-// Sale is what a flash sale came to, in one trial.
+// Sale holds the figures of a flash sale in one trial.
 type Sale struct {
 	Dir        string `json:"dir"` // of the trial
 	Lock       string `json:"lock"`
@@ -20,9 +20,9 @@ type Sale struct {
 	saleFigures
 }
 
-// saleFigures are the content of shop.json. Times end in ns, rates are per second.
+// saleFigures holds the content of shop.json. Times end in ns, rates are per second.
 type saleFigures struct {
-	Form      string `json:"form"` // unshared (the lock, if any, is each service's own), plain, split, gated, split and gated
+	Form      string `json:"form"` // unshared (each service has a separate lock, if any), plain, split, gated, split and gated
 	Processes int    `json:"processes"`
 	Buyers    int    `json:"buyers"`
 	Segments  int    `json:"segments"`
@@ -32,29 +32,29 @@ type saleFigures struct {
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`
 	Refused int     `json:"refused"` // orders answered "sold out"
-	Busy    int     `json:"busy"`    // to which the lock was not granted in time
+	Busy    int     `json:"busy"`    // orders that were not granted the lock in time
 	Unknown int     `json:"unknown"` // orders without a definite answer
 	Seconds float64 `json:"seconds_to_sell_out"`
 	Goodput float64 `json:"goodput_per_second"` // orders, until all was sold
 	P50     int64   `json:"order_p50_ns"`
 	P99     int64   `json:"order_p99_ns"`
-	Late    int     `json:"late"`                 // orders sent when all was sold
+	Late    int     `json:"late"`                 // orders sent after all was sold
 	Reached int     `json:"late_reached_service"` // of those
 	LateP50 int64   `json:"late_p50_ns"`
 
 	LockCommands  *float64 `json:"lock_commands_per_order"` // null: the servers do not count
 	StockCommands *float64 `json:"stock_commands_per_order"`
-	Unplaced      int      `json:"unplaced_holds"` // too short for the record to say when they were
+	Unplaced      int      `json:"unplaced_holds"` // holds too short for their times to be known
 }
 
-// saleRow is a cell's sales in words and as a bar: the trial with the median goodput stands for all.
+// saleRow holds the sales of a cell ready to print. The figures are those of the trial with the median goodput.
 type saleRow struct {
 	Sale
 	Label             string // of the lock
 	Trials            int
 	Exact             bool    // in every trial exactly the stock was sold
 	Ratio             string  // of the goodput to the plain form's
-	Spared            string  // what part of the late orders reached no service
+	Spared            string  // part of the late orders that reached no service
 	LockCmd, StockCmd string  // commands per order
 	Bar               float64 // goodput as a part of the highest
 }
@@ -98,7 +98,7 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets the ratio to the plain form: of the same lock, or else of the first that was sold with.
+// compare sets the ratio to the plain form of the same lock, or of the first lock if it has none.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
@@ -110,7 +110,7 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 }
 
-// Balance says whether exactly the stock was sold.
+// Balance states whether exactly the stock was sold.
 func (row saleRow) Balance() string {
 	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// writeSales writes a run folder of three shops, with three trials each. In one trial of the last a piece is left, and one
-// file cannot be read.
+// writeSales writes a run folder of three shops with three trials each. In the last shop one trial has a piece left, and one
+// file is malformed.
 func writeSales(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales: a shop's figures are those of the median trial, held against the plain form's; that not exactly the stock was
-// sold in one trial is said; and results.json has every trial.
+// TestSales: the figures of a shop are those of the median trial, compared with the plain form. A trial that did not sell
+// exactly the stock is mentioned, and results.json has every trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {
@@ -75,7 +75,7 @@ func TestSales(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, &text)
 		}
 	}
-	if len(r.Sales) != 8 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "no figures of its shop") {
+	if len(r.Sales) != 8 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "read the figures of the flash sale") {
 		t.Errorf("%d sales, warnings %q", len(r.Sales), r.Warnings)
 	}
 	for name, want := range map[string]string{"index.html": `<td>199 of 200, 1 left</td>`, "report.md": "| split | segmented | 199 of 200, 1 left | 500 | – |"} {
@@ -107,7 +107,7 @@ func checkSchemaRefusesSales(t *testing.T, whole []byte) {
 	}
 }
 
-// TestSaleOfOneTrialOfMany: where the median trial sold exactly the stock and another did not, that is said.
+// TestSaleOfOneTrialOfMany: the balance mentions another trial that did not sell exactly the stock.
 func TestSaleOfOneTrialOfMany(t *testing.T) {
 	exact := func(goodput float64, sold int, left int64) Sale {
 		return Sale{saleFigures: saleFigures{Form: "plain", Stock: 10, Sold: sold, Left: left, Goodput: goodput}}

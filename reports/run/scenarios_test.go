@@ -11,14 +11,14 @@ import (
 	"lockbench/histories"
 )
 
-// writeScenarios writes a run folder of two scenarios, in both of which the same lock stands in the same cell.
+// writeScenarios writes a run folder of two scenarios with the same cell of the same lock.
 func writeScenarios(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
 	m.Interrupted = false
 	m.Scenarios = []Scenario{
-		{"stale-holder", "A holder that was paused comes back", "a lease is no lock", "The holder is stopped for longer than its lease, and another is granted the key. Then it goes on, as if nothing had happened, and writes."},
-		{"crash-after-release", "A holder is killed", "", "Nobody gives the key up."},
+		{"stale-holder", "A holder that was paused comes back", "a lease is no lock", "The holder is stopped for longer than its lease, and another client is granted the key. Then it continues and writes."},
+		{"crash-after-release", "A holder is killed", "", "The key is never released."},
 	}
 	lock := sampleLocks()[2]
 	for _, s := range m.Scenarios {
@@ -28,7 +28,7 @@ func writeScenarios(t *testing.T, dir string) {
 			lock.sections = 200
 			for n := range 40 {
 				f := sampleTrial(lock, c, uint64(n))
-				if n > 0 && s.Name == "stale-holder" { // it is seen in one trial of many only
+				if n > 0 && s.Name == "stale-holder" { // violated in one trial only
 					f.verdict.Findings[1] = checker.Finding{Property: "mutual-exclusion", Observed: checker.Held, Evidence: "all pairs of holds on 1 key"}
 				}
 				if s.Name == "crash-after-release" {
@@ -44,7 +44,7 @@ func writeScenarios(t *testing.T, dir string) {
 	}
 }
 
-// TestScenarios: a run of scenarios groups its claims by them, and counts trials.
+// TestScenarios: a run of scenarios groups its checks by scenario and counts trials.
 func TestScenarios(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

@@ -53,7 +53,7 @@ func checkResultsFitTheSchema(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkSchemaRefuses breaks a good document in one place at a time.
+// checkSchemaRefuses breaks a valid document in one place at a time.
 func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	s := schema(t)
 	whole := read(t, dir, ResultsName)
@@ -88,7 +88,7 @@ func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestSchemaIsStrict sees to it that no object of the schema takes fields it does not name.
+// TestSchemaIsStrict: no object of the schema accepts unknown fields.
 func TestSchemaIsStrict(t *testing.T) {
 	text := string(read(t, "..", "..", "docs", "results.schema.json"))
 	objects := strings.Count(text, `"type": "object"`)

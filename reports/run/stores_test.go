@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// measured is a lock on a store, in the workload counter.
+// measured returns a measurement of a lock in the workload counter.
 func measured(store, lock string, goodput float64, standing string) Measurement {
 	return Measurement{Store: store, Lock: lock, Workload: "counter", Fault: "none", Standing: standing, Ceiling: 1,
 		Goodput: Range{Median: goodput}, Contended: figures.Distribution{N: 1}, Trials: []TrialFigures{{}}}
@@ -53,7 +53,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestOneStoreIsNoComparison: beside itself there is nothing to show.
+// TestOneStoreIsNoComparison: a single store is not compared.
 func TestOneStoreIsNoComparison(t *testing.T) {
 	r := twoStores()
 	r.Run.Environment.Stores = r.Run.Environment.Stores[:1]

@@ -16,8 +16,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Text writes the results for the terminal: checks that failed, a row for each lock, then the verdict; verbose adds every
-// check. Colour only repeats what symbols and words say. An error is the writer's.
+// Text writes the results for the terminal: checks that failed, a row for each lock, then the verdict. With verbose it writes
+// every check. Colour repeats the symbols and words. An error is that of the writer.
 func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	t := &format.Lines{Color: color}
 	for _, g := range r.groups() {
@@ -62,7 +62,7 @@ func textTable(t *format.Lines, name, text string, cells [][]string) {
 	t.Add("")
 }
 
-// textGroup writes the expectations of a lock or of a scenario and what was violated, then a line for the rest.
+// textGroup writes the expectations and violations of a lock or scenario, then a line for the other checks.
 func textGroup(t *format.Lines, g group) {
 	table := lockTable
 	if g.Scenario {
@@ -106,7 +106,7 @@ func lockTable(all []check) [][]string {
 	return cells
 }
 
-// scenarioTable has a line for the checks of a scenario that came out alike for one lock.
+// scenarioTable has a line for the checks of a scenario with the same result for one lock.
 func scenarioTable(all []check) [][]string {
 	cells := [][]string{{"", "lock", "expected", "result", "property", "evidence"}}
 	for _, c := range all {
@@ -120,7 +120,7 @@ func scenarioTable(all []check) [][]string {
 	return cells
 }
 
-// docRows returns the checks of a scenario: a row for what is expected for one reason and came out alike.
+// docRows returns the checks of a scenario: a row for checks with the same expectation, reason and result.
 func docRows(all []check) [][]string {
 	var rows [][]string
 	for _, c := range all {
@@ -138,11 +138,11 @@ func docRows(all []check) [][]string {
 	return rows
 }
 
-// cellText is a text as a cell of a Markdown table.
+// cellText escapes a text for a cell of a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
-// mergeAlike adds a row to a table or, if one of the rows differs from it only in the merged column, adds the text of that
-// column to that row.
+// mergeAlike adds a row to a table. If it differs from an earlier row in the merged column only, the text of that column is
+// added to the earlier row instead.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	i := slices.IndexFunc(rows, func(other []string) bool {
 		return slices.Equal(other[:merged], row[:merged]) && slices.Equal(other[merged+1:], row[merged+1:])
@@ -171,7 +171,7 @@ func saleTable(rows []saleRow) [][]string {
 	return cells
 }
 
-// counts lists what was counted, leaving out what did not happen.
+// counts lists the counts that are not 0.
 func counts(c checker.Counts) string {
 	parts := []string{format.Plural(c.Operations, "operation")}
 	nouns := []string{"hand-off", "expiry", "takeover", "fault", "loss", "false loss", "stale operation"}
@@ -183,7 +183,7 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// looks say how results are shown: colour is never the only difference.
+// looks holds the symbol, colour and gravity of each result. Colour is never the only difference.
 var looks = [...]struct {
 	symbol, codes string // codes of the colour in a terminal
 	gravity       int
@@ -194,7 +194,7 @@ var looks = [...]struct {
 
 const violatedOnly = 3 // the gravity of a violation without an expectation
 
-// Gravity orders results by how much they matter. A violation without an expectation has a gravity of its own.
+// Gravity returns how much a result matters. A violation without an expectation is between a pass and a failure.
 func Gravity(s checker.Result, o checker.Observed) int {
 	if s == checker.NoExpectation && o == checker.Violated {
 		return violatedOnly
@@ -202,7 +202,7 @@ func Gravity(s checker.Result, o checker.Observed) int {
 	return looks[s].gravity
 }
 
-// BadgeOf returns how a result is shown. A violation without an expectation has a symbol and a colour of its own.
+// BadgeOf returns the badge of a result. A violation without an expectation has a separate symbol and colour.
 func BadgeOf(s checker.Result, o checker.Observed) html.Badge {
 	b := html.Badge{Class: "result-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
 	if Gravity(s, o) == violatedOnly {
@@ -211,7 +211,7 @@ func BadgeOf(s checker.Result, o checker.Observed) html.Badge {
 	return b
 }
 
-// Badge returns how the result of an observation is shown.
+// Badge returns the badge of the result.
 func (o Observation) Badge() html.Badge { return BadgeOf(o.Result, o.Observed) }
 
 func (o Observation) gravity() int { return Gravity(o.Result, o.Observed) }
@@ -223,7 +223,7 @@ func expectation(e histories.Expected) string {
 	return e.String()
 }
 
-// observed says "no violation" if a property held: more is not known.
+// observed returns the word for an observation: "no violation" if the property held.
 func observed(o checker.Observed) string {
 	if o == checker.Held {
 		return "no violation"
@@ -231,8 +231,8 @@ func observed(o checker.Observed) string {
 	return o.String()
 }
 
-// labels returns the function that names locks: lock@deployment if that is not the lock's usual one or, in a run that
-// does not say what is usual, if the lock was run on several.
+// labels returns a function that names locks. It appends @deployment if the deployment is not the usual one of the lock or, in
+// a manifest without usual deployments, if the lock ran on several.
 func (m *Manifest) labels() func(lock, deployment string) string {
 	usual := map[string]string{} // "several" if there is none
 	for _, c := range m.Plan {
@@ -253,7 +253,7 @@ func (m *Manifest) labels() func(lock, deployment string) string {
 	}
 }
 
-// inTrials says in how many trials a property came out as it did, with the 95 % interval of its rate; empty for fewer than
+// inTrials returns the number of trials with the observation, and the 95 % interval of its rate. It is empty for fewer than
 // two trials.
 func inTrials(o Observation) string {
 	if o.Trials < 2 {
@@ -270,7 +270,7 @@ func inTrials(o Observation) string {
 	return ""
 }
 
-// Rate says how often something was seen, with the 95 % interval of its rate.
+// Rate writes hits of n with the 95 % interval of the rate.
 func Rate(hits, n int) string {
 	return fmt.Sprintf("%s of %s (95 %%: %s)", format.Count(hits), format.Count(n), rateInterval(hits, n))
 }
@@ -283,7 +283,7 @@ func rateInterval(hits, n int) string {
 	return outward(low, math.Floor) + "-" + outward(high, math.Ceil) + " %"
 }
 
-// outward writes a bound in per cent, rounded away from what it bounds; to a tenth if it is small.
+// outward writes a bound in per cent, rounded outwards: to a tenth if it is small.
 func outward(part float64, round func(float64) float64) string {
 	if part < 0.1 {
 		return strconv.FormatFloat(round(1000*part)/10, 'f', 1, 64)

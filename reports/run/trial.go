@@ -17,36 +17,36 @@ import (
 	"lockbench/reports/figures"
 )
 
-// State is what became of a trial.
+// State states whether a trial counts.
 type State string
 
-// Only judged trials count.
+// The states of a trial. Only judged trials count.
 const (
 	Judged    State = "judged"
-	Void      State = "void"       // the fault took no effect, or the harness stalled: repeated
+	Void      State = "void"       // discarded and repeated: the fault had no effect, or the harness stalled
 	NotJudged State = "not judged" // cut short, or unreadable
 )
 
-// Trial is one trial as it was found.
+// Trial is one trial of a run folder.
 type Trial struct {
 	Dir    string `json:"dir"` // in the run folder
 	State  State  `json:"state"`
-	Reason string `json:"reason"` // of a trial that does not count
-	SHA256 string `json:"sha256"` // of its history; empty where there is none
+	Reason string `json:"reason"` // if the trial does not count
+	SHA256 string `json:"sha256"` // of its history; empty without one
 }
 
-// trialRead is a trial with all that was read of it; header, verdict and stats only of a judged one.
+// trialRead is a trial with the content of its files. The header, verdict and stats are set if it was judged.
 type trialRead struct {
 	Trial
 	header   histories.Header
 	verdict  checker.Verdict
 	stats    *figures.Stats
 	counters counters
-	sale     *saleFigures // nil: it had no shop
+	sale     *saleFigures // nil: no flash sale
 	warnings []string
 }
 
-// TrialDirs lists the folders of a cell's trials: 001, 002, ... A missing cell has none.
+// TrialDirs returns the folders of the trials of a cell: 001, 002, ... A missing cell has none.
 func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	return dirs, nil
 }
 
-// readTrial reads a trial and lists it with its files. What is missing or malformed makes it NotJudged; only a folder that
-// cannot be read at all is an error.
+// readTrial reads a trial and lists it with its files. A missing or malformed file makes it NotJudged; an unreadable folder
+// is an error.
 func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
 	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
@@ -82,7 +82,7 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	folder := filepath.Join(dir, filepath.FromSlash(name))
 	var void struct{ Reason string }
 	if err := readJSON(folder, VoidName, &void); !errors.Is(err, fs.ErrNotExist) {
-		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
+		t.State, t.Reason = Void, cmp.Or(void.Reason, "discarded without a readable reason")
 	} else if err := t.read(folder); err != nil {
 		t.State, t.Reason = NotJudged, err.Error()
 		r.Gaps = append(r.Gaps, Gap{Dir: name, Reason: t.Reason})
@@ -96,13 +96,13 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	return t, nil
 }
 
-// read reads the files of a trial that is not void, in its folder.
+// read reads the files of a trial that was not discarded.
 func (t *trialRead) read(dir string) error {
 	switch err := readJSON(dir, VerdictName, &t.verdict); {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("it has no verdict: the run was cut short here")
+		return errors.New("no verdict: the run ended here")
 	case err != nil:
-		return fmt.Errorf("its verdict cannot be read: %w", err)
+		return fmt.Errorf("read the verdict: %w", err)
 	}
 	t.warnings = append(t.warnings, t.verdict.Warnings...)
 	for _, d := range t.verdict.Oracle.Disagreements {
@@ -112,14 +112,14 @@ func (t *trialRead) read(dir string) error {
 		return err
 	}
 	if err := readJSON(dir, countersName, &t.counters); err != nil { // a trial is judged without them
-		t.warnings = append(t.warnings, fmt.Sprintf("no server counters: %v", err))
+		t.warnings = append(t.warnings, fmt.Sprintf("read the server counters: %v", err))
 	}
 	var sale saleFigures
 	switch err := readJSON(dir, shopName, &sale); {
 	case err == nil:
 		t.sale = &sale
 	case !errors.Is(err, fs.ErrNotExist):
-		t.warnings = append(t.warnings, fmt.Sprintf("no figures of its shop: %v", err))
+		t.warnings = append(t.warnings, fmt.Sprintf("read the figures of the flash sale: %v", err))
 	}
 	return nil
 }
@@ -127,25 +127,25 @@ func (t *trialRead) read(dir string) error {
 func (t *trialRead) readHistory(file string) error {
 	r, err := histories.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("it has no history")
+		return errors.New("no history")
 	}
 	if err != nil {
-		return fmt.Errorf("its history cannot be read: %w", withoutPath(err, file))
+		return fmt.Errorf("read the history: %w", withoutPath(err, file))
 	}
 	defer r.Close()
 	t.header = r.Header
 	if t.stats, err = figures.Of(&r.Header, r.Next, figures.Window{}); err != nil {
-		return fmt.Errorf("its history cannot be read: %w", err)
+		return fmt.Errorf("read the history: %w", err)
 	}
 	t.warnings = append(t.warnings, r.Warnings...)
 	if n := t.stats.OutOfRange; n > 0 {
-		t.warnings = append(t.warnings, fmt.Sprintf("%d durations over %v stand in no histogram", n, figures.MaxTrackable))
+		t.warnings = append(t.warnings, fmt.Sprintf("%d durations over %v are in no histogram", n, figures.MaxTrackable))
 	}
 	t.stats.Samples.Stamp(t.header.Started, t.stats.First, t.stats.Last)
 	return nil
 }
 
-// readJSON reads a file of a trial; its errors do not say where the trial is.
+// readJSON reads a file of a trial. Its errors omit the path of the trial.
 func readJSON(dir, name string, v any) error {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -155,7 +155,7 @@ func readJSON(dir, name string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// withoutPath keeps the place of the run folder out of the report, which is the same wherever it lies.
+// withoutPath removes the path of the run folder from an error: the report does not depend on it.
 func withoutPath(err error, file string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -1,4 +1,5 @@
-// Package stats has the statistics of all reports: medians with intervals, the interval of a share, paired and unpaired tests.
+// Package stats computes the statistics of all reports. EstimateOf returns the median of values with its interval (Estimate);
+// Paired and Unpaired compare two sets of values and return a Comparison; BinomialInterval returns the interval of a share.
 package stats
 
 import (
@@ -10,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Estimate is a metric over trials: the median and an interval that contains the true one with the stated confidence
-// (golang.org/x/perf/benchmath, which assumes nothing of the distribution).
+// Estimate holds the median of a metric over trials, and an interval that contains the true median with the stated confidence.
+// It is computed by golang.org/x/perf/benchmath, without an assumption about the distribution.
 type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // null: too few trials for a finite interval
 	High       *float64  `json:"high"`
-	Confidence float64   `json:"confidence,omitempty"` // that was reached: at least 0.95 if there are Low and High
+	Confidence float64   `json:"confidence,omitempty"` // at least 0.95 if Low and High are set
 	N          int       `json:"n"`
 	Values     []float64 `json:"values"` // by block
 	Blocks     []int     `json:"blocks"`
@@ -24,7 +25,7 @@ type Estimate struct {
 
 const confidence = 0.95
 
-// EstimateOf returns the median of values and its interval; blocks holds the block of each value.
+// EstimateOf returns the median of values and its interval. The slice blocks holds the block of each value.
 func EstimateOf(values []float64, blocks []int) Estimate {
 	e := Estimate{N: len(values), Values: values, Blocks: blocks}
 	if len(values) == 0 {
@@ -39,13 +40,13 @@ func EstimateOf(values []float64, blocks []int) Estimate {
 	return e
 }
 
-// summary assumes nothing of the distribution: the interval lies between two of the values.
+// summary makes no assumption about the distribution: the bounds of the interval are two of the values.
 func summary(values []float64) benchmath.Summary {
-	sorted := slices.Clone(values) // NewSample sorts what it is given
+	sorted := slices.Clone(values) // NewSample sorts its argument
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(sorted, &benchmath.Thresholds{CompareAlpha: 1 - confidence}), confidence)
 }
 
-// finite returns an interval, or nil if there were too few values for one.
+// finite returns an interval, or nil if there are too few values.
 func finite(low, high float64) (lo, hi *float64) {
 	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
 		return nil, nil
@@ -53,7 +54,7 @@ func finite(low, high float64) (lo, hi *float64) {
 	return &low, &high
 }
 
-// Median returns the median of values; 0 of none.
+// Median returns the median of values, or 0 without values.
 func Median(values []float64) float64 {
 	sorted, n := slices.Sorted(slices.Values(values)), len(values)
 	if n == 0 {
@@ -62,8 +63,8 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// BinomialInterval returns the 95 % interval of Clopper and Pearson of a share of which k of n were seen: those shares that
-// would not show so few, or so many, with less than one in forty.
+// BinomialInterval returns the 95 % interval of Clopper and Pearson for a share of which k of n were observed. Shares outside
+// give k or fewer, or k or more, with a probability below 2.5 %.
 func BinomialInterval(k, n int) (low, high float64) {
 	const tail = (1 - confidence) / 2
 	low, high = 0, 1
@@ -76,15 +77,15 @@ func BinomialInterval(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Alpha bounds how often rows that are shown together name a difference that does not exist.
+// Alpha bounds the probability that rows shown together include a false difference.
 const Alpha = 0.05
 
-// Holm corrects the p-values of rows that are shown together, by Holm's step-down procedure. Those below Alpha differ,
-// unless they have an interval that contains 1: the test looks at the mean, the interval at the median.
+// Holm corrects the p-values of rows shown together by Holm's step-down procedure. Rows below Alpha differ, unless their
+// interval contains 1: the test compares means, the interval is that of the median.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
-	least := 0.0 // a greater p is never corrected to a smaller one
+	least := 0.0 // keeps the corrected values in order
 	for i, c := range sorted {
 		least = max(least, min(1, c.P*float64(len(sorted)-i)))
 		c.Holm = least
@@ -92,7 +93,7 @@ func Holm(together []*Comparison) {
 	}
 }
 
-// SmallestP returns the smallest p that a comparison of n values with m can have.
+// SmallestP returns the smallest possible p of a comparison of n values with m.
 func SmallestP(c Comparison, n, m int) float64 {
 	if c.Paired && c.Pairs > exactPairs {
 		return 1.0 / (flips + 1)

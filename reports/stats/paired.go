@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Comparison is a metric of A as a multiple of that of B.
+// Comparison holds the ratio of a metric of A to that of B.
 type Comparison struct {
 	A      string  `json:"a"`
 	B      string  `json:"b"`
@@ -14,21 +14,21 @@ type Comparison struct {
 	Metric string  `json:"metric"`
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
-	// Ratio is the median of the ratios: of those within each block if trials are paired, else of each value to each.
-	// 0: there is none, and Note says why.
+	// Ratio is the median of the ratios: within each block if trials are paired, else of each value to each.
+	// If it is 0 there is none, and Note is the reason.
 	Ratio  float64  `json:"ratio"`
 	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
-	Paired bool     `json:"paired"` // trial by trial, of the same blocks: a sign-flip test; else a U test
+	Paired bool     `json:"paired"` // by block, with a sign-flip test; else a U test
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
-	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
-	// Differs reports whether the difference is no noise: Holm is below Alpha, and 1 is outside the interval, if any.
+	Holm   float64  `json:"p_holm"` // corrected for all rows shown together
+	// Differs is true if Holm is below Alpha and the interval, if any, does not contain 1.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
 
-// Up to exactPairs pairs all ways to flip the signs are tried, and flips random ones of more.
+// All sign flips are tried for up to exactPairs pairs, and a number of random ones (flips) for more.
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -36,8 +36,8 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects within each block that has both, as what a block's trials have in common then
-// cancels out. The test flips the signs of the log ratios; the seed chooses the flips if there are too many for all.
+// Paired compares a metric of two subjects within each block that has both, so that the effect of the block cancels out. The
+// test flips the signs of the log ratios. The seed selects random flips if there are too many.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
@@ -65,7 +65,7 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the values of the blocks that both have, in the order of a's.
+// Matched returns the values of the blocks in both estimates, in the order of a.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -75,16 +75,16 @@ func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	return va, vb, blocks
 }
 
-// SignFlip returns the part of all ways to choose the signs whose sum is as far from 0 as that of the differences, or farther.
+// SignFlip returns the part of all sign choices whose sum is at least as far from 0 as the sum of the differences.
 func SignFlip(differences []float64, seed uint64) float64 {
 	var sum, size float64
 	for _, d := range differences {
 		sum += d
 		size += math.Abs(d)
 	}
-	far := math.Abs(sum) - 1e-9*size // rounding must not make a sum differ from itself
+	far := math.Abs(sum) - 1e-9*size // allows for rounding
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // the signs as they are
+	tries, reached := flips, 1 // includes the unflipped signs
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}
@@ -101,7 +101,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped returns the sum with a sign from each bit; bits gives the next 64.
+// flipped returns the sum with the sign of each value given by a bit. The function bits returns the next 64.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64

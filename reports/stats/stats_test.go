@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// draw is a metric of n trials: noise around a middle, times what each block has in common.
+// draw returns a metric of n trials: noise around a mean, times the effect of each block.
 func draw(r *rand.Rand, middle, noise float64, blocks []float64) Estimate {
 	var values []float64
 	var at []int
@@ -40,7 +40,7 @@ func TestEstimateNeedsSix(t *testing.T) {
 	}
 }
 
-// TestNoFalseAlarms: of two samples of the same, one in twenty differs at 0.05, and the interval leaves 1 out as rarely.
+// TestNoFalseAlarms: two samples of the same distribution differ in at most 5 % of cases, and the interval excludes 1 as rarely.
 func TestNoFalseAlarms(t *testing.T) {
 	const draws = 2000
 	for _, c := range []struct {
@@ -83,8 +83,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestShiftsAreFound: 10 % with 3 % of noise is found, and found to be 10 %; pairing finds it under a common mood that
-// hides it from those who do not pair.
+// TestShiftsAreFound: a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a block effect
+// that hides it from the unpaired test.
 func TestShiftsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[string]int{}
@@ -105,20 +105,20 @@ func TestShiftsAreFound(t *testing.T) {
 		t.Errorf("of 100: %v", found)
 	}
 	if found["unpaired, moody"] > 20 {
-		t.Errorf("the mood does not hide it: %v", found)
+		t.Errorf("the block effect does not hide it: %v", found)
 	}
 }
 
-// TestSignFlip: few enough values that the answer can be counted by hand.
+// TestSignFlip compares with values counted by hand.
 func TestSignFlip(t *testing.T) {
 	for _, c := range []struct {
 		differences []float64
 		want        float64
 	}{
 		{[]float64{1, 1, 1, 1, 1, 1}, 2.0 / 64},
-		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // all four one way, or all but one: (1+4)*2
+		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // all four signs equal, or all but one: (1+4)*2
 		{[]float64{0, 0, 0}, 1},
-		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // sums that rounding would tell apart
+		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // sums that differ only by rounding
 		{[]float64{3}, 1},
 	} {
 		if got := SignFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {
@@ -140,7 +140,7 @@ func TestSignFlip(t *testing.T) {
 	}
 }
 
-// TestIntervalIsThatOfTheTest: 1 lies outside the interval exactly where the U test says that they differ.
+// TestIntervalIsThatOfTheTest: 1 is outside the interval if and only if the U test rejects.
 func TestIntervalIsThatOfTheTest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	differ := 0
@@ -155,13 +155,13 @@ func TestIntervalIsThatOfTheTest(t *testing.T) {
 		}
 	}
 	if differ < 50 || differ > 450 {
-		t.Errorf("%d of 500 differ: the test tests nothing", differ)
+		t.Errorf("%d of 500 differ: the comparison is empty", differ)
 	}
 }
 
 func TestOutside(t *testing.T) {
 	for _, c := range []struct{ n, m, want int }{
-		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // one more than the greatest U that the tables call significant
+		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // one more than the greatest significant U in the tables
 	} {
 		if got := outside(c.n, c.m); got != c.want {
 			t.Errorf("%d and %d values: %d, want %d", c.n, c.m, got, c.want)
@@ -211,7 +211,7 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// TestNoRatio: a zero is in no ratio, but still differs.
+// TestNoRatio: a zero has no ratio, but the values still differ.
 func TestNoRatio(t *testing.T) {
 	blocks := []int{0, 1, 2, 3, 4, 5, 6}
 	zeros, fives := EstimateOf(make([]float64, 7), blocks), EstimateOf([]float64{5, 5, 5, 6, 5, 5, 5}, blocks)

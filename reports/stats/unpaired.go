@@ -9,8 +9,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is that of Hodges and Lehmann: the median of
-// all ratios of a value of a to one of b, with the interval of the same test.
+// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is the Hodges-Lehmann
+// estimate: the median of all ratios of a value of a to a value of b, with the interval of the same test.
 func Unpaired(a, b Estimate) Comparison {
 	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: Median(a.Values), MedB: Median(b.Values), P: 1, Holm: 1}
 	if c.Pairs == 0 {
@@ -39,11 +39,11 @@ func Unpaired(a, b Estimate) Comparison {
 	return c
 }
 
-// outside returns the k for which the kth of the sorted ratios, from either end, bounds the interval: at most 2.5 % of all
-// ways to mix n values with m give a U below k. 0: there are too few values.
+// outside returns k such that the kth sorted ratio from either end bounds the interval: at most 2.5 % of all orders of n and m
+// values have a U below k. It returns 0 if there are too few values.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
-	if n*m > 2500 { // the normal distribution is as good
+	if n*m > 2500 { // the normal approximation suffices
 		mean, deviation := float64(n*m)/2, math.Sqrt(float64(n*m)*float64(n+m+1)/12)
 		return int(mean - 1.96*deviation)
 	}

@@ -24,7 +24,7 @@ type flags struct {
 	locks, faults []string
 	seeds, seed   uint64
 	time          time.Duration
-	jobs, stories int
+	jobs, most    int
 	out           string
 	asJSON        bool
 
@@ -62,7 +62,7 @@ Exit codes: 0 no property was violated that was expected to hold; 1 one was; 2 w
 	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as the time allows)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, without --seeds")
 	fl.Uint64Var(&f.seed, "seed", 0, "try this seed alone; with --seeds, the first of them")
-	fl.IntVar(&f.stories, "stories", 0, "counterexamples to minimise of each lock at most (1; 4 of up to four locks)")
+	fl.IntVar(&f.most, "counterexamples", 0, "counterexamples to minimise of each lock at most (1; 4 of up to four locks)")
 	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
 	fl.StringVar(&f.out, "out", "", "folder for the counterexamples (runs/<time>-explore)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each counterexample")
@@ -83,7 +83,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	seeded := cmd.Flags().Changed("seed")
 	err := console.Refuse("see lockbench explore --help",
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for one per core"},
-		console.Refusal{If: f.stories < 0 || f.stories > 16, What: "--stories: want 1 to 16"},
+		console.Refusal{If: f.most < 0 || f.most > 16, What: "--counterexamples: want 1 to 16"},
 		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
 		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
 		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
@@ -104,15 +104,15 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.stories == 0 {
-		if f.stories = 4; len(subjects) > 4 {
-			f.stories = 1
+	if f.most == 0 {
+		if f.most = 4; len(subjects) > 4 {
+			f.most = 1
 		}
 	}
 	if f.jobs == 0 {
 		f.jobs = runtime.NumCPU()
 	}
-	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.stories}
+	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most}
 	return x, nil
 }
 

@@ -27,7 +27,7 @@ type onServers struct {
 	Of      int    `json:"of"`                // the planned number
 	Missed  int    `json:"missed,omitempty"`  // trials that counted although not all of the plan took place
 	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, if the property was not violated
-	Story   string `json:"story,omitempty"`   // of the trial with the violation
+	Example string `json:"example,omitempty"` // the violation, in a sentence
 	History string `json:"history,omitempty"` // of that trial
 	Folder  string `json:"folder,omitempty"`  // of all trials
 
@@ -103,7 +103,7 @@ func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	}
 	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
 	if w := finding.Witness; w != nil {
-		s.Story = w.Story
+		s.Example = w.Story
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *onServers) print(w io.Writer, property string) {
 	on := "on " + cmp.Or(s.Server, "real servers")
 	switch {
 	case s.Shows:
-		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Story, s.History)
+		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Example, s.History)
 	case s.GaveUp != "":
 		fmt.Fprintf(w, "%s: %s not violated in %s, then stopped: %s\n", on, property, format.Plural(s.Trials, "trial"), s.GaveUp)
 	default:

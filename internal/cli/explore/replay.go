@@ -97,8 +97,8 @@ type simulated struct {
 	Violated []string `json:"violated"`
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
-	Story    []string `json:"story,omitempty"`
-	Void     string   `json:"void,omitempty"` // what of the plan did not take place
+	Events   []string `json:"events,omitempty"`
+	Missing  string   `json:"incomplete,omitempty"` // the part of the plan that did not take place
 
 	disagree bool // the judge and its oracle
 }
@@ -168,7 +168,7 @@ func (r replayed) codes() console.Codes {
 
 func simulate(shown explore.Shown, file explore.File) simulated {
 	return simulated{Shows: slices.Contains(shown.Violated, file.Property), Violated: shown.Violated, Digest: shown.Digest,
-		AsFound: shown.Digest == file.Digest, Story: shown.Events, Void: shown.Void, disagree: len(shown.Disagreements) > 0}
+		AsFound: shown.Digest == file.Digest, Events: shown.Events, Missing: shown.Incomplete, disagree: len(shown.Disagreements) > 0}
 }
 
 func badCase(err error) error {
@@ -236,12 +236,12 @@ func (r replayed) print(w io.Writer, timeline string, file explore.File) {
 	}
 	s := r.Simulation
 	fmt.Fprint(w, "\nin simulation:\n")
-	for _, line := range s.Story {
+	for _, line := range s.Events {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	fmt.Fprintf(w, "\n%s\nin simulation: %s\n", timeline, s.outcome(r.Property, file.Digest))
-	if s.Void != "" {
-		fmt.Fprintf(w, "  not all of the plan took place: %s\n", s.Void)
+	if s.Missing != "" {
+		fmt.Fprintf(w, "  not all of the plan took place: %s\n", s.Missing)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestReplayCodes(t *testing.T) {
 // TestServersSaid: what was not seen is not said to hold.
 func TestServersSaid(t *testing.T) {
 	for want, s := range map[string]onServers{
-		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                      {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Story: "who held", History: "h"},
+		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                      {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Example: "who held", History: "h"},
 		"on redis 7: fencing not violated in 5 trials\n  in 3 of them not all of the plan took place\n  histories: d\n": {Server: "redis 7", Trials: 5, Of: 5, Missed: 3, Folder: "d"},
 		"on real servers: fencing not violated in 0 trials, then stopped: void\n":                                       {Of: 5, GaveUp: "void"},
 	} {

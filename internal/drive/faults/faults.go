@@ -96,7 +96,7 @@ type Turns struct {
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
-	Timeout time.Duration    `json:"patience_ns"`
+	Timeout time.Duration    `json:"timeout_ns"`
 }
 
 // Step is one action. It happens once.
@@ -131,7 +131,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for By
 	Abandon Verb = "abandon" // a client goes away without releasing
-	GiveUp  Verb = "give up" // a client waits for Wait only, and the triggering reply is delayed by By
+	GiveUp  Verb = "cancel"  // a client waits for Wait only, and the triggering reply is delayed by By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 

@@ -1,5 +1,5 @@
-// Package counterexample shows how a trial came to violate a property: as a list of events and as a timeline in text.
-// What was recorded, planned and judged goes in; nothing is judged here.
+// Package counterexample shows how a trial violates a property. A Trial with its history, fault plan and verdict goes in;
+// an Example comes out, with an event list and a timeline in text.
 package counterexample
 
 import (
@@ -15,10 +15,10 @@ import (
 	"lockbench/workloads"
 )
 
-// MostEvents is how many events an example has at most. Its list has two lines more: what was left out, and the verdict.
+// MostEvents is the largest number of events in an example. The list has two more lines: what it leaves out and the verdict.
 const MostEvents = 12
 
-// Trial is a trial to take an example from.
+// Trial holds a recorded and judged trial.
 type Trial struct {
 	Deployment string
 	Params     workloads.Params
@@ -27,43 +27,42 @@ type Trial struct {
 	Verdict    *checker.Verdict
 }
 
-// Example holds what matters of a trial to one property, violated or not.
+// Example holds the events of a trial that matter to one property, violated or not.
 type Example struct {
 	Trial
 	property string
 	finding  checker.Finding
 	witness  *checker.Witness // empty if the property was not violated
-	waits    bool             // the property is about waiting in vain
+	waits    bool             // the property is about acquires that take too long
 	holds    []*hold
 	of       map[holdKey]*hold
-	inner    map[holdKey]bool // acquired by a client that held the key already
+	inner    map[holdKey]bool // acquired again by the holder
 	faults   []*fault
-	until    time.Duration // nothing called later matters
-	granted  time.Duration // the last grant of the violation: what led up to it matters more than what followed
+	until    time.Duration // operations called later are ignored
+	granted  time.Duration // the last grant in the violation; earlier events weigh more than later ones
 	events   []*event
 }
 
-// event is a line of the list: a fault, its end, or operations of one client.
+// event is a line of the list: the start or end of a fault, or operations of one client.
 type event struct {
 	at     time.Duration
 	rank   int
-	weight int // the lightest events are left out first
+	weight int // the lightest events are removed first
 	fault  *fault
-	ops    []*histories.Op // one, or several acquires in vain
+	ops    []*histories.Op // one, or several failed acquires
 	text   string
 }
 
-// The ranks of events at the same time: the end of a fault, what returns, a fault, what is called, and a fault that
-// strikes a command on its way.
+// Ranks order events at the same time.
 const (
 	faultEnds = iota
 	returns
 	faultBegins
 	calls
-	commandStruck
+	commandStruck // a fault that a command on the network triggered
 )
 
-// The weights of events.
+// Weights decide which events are removed if there are more than MostEvents.
 const (
 	ignored = iota // not an event
 	background
@@ -72,7 +71,7 @@ const (
 	essential
 )
 
-// New takes an example from a trial.
+// New returns the example of a trial for a property.
 func New(t Trial, property string) *Example {
 	x := &Example{Trial: t, property: property, finding: t.Verdict.Finding(property), witness: &checker.Witness{}, until: t.Verdict.Until}
 	x.waits = slices.Contains([]string{"progress", "recovery", "exact-try"}, property)
@@ -99,7 +98,7 @@ func New(t Trial, property string) *Example {
 		x.addOp(&x.Ops[i])
 	}
 	for len(x.events) > MostEvents {
-		x.leaveOut()
+		x.removeLightest()
 	}
 	slices.SortStableFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	return x
@@ -119,7 +118,7 @@ func (x *Example) addFault(f *fault) {
 	}
 }
 
-// addOp adds the events of an operation, if it matters.
+// addOp adds the events of an operation that is not ignored.
 func (x *Example) addOp(op *histories.Op) {
 	weight := x.weigh(op)
 	if weight == ignored {
@@ -146,7 +145,7 @@ func (x *Example) addOp(op *histories.Op) {
 		} else {
 			call(" starts to release ")
 		}
-	case histories.Read, histories.Write, histories.Append: // a paused process may have called it
+	case histories.Read, histories.Write, histories.Append: // the call may be later than the return if the process was paused
 		when, rank = max(op.Call, op.Return), calls
 	case histories.Lost, histories.Probe:
 		when, rank = op.Call, calls
@@ -154,7 +153,8 @@ func (x *Example) addOp(op *histories.Op) {
 	add(when, rank, x.line(op, when))
 }
 
-// triesAgain adds an acquire in vain to the event of the one before, if its client did nothing else since.
+// triesAgain adds a failed acquire to the event of the client's previous one, and reports whether it did. It does so only
+// if the client did nothing else in between.
 func (x *Example) triesAgain(op *histories.Op) bool {
 	for _, e := range slices.Backward(x.events) {
 		if e.fault != nil || e.ops[0].Client != op.Client {
@@ -170,7 +170,7 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 	return false
 }
 
-// weigh returns how much an operation matters.
+// weigh returns the weight of an operation's event.
 func (x *Example) weigh(op *histories.Op) int {
 	switch {
 	case op.Call > x.until || !x.key(op) || op.Kind == histories.Inject || op.Kind == histories.Heal:
@@ -216,8 +216,8 @@ func (x *Example) weigh(op *histories.Op) int {
 	return ignored
 }
 
-// leaveOut removes the oldest of the lightest events, and with the begin or end of a hold all of it.
-func (x *Example) leaveOut() {
+// removeLightest removes the oldest of the lightest events. If it begins or ends a hold, it removes the whole hold.
+func (x *Example) removeLightest() {
 	least := slices.MinFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
 	whole := least.fault == nil && least.ops[0].Hold != 0 && (least.ops[0].Kind == histories.Acquire || least.ops[0].Kind == histories.Release)
 	x.events = slices.DeleteFunc(x.events, func(e *event) bool {
@@ -228,25 +228,26 @@ func (x *Example) leaveOut() {
 // key reports whether an operation is on the key of the violation.
 func (x *Example) key(op *histories.Op) bool { return x.witness.Key == "" || op.Key == x.witness.Key }
 
-// inWitness reports whether an operation is one of those that show the violation.
+// inWitness reports whether an operation is part of the witness.
 func (x *Example) inWitness(op *histories.Op) bool {
 	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
 		return w.Client == op.Client && w.Kind == op.Kind && w.Call == op.Call
 	})
 }
 
-// ofWitness reports whether an operation is of a hold that shows the violation, or is an acquire in vain of its client.
+// ofWitness reports whether an operation belongs to a hold in the witness, or is an acquire of its client with an unknown
+// outcome.
 func (x *Example) ofWitness(op *histories.Op) bool {
 	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
 		return w.Client == op.Client && (w.Hold == op.Hold && op.Hold != 0 || op.Kind == histories.Acquire && op.Outcome == histories.Unknown)
 	})
 }
 
-// fresh reports whether an operation is of the client that asks when all others are done.
+// fresh reports whether an operation is of the client that acquires after all others have finished.
 func (x *Example) fresh(op *histories.Op) bool { return int(op.Client) >= x.Params.Clients }
 
-// Events returns the events as lines of text, each with its time in ms since the trial began and those that show the
-// violation marked, then how much was left out, and the judge's verdict.
+// Events returns a line for each event, with its time in ms since the start of the trial and a mark if it is part of the
+// violation. The last lines count the operations left out and state the verdict.
 func (x *Example) Events() []string {
 	var lines []string
 	shown := map[*histories.Op]bool{}
@@ -272,7 +273,7 @@ func (x *Example) Events() []string {
 	}
 	var left []string
 	if before > 0 {
-		left = append(left, checker.Count(before, "operation")+" without a part in it")
+		left = append(left, checker.Count(before, "unrelated operation"))
 	}
 	if after > 0 {
 		left = append(left, checker.Count(after, "later operation"))

@@ -7,15 +7,15 @@ import (
 	"lockbench/histories"
 )
 
-// hold is a key held by a client, from its grant to its end. What the client acquires again meanwhile is part of it.
+// hold is a key held by a client from a grant to its end. A re-entrant acquire is part of the outer hold.
 type hold struct {
 	acquire  *histories.Op
 	release  *histories.Op // nil: none
 	renewals []*histories.Op
-	end      time.Duration // histories.Forever: none
+	end      time.Duration // histories.Forever if it did not end
 }
 
-// holdKey identifies a grant.
+// holdKey identifies a hold.
 type holdKey struct {
 	client int32
 	number int64
@@ -23,7 +23,7 @@ type holdKey struct {
 
 func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
 
-// holdsOf returns the holds in the order of their acquires and by their keys, and the grants that a holder was given again.
+// holdsOf returns the holds in the order of their acquires, the holds by key, and the keys of re-entrant grants.
 func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[holdKey]bool) {
 	of, inner = map[holdKey]*hold{}, map[holdKey]bool{}
 	current := map[int32]*hold{}
@@ -59,7 +59,7 @@ func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[h
 	return all, of, inner
 }
 
-// promise returns the end of a hold's lease as known at a time; ok is false if none was stated.
+// promise returns the end of a hold's lease as known at a time; ok is false if the hold has no stated lease.
 func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 	until, ok = h.acquire.Until(0)
 	for _, renewal := range h.renewals {
@@ -70,7 +70,7 @@ func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 	return until, ok
 }
 
-// overlaps returns the holds of other clients on the same key that share a time with a hold.
+// overlaps returns the holds of other clients on the same key that overlap a hold in time.
 func (x *Example) overlaps(h *hold) []*hold {
 	var all []*hold
 	for _, o := range x.holds {
@@ -81,7 +81,7 @@ func (x *Example) overlaps(h *hold) []*hold {
 	return all
 }
 
-// others returns the holds of other clients on the key of an operation at a time, the last of each client.
+// others returns the holds of other clients on the key of an operation at a time, the latest hold of each client.
 func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	var all []*hold
 	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {
@@ -92,7 +92,7 @@ func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	return all
 }
 
-// struck reports whether a fault befell the client of an operation during it, or during its hold.
+// struck reports whether a fault struck the client of an operation during the operation or its hold.
 func (x *Example) struck(op *histories.Op) bool {
 	from, to := op.Call, op.Return
 	if h := x.of[keyOf(op)]; h != nil {
@@ -109,6 +109,6 @@ func (x *Example) struck(op *histories.Op) bool {
 // ended reports whether a client was killed, or went away, before an operation returned.
 func (x *Example) ended(op *histories.Op) bool {
 	return slices.ContainsFunc(x.Ops, func(o histories.Op) bool {
-		return o.EndsClient() && o.Client == op.Client && o.Call+instant >= op.Call && (op.Open() || o.Call <= op.Return)
+		return o.EndsClient() && o.Client == op.Client && o.Call+sameTime >= op.Call && (op.Open() || o.Call <= op.Return)
 	})
 }

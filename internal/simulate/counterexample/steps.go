@@ -14,18 +14,18 @@ import (
 	"lockbench/workloads"
 )
 
-// phrase says how a fault begins, and how it ends if that is to be seen. Example.say replaces what is in braces.
+// phrase holds the texts for the start of a fault and, if it shows, for its end. Example.say replaces names in braces.
 type phrase struct{ begins, ends string }
 
-// phrases has an entry for each faults.Verb.
+// phrases holds an entry for each faults.Verb.
 var phrases = map[faults.Verb]phrase{
 	faults.Stall:   {"client {client} works for {by}{lease}", ""},
 	faults.Abandon: {"client {client} goes away without releasing; its process lives on", ""},
-	faults.GiveUp:  {"client {client} gives up after {wait}, and {passing} is delayed by {by}", "{passing} goes on its way"},
+	faults.GiveUp:  {"client {client} cancels its acquire after {wait}, and {passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Pause:   {"{process} is paused", "{process} resumes"},
 	faults.Kill:    {"{process} is killed", ""},
 
-	faults.Delay: {"{passing} is delayed by {by}", "{passing} goes on its way"},
+	faults.Delay: {"{passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Lose:  {"{passing} is lost, and its connection {silent}", ""},
 	faults.Cut:   {"{process} and {servers} cannot reach each other", "{process} and {servers} can reach each other again"},
 	faults.Slow:  {"messages between {process} and {servers} take {by} longer each way", "the network is as fast as before"},
@@ -34,16 +34,16 @@ var phrases = map[faults.Verb]phrase{
 	faults.Restart:  {"{servers}: restart{memory}{after}", "{servers}: back{memory}"},
 	faults.Down:     {"{servers}: down for good", ""},
 	faults.Freeze:   {"{servers}: paused", "{servers}: resumed"},
-	faults.Unlink:   {"{replica} no longer hears from the primary", ""},
-	faults.Failover: {"the primary dies, and {replica} takes over with what it knows", ""},
+	faults.Unlink:   {"{replica} receives no more writes from the primary", ""},
+	faults.Failover: {"the primary dies, and {replica} is promoted with the data that it has", ""},
 	faults.Jump:     {"{servers}: the clock jumps {by} {forward}", ""},
-	faults.Drift:    {"{servers}: the clock {gains} {by} in each second", "{servers}: the clock keeps time again"},
+	faults.Drift:    {"{servers}: the clock {gains} {by} in each second", "{servers}: the clock runs at its usual speed again"},
 	faults.Evict:    {"{servers}: short of memory, drops the lock", ""},
 	faults.Unseat:   {"{servers}: ends the session that holds the lock", ""},
 	faults.Depose:   {"the leader dies, and another server leads", ""},
 }
 
-// points say what a client does at a point of an iteration.
+// points holds what a client does at each point of an iteration.
 var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
 	workloads.Working: "works", workloads.Releasing: "releases the lock"}
 
@@ -57,7 +57,7 @@ func (x *Example) describe(f *fault) string {
 	case faults.OnItsWay(f.Do.Verb):
 		return text
 	case f.Do.Verb == faults.Stall || f.Do.Verb == faults.Restart:
-	case f.For > 0 && f.To < f.From+f.For-instant: // the trial ended before
+	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended earlier
 	case f.For > 0:
 		text += " for " + lasting(f.For)
 	case f.lasts():
@@ -69,12 +69,12 @@ func (x *Example) describe(f *fault) string {
 	return text
 }
 
-// describeEnd says how a fault ends; "" if nothing is to be seen then.
+// describeEnd returns the text for the end of a fault; "" if it does not show.
 func (x *Example) describeEnd(f *fault) string {
 	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-// say replaces what is in braces; message stands for a command or reply of which nothing is known.
+// say replaces the names in braces; message stands for an unknown command or reply.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
 	either := func(yes bool, text, otherwise string) string {
@@ -87,12 +87,12 @@ func (x *Example) say(text string, f *fault, message string) string {
 	return strings.NewReplacer("{client}", strconv.Itoa(int(do.Client)), "{process}", f.process(), "{servers}", x.servers(f),
 		"{replica}", x.replica(f), "{passing}", cmp.Or(f.passing, message), "{by}", by, "{wait}", lasting(do.Wait),
 		"{lease}", either(do.By > x.Params.TTL, ", longer than its lease of "+lasting(x.Params.TTL), ""),
-		"{memory}", either(do.Keeps, " with all that it knew", memory), "{after}", either(do.By > 0, " after "+by, ""),
+		"{memory}", either(do.Keeps, " with all its data", memory), "{after}", either(do.By > 0, " after "+by, ""),
 		"{silent}", either(do.Silent, "stays silent", "is closed"), "{forward}", either(do.By < 0, "back", "forward"),
 		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }
 
-// process names the process that a fault befalls, and its clients if they are its victims.
+// process returns the name of the process that a fault strikes, with its clients if it strikes them too.
 func (f *fault) process() string {
 	if f.Do.Process < 0 {
 		return "every process"
@@ -133,17 +133,17 @@ func numbered[N int | int32](noun string, n []N) string {
 	return noun + " " + joined(words)
 }
 
-// fault is something that went wrong.
+// fault is an injected fault and the command or reply that triggered it.
 type fault struct {
 	inject.Strike
-	passing string // the command or reply that triggered it
+	passing string
 }
 
-// lasts reports whether the plan says when a fault ends.
+// lasts reports whether the plan ends the fault.
 func (f *fault) lasts() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
 
-// instant is how far apart the records of one instant of the virtual clock can be.
-const instant = time.Microsecond
+// sameTime is the largest difference between recorded times that stand for one time of the virtual clock.
+const sameTime = time.Microsecond
 
 func (x *Example) faultsOf() []*fault {
 	var all []*fault
@@ -158,7 +158,7 @@ func (x *Example) faultsOf() []*fault {
 	return all
 }
 
-// trigger finds out what triggered a fault: the command of an operation, which is recorded as called some ns later.
+// trigger finds the operation whose command triggered a fault. The operation may be recorded some nanoseconds after it.
 func (x *Example) trigger(f *fault) {
 	on := f.When.On
 	if on == nil {
@@ -170,7 +170,7 @@ func (x *Example) trigger(f *fault) {
 		if op.Kind != histories.Acquire && op.Kind != histories.Release || int(op.Client)%max(x.Params.Processes, 1) != on.Process || x.fresh(op) {
 			continue
 		}
-		if op.Call > f.From && op.Call <= f.From+instant {
+		if op.Call > f.From && op.Call <= f.From+sameTime {
 			f.From = op.Call
 		}
 		if op.Call <= f.From && (op.Open() || f.From <= op.Return) {

@@ -15,7 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryVerb: each verb is described, with its magnitude.
+// TestEveryVerb: the text for each verb states its magnitude.
 func TestEveryVerb(t *testing.T) {
 	for _, verb := range verbs(t) {
 		for _, deployment := range []string{"two-replicas", "five"} {
@@ -27,14 +27,14 @@ func TestEveryVerb(t *testing.T) {
 			}
 			got := x.describe(f)
 			if got == "" || strings.HasPrefix(got, string(verb)) || strings.Contains(got, "  ") {
-				t.Errorf("%s is described so: %q", verb, got)
+				t.Errorf("%s: got %q", verb, got)
 			}
 			for _, magnitude := range magnitudes[verb] {
 				if deployment == "five" && strings.HasPrefix(magnitude, "replica") {
 					continue
 				}
 				if !strings.Contains(got, magnitude) {
-					t.Errorf("%s does not say %s: %q", verb, magnitude, got)
+					t.Errorf("%s: no %s in %q", verb, magnitude, got)
 				}
 			}
 			t.Logf("%s. %s", got, x.describeEnd(f))
@@ -42,7 +42,7 @@ func TestEveryVerb(t *testing.T) {
 	}
 }
 
-// magnitudes are what the description of the step of TestEveryVerb must contain.
+// magnitudes holds what the text for the step of TestEveryVerb must contain.
 var magnitudes = map[faults.Verb][]string{
 	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
 	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},
@@ -51,7 +51,7 @@ var magnitudes = map[faults.Verb][]string{
 	faults.Unlink: {"replica 2"}, faults.Failover: {"replica 2"},
 }
 
-// verbs are the constants of type Verb, read from the source so that a new one is not forgotten.
+// verbs returns the constants of type Verb. It reads them from the source so that a new one cannot be missing.
 func verbs(t *testing.T) []faults.Verb {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "drive", "faults", "faults.go"), nil, 0)

@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// long is how long an operation takes whose call and return are told apart.
+// long is the duration from which an operation's call and return are shown separately.
 const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
@@ -48,9 +48,9 @@ func (x *Example) client(op *histories.Op) string {
 // words holds a word for each kind of operation.
 var words = map[histories.Kind]string{histories.Acquire: "acquires", histories.Renew: "renews", histories.Release: "releases",
 	histories.Lost: "loses", histories.Read: "reads", histories.Write: "writes", histories.Append: "appends to",
-	histories.Probe: "asks the store for"}
+	histories.Probe: "queries the store for"}
 
-// line describes an operation at its call or its return: the client, the kind, the key, the outcome and what belongs to it.
+// line describes an operation at its call or its return: client, kind, key, outcome and details.
 func (x *Example) line(op *histories.Op, when time.Duration) string {
 	parts := []string{outcome(op)}
 	add := func(applies bool, format string, args ...any) {
@@ -60,7 +60,7 @@ func (x *Example) line(op *histories.Op, when time.Duration) string {
 	}
 	add(op.Kind == histories.Read || op.Kind == histories.Write, "value %d", op.Value)
 	add(op.Fence > 0 && slices.Contains([]string{"fencing", "resource-integrity"}, x.property), "token %d", op.Fence)
-	add(x.inner[keyOf(op)], "as the holder already")
+	add(x.inner[keyOf(op)], "which it holds already")
 	if until, ok := op.Until(0); ok && op.Outcome == histories.OK && op.Kind != histories.Probe {
 		add(op.Validity == histories.Unbounded, "no lease")
 		add(op.Validity > 0 && until <= op.Return, "lease expired at %s", at(until))
@@ -82,7 +82,7 @@ func outcome(op *histories.Op) string {
 	return "ok"
 }
 
-// whileHeld says which other clients hold the key that an operation acquires or releases, at a time.
+// whileHeld returns a text about the other clients that hold the key of an acquire or release at a time.
 func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
 	var all []string
 	if op.Kind == histories.Release || op.Kind == histories.Acquire && op.Outcome == histories.OK {

@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// The marks of a timeline.
+// Marks of a timeline.
 const (
 	waiting   = '·'
 	holding   = '█'
@@ -27,12 +27,12 @@ const (
 	writes    = 'w'
 )
 
-// legend explains the marks, in the order of the text.
+// legend explains the marks, in display order.
 var legend = []struct {
 	mark rune
 	text string
 }{{waiting, "tries to acquire"}, {holding, "holds"}, {overdue, "holds past its lease"}, {releasing, "releases"}, {released, "released"},
-	{refused, "refused"}, {unknown, "unknown outcome"}, {lost, "lost"}, {dead, "gone"}, {reads, "reads"}, {writes, "writes"}}
+	{refused, "refused"}, {unknown, "unknown outcome"}, {lost, "lost"}, {dead, "killed or gone away"}, {reads, "reads"}, {writes, "writes"}}
 
 // MinWidth is the smallest width of a timeline.
 const MinWidth = 48
@@ -40,13 +40,13 @@ const MinWidth = 48
 // timeline maps times to the columns of a text.
 type timeline struct {
 	*Example
-	width    int // of the columns for time
-	names    int // of the column before
+	width    int // of the time axis, in columns
+	names    int // width of the first column
 	from, to time.Duration
 }
 
-// Timeline draws the events from left to right in lines of at most width characters, or MinWidth: the faults, with the
-// numbers of their events, the clients, the time of the violation, and the time in ms.
+// Timeline returns the timeline in lines of at most width characters, or MinWidth: a line for each fault with the number
+// of its event, for each client, and for the violation, above an axis in ms.
 func (x *Example) Timeline(width int) string {
 	t := &timeline{Example: x, names: len("violation") + 2}
 	type row struct {
@@ -95,7 +95,7 @@ func (x *Example) Timeline(width int) string {
 	return strings.Join(append(append(lines, t.axis()...), t.legend(used)...), "\n") + "\n"
 }
 
-// span sets the time that is shown: from a little before the first event that matters to a little after the last.
+// span sets the time range: from a little before the first relevant event to a little after the last.
 func (t *timeline) span() {
 	t.from, t.to = t.until, t.until
 	for _, e := range t.events {
@@ -148,7 +148,7 @@ func (t *timeline) fault(cells []rune, f *fault) {
 	}
 }
 
-// lane draws what one client did. A hold has at least one column, and is drawn over what is shorter.
+// lane draws the operations of one client. A hold has at least one column, and overwrites the marks below it.
 func (t *timeline) lane(cells []rune, client int32) {
 	var own []*histories.Op
 	for i := range t.Ops {
@@ -190,21 +190,21 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 	held := func(i int) bool { return i < len(cells) && (cells[i] == holding || cells[i] == overdue) }
 	returned := !op.Open() && op.Return <= t.to && !t.ended(op)
-	asks := op.Kind == histories.Acquire || op.Kind == histories.Release
+	locks := op.Kind == histories.Acquire || op.Kind == histories.Release
 	mark := rune(0)
 	switch {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // what follows is the release
+		cells[max(column-1, 0)] = writes // the release takes the next column
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
-	case asks && op.Outcome == histories.Unknown:
+	case locks && op.Outcome == histories.Unknown:
 		mark = unknown
 	case op.Kind == histories.Release:
 		mark, column = released, t.after(column, op)
-	case asks && op.Outcome == histories.Refused:
+	case locks && op.Outcome == histories.Refused:
 		mark = refused
 	}
 	if mark != 0 && cells[column] != lost && (!held(column) || held(column+1)) {
@@ -212,7 +212,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// after returns the column of what ends a hold: the next one if the hold itself has no other column.
+// after returns the column for the end of a hold: the next one if the hold occupies only this column.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {
@@ -239,7 +239,7 @@ func (t *timeline) hold(cells []rune, h *hold) {
 	}
 }
 
-// axis draws 4 to 6 times.
+// axis returns the time axis with 4 to 6 labels.
 func (t *timeline) axis() []string {
 	step := t.step()
 	ticks, labels := slices.Repeat([]rune{'─'}, t.width), t.blank()
@@ -256,7 +256,7 @@ func (t *timeline) axis() []string {
 	return []string{t.line("", string(ticks)), t.line("ms", string(labels))}
 }
 
-// step returns the smallest round step of which at most 6 fit.
+// step returns the smallest round distance between labels with at most 6 labels.
 func (t *timeline) step() time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		for _, step := range []time.Duration{unit, 2 * unit, 5 * unit / 2, 5 * unit} {

@@ -7,8 +7,8 @@ import (
 	"lockbench/workloads"
 )
 
-// aimed chooses one or two faults at a moment that matters: between the two commands of an operation, with the reply to
-// an acquire on its way, just before a renewal, or as a hold begins or ends.
+// aimed plans one or two faults at critical moments: between two commands of an operation, while the reply to an acquire
+// is on its way, just before a renewal, or when a hold begins or ends.
 func aimed(s *scene) (p faults.Plan) {
 	for range 1 + s.rand.IntN(2) {
 		p.Steps = append(p.Steps, s.aim()...)
@@ -16,7 +16,7 @@ func aimed(s *scene) (p faults.Plan) {
 	return p
 }
 
-// aim is something at a moment that matters, in one of a client's first iterations.
+// aim returns the steps of one fault at a critical moment in one of a client's first iterations.
 func (s *scene) aim() []faults.Step {
 	c := s.client()
 	when := s.trigger(c)
@@ -29,7 +29,7 @@ func (s *scene) aim() []faults.Step {
 		switch have := steps[i].When; {
 		case have == (faults.Trigger{}):
 			steps[i].When = when
-		case have.On != nil && when.On != nil: // a reply, of a command of its own choice
+		case have.On != nil && when.On != nil: // the trigger chooses the command, the step whether to strike its reply
 			on := *when.On
 			on.Reply = have.On.Reply
 			if steps[i].When.On = &on; have.At == (workloads.Moment{}) {
@@ -43,7 +43,7 @@ func (s *scene) aim() []faults.Step {
 	return s.narrow(c, when, steps)
 }
 
-// trigger is a moment of a client, or a command of it that passes.
+// trigger returns a trigger at a point of a client's iteration or, in half of the cases, at a command sent after it.
 func (s *scene) trigger(c int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {
@@ -52,8 +52,8 @@ func (s *scene) trigger(c int32) faults.Trigger {
 	return t
 }
 
-// narrow has what follows befall a hold that only just a majority granted: its client is cut off from the others
-// while it asks. Where a server is concerned, it is one of the majority.
+// narrow makes the steps strike a hold that only a bare majority of five servers granted: it cuts the client off from the
+// other two during the acquire.
 func (s *scene) narrow(c int32, when faults.Trigger, steps []faults.Step) []faults.Step {
 	if !s.several() || !s.allows("partition") || when.At.Point == workloads.Asking || len(steps) == 0 || s.chance(40) {
 		return steps

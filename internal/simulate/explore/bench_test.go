@@ -11,8 +11,7 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkTrial runs, judges and digests a trial as exploring does, and reports how many virtual seconds go by in a
-// second of one processor's time. Processor time is counted, because the machine may be shared.
+// BenchmarkTrial runs and judges a trial as exploring does, and reports virtual seconds per second of processor time.
 func BenchmarkTrial(b *testing.B) {
 	for _, lock := range []string{"setnx", "set-px", "set-px-lua", "redisson", "redlock", "fenced"} {
 		b.Run(lock, func(b *testing.B) { benchmarkTrial(b, lock) })
@@ -21,7 +20,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the exploring process has it
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as in an exploring process
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {
@@ -35,7 +34,7 @@ func benchmarkTrial(b *testing.B, lock string) {
 	b.ReportMetric(virtual.Seconds()/float64(b.N), "virtual-s/op")
 }
 
-// usualCase is a trial as exploring runs most of them: three to five clients, each in a process of its own.
+// usualCase returns a typical case: three to five clients, each in a separate process.
 func usualCase(lock string, seed uint64) Case {
 	p := workloads.Defaults()
 	p.Clients = 3 + int(seed%3)

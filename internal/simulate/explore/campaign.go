@@ -15,42 +15,46 @@ import (
 	"lockbench/histories"
 )
 
-// Campaign describes a search: which locks, from which seed on, and for how long.
+// Campaign describes a search: the locks, the seeds and the time.
 type Campaign struct {
 	Subjects        []Subject
-	First           uint64        // seed
-	Seeds           uint64        // of each subject; 0: as many as there is time for
-	For             time.Duration // where Seeds is 0: of the whole, minimiser included
-	Counterexamples int           // of each subject, at most
+	First           uint64        // the first seed
+	Seeds           uint64        // per subject; 0: as many as For allows
+	For             time.Duration // limits search and minimising together if Seeds is 0
+	Counterexamples int           // per subject, at most
 
-	Progress func(Progress) // called now and then, by one goroutine at a time; may be nil
+	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
 
-// Progress says how far a campaign is.
+// Progress holds the counts of a campaign so far.
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
-	Violating  int    // seeds
+	Violating  int    // seeds with a violation
 	Minimising string // the subject that is being minimised; "": still searching
 }
 
-// Result holds what a campaign found. It depends on the seeds alone, not on the time that it took.
+// ResultVersion is the version of explored.json.
+const ResultVersion = 2
+
+// Result holds the result of a campaign. It depends on the seeds alone, not on the time that the campaign took.
 type Result struct {
-	First uint64        `json:"first_seed"`
-	Locks []*LockResult `json:"locks"`
+	Version int           `json:"lockbench_explored"`
+	First   uint64        `json:"first_seed"`
+	Locks   []*LockResult `json:"locks"`
 }
 
-// LockResult holds what was found of one subject.
+// LockResult holds the result for one subject.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
 	Operations int                       `json:"operations"`
 	Virtual    time.Duration             `json:"virtual_ns"`
-	ClientTime time.Duration             `json:"client_time_ns"` // virtual time, once for each client
-	Digest     string                    `json:"digest"`         // of all digests, in order
+	ClientTime time.Duration             `json:"client_time_ns"` // virtual time multiplied by the number of clients
+	Digest     string                    `json:"digest"`         // of the seeds' digests, in order
 	Properties []*PropertyResult         `json:"properties"`
 	Strategies []*StrategyResult         `json:"strategies"`
-	Met        map[string]map[string]int `json:"met"` // by fault, then by what it met
+	Met        map[string]map[string]int `json:"met"` // counts by fault and state: see States
 	Failed     []Seed                    `json:"failed,omitempty"`
 	Minimised
 }
@@ -60,32 +64,32 @@ type PropertyResult struct {
 	Property  string `json:"property"`
 	Judged    int    `json:"judged"` // seeds with a verdict
 	Violated  int    `json:"violated"`
-	First     uint64 `json:"first_seed"` // in which it was violated, where it was
-	Expected  int    `json:"expected"`   // to hold under such a plan, of those judged
-	Fails     int    `json:"failed"`     // of those expected to hold
+	First     uint64 `json:"first_seed"` // the first seed with a violation, if Violated > 0
+	Expected  int    `json:"expected"`   // judged seeds in which it was expected to hold
+	Fails     int    `json:"failed"`     // of those, seeds with a violation
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
-// StrategyResult counts what a strategy found.
+// StrategyResult counts the seeds of a strategy.
 type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
 	Violating int    `json:"violating"`
-	After     int    `json:"after"` // of its own seeds until it found its first; 0: none
+	After     int    `json:"after"` // seeds of this strategy up to its first violation; 0: none
 }
 
-// batch is how many seeds a process tries at once: few enough for the locks to take turns.
+// batch is the number of seeds in one request to an exploring process. It is small so that the locks take turns.
 const batch = 16
 
-// searching is the part of a campaign's time that goes into the search; the rest is for minimising what it found.
-const searching = 60 // percent
+// searching is the percentage of a campaign's time spent on searching. The rest is for minimising.
+const searching = 60
 
-// Run searches, then minimises what it found. If ctx ends, what was found so far is returned with the context's error.
+// Run searches for violations, then minimises them. If ctx ends, Run returns the result so far and the context's error.
 func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 	start := time.Now()
 	r := &running{Campaign: c, pool: pool, seeds: make([][]Seed, len(c.Subjects))}
 	err := r.search(ctx, start)
-	result := &Result{First: c.First}
+	result := &Result{Version: ResultVersion, First: c.First}
 	for i, s := range c.Subjects {
 		result.Locks = append(result.Locks, sum(s, r.seeds[i]))
 	}
@@ -104,7 +108,7 @@ type running struct {
 	seen Progress
 }
 
-// search tries batches of seeds, of each subject in turn.
+// search tries batches of seeds, one subject after the other.
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
@@ -133,7 +137,7 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	return err
 }
 
-// batchFrom returns how many seeds to try from one on; 0 ends the search.
+// batchFrom returns the number of seeds to try from a seed on; 0 ends the search.
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	switch done := from - r.First; {
 	case r.Seeds > 0:
@@ -161,10 +165,10 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// leastMinimising is how long each subject may take even if the time is up.
+// leastMinimising is the least time for minimising one subject, also after the campaign's time has ended.
 const leastMinimising = 2 * time.Second
 
-// minimise minimises what was found, each subject in one process.
+// minimise minimises the violations of each subject in one process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
 	work.SetLimit(r.pool.size)
@@ -176,12 +180,11 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Fails()) - len(a.Fails()) })
 		work.Go(func() error {
 			r.update(func(p *Progress) { p.Minimising = s.Lock })
-			within := r.within(start, len(r.Subjects)-i)
-			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, within)
+			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, r.timeLimit(start, len(r.Subjects)-i))
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Minimised = done
-			if errors.As(err, new(died)) && ctx.Err() == nil { // the other subjects are minimised all the same
+			if errors.As(err, new(died)) && ctx.Err() == nil { // continue with the other subjects
 				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
 				return nil
 			}
@@ -191,10 +194,10 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// within returns how long one subject may take when so many are left.
-func (r *running) within(start time.Time, left int) time.Duration {
+// timeLimit returns the time for minimising one subject if left subjects share the rest of the campaign's time.
+func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // the number of trials bounds it before
+		return mostMinimised * mostTime // the limit on trials is reached first
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
@@ -227,7 +230,7 @@ func sum(s Subject, seeds []Seed) *LockResult {
 	return l
 }
 
-// row returns the row of a table that has a name, a new one if there is none.
+// row returns the row of a table with a name. It adds the row if it is missing.
 func row[R any](table *[]*R, name func(*R) *string, want string) *R {
 	for _, r := range *table {
 		if *name(r) == want {
@@ -249,7 +252,7 @@ func (r *StrategyResult) add(x Seed) {
 }
 
 func (r *PropertyResult) add(x Seed) {
-	claimed, violated := slices.Contains(x.Expected, r.Property), slices.Contains(x.Violated, r.Property)
+	expected, violated := slices.Contains(x.Expected, r.Property), slices.Contains(x.Violated, r.Property)
 	count := func(n *int, first *uint64) {
 		if *n++; *n == 1 {
 			*first = x.Seed
@@ -259,19 +262,19 @@ func (r *PropertyResult) add(x Seed) {
 	if violated {
 		count(&r.Violated, &r.First)
 	}
-	if claimed {
+	if expected {
 		r.Expected++
 	}
-	if claimed && violated {
+	if expected && violated {
 		count(&r.Fails, &r.FirstFail)
 	}
 }
 
-// States returns what a fault can meet: its victim at that moment or, for a fault that has no client as its victim, the
-// client that is furthest, in the order of a hold.
+// States returns the states of a client in which a fault can strike it.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting is a fault that took effect, and what it met.
+// Meeting holds a fault that took effect and the state of the client that it struck. A fault that strikes no particular
+// client has the most advanced state of all clients: held, then releasing, asking and idle.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`
@@ -287,7 +290,7 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state returns what clients do as a fault begins: hold before release before ask.
+// state returns the most advanced state of the clients that a fault strikes.
 func (r *Run) state(inject *histories.Op) string {
 	found := map[string]bool{"idle": true}
 	for i := range r.Ops {
@@ -300,15 +303,15 @@ func (r *Run) state(inject *histories.Op) string {
 		}
 		open := op.Return == histories.StillOpen || op.Return >= inject.Call
 		found["asking"] = found["asking"] || op.Kind == histories.Acquire && open
-		found["held"] = found["held"] || op.Kind == histories.Acquire && !open && op.Outcome == histories.OK && !r.overBy(op, inject)
+		found["held"] = found["held"] || op.Kind == histories.Acquire && !open && op.Outcome == histories.OK && !r.endedBefore(op, inject)
 		found["releasing"] = found["releasing"] || op.Kind == histories.Release && open
 	}
 	order := []string{"held", "releasing", "asking", "idle"}
 	return order[slices.IndexFunc(order, func(state string) bool { return found[state] })]
 }
 
-// overBy reports whether a hold had ended, or was being released, when a fault began.
-func (r *Run) overBy(acquire, inject *histories.Op) bool {
+// endedBefore reports whether a hold had ended, or was being released, when a fault began.
+func (r *Run) endedBefore(acquire, inject *histories.Op) bool {
 	return slices.ContainsFunc(r.Ops, func(op histories.Op) bool {
 		ends := op.EndsClient() || op.Hold == acquire.Hold && (op.Kind == histories.Release || op.Kind == histories.Lost)
 		return ends && op.Client == acquire.Client && acquire.Call <= op.Call && op.Call < inject.Call

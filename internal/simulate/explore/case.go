@@ -1,6 +1,6 @@
-// Package explore searches, in virtual time, for plans of faults under which a lock violates a property, and minimises
-// what it finds. A lock and a seed go in; out come a Case, which is all that a trial depends on, and what was recorded
-// and judged of it. A case can be kept in a file, run again and tried on real servers.
+// Package explore searches in virtual time for fault plans under which a lock violates a property, and minimises the
+// violations to counterexamples. A Campaign of locks and seeds goes in, a Result comes out. A Case holds everything that
+// a trial depends on: it can be written to a file, replayed, and run on real servers.
 package explore
 
 import (
@@ -22,7 +22,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Case is all that a trial depends on.
+// Case holds everything that a trial depends on.
 type Case struct {
 	Lock       string            `json:"lock"`
 	Deployment string            `json:"deployment"`
@@ -35,13 +35,13 @@ type Case struct {
 // Fault is the name of an explored plan in its history.
 const Fault = "explored"
 
-// Run is a case that was run and judged.
+// Run holds a case with its recorded history and verdict.
 type Run struct {
 	Case
 	sim.Recorded
 	Ops     []histories.Op // in the order of their calls
 	Verdict *checker.Verdict
-	Digest  string // of all that was recorded
+	Digest  string // of the recorded history
 }
 
 // Trial returns the case as a trial.
@@ -60,14 +60,14 @@ func (c Case) Trial() (sim.Trial, error) {
 	return t, t.Refused()
 }
 
-// locks is the table of locks, made once: a search asks for one each time.
+// locks caches the table of locks, which each trial reads.
 var locks = sync.OnceValue(catalog.All)
 
 func lockNamed(name string) (impls.Impl, error) {
 	return named("lock", locks(), name, func(l impls.Impl) string { return l.Name })
 }
 
-// Unknown is the error of a name that is in no table.
+// Unknown is the error for a name that is not in its table.
 type Unknown struct {
 	What, Name string
 	Known      []string
@@ -87,8 +87,8 @@ func named[T any](what string, table []T, name string, nameOf func(T) string) (T
 	return none, &Unknown{what, name, known}
 }
 
-// Run runs the case in virtual time and judges what was recorded. The same case gives the same, where one processor
-// is used (GOMAXPROCS=1).
+// Run runs the case in virtual time and judges the recorded history. With GOMAXPROCS=1 the same case records the same
+// history.
 func (c Case) Run() (*Run, error) {
 	t, err := c.Trial()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c Case) Run() (*Run, error) {
 	return r, r.read()
 }
 
-// read judges what was recorded, without the oracle: see Rejudge.
+// read judges the recorded history without the oracle, and collects its operations.
 func (r *Run) read() (err error) {
 	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (r *Run) read() (err error) {
 		kind   histories.Kind
 		at     time.Duration
 	}
-	open := map[call]histories.Op{} // by the last mark
+	open := map[call]histories.Op{} // not returned before the last mark
 	for _, line := range r.Lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
@@ -133,7 +133,7 @@ func (r *Run) read() (err error) {
 	return nil
 }
 
-// observed returns the properties with a finding, in the order of the judge's table.
+// observed returns the properties with an observation, in the order of the judge's table.
 func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
@@ -144,12 +144,12 @@ func (r *Run) observed(o checker.Observed) []string {
 	return names
 }
 
-// Violated returns the properties that were violated, except those of which a trial under this plan says nothing.
+// Violated returns the violated properties, without those that a trial under this plan cannot decide.
 func (r *Run) Violated() []string {
 	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }
 
-// Example returns the counterexample to a property.
+// Example returns the run as an example for a property, with an event list and a timeline.
 func (r *Run) Example(property string) *counterexample.Example {
 	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Strikes: r.Strikes, Ops: r.Ops, Verdict: r.Verdict}, property)
 }

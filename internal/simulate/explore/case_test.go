@@ -10,8 +10,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestRun: a case gives the same each time, another seed something else, and what is judged of it without a file is
-// what is judged of the file, but for the oracle.
+// TestRun: a case records the same history each time, another seed another history, and the verdict equals that on the
+// history written to a file, except for the oracle.
 func TestRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -21,10 +21,10 @@ import (
 	"lockbench/workloads"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// told are the runs whose events and timelines are kept in testdata.
-var told = []struct{ lock, fault, property string }{
+// examples lists the runs with a golden event list and timeline in testdata.
+var examples = []struct{ lock, fault, property string }{
 	{"set-px", "holder-stall", "mutual-exclusion"},
 	{"set-px", "holder-stall", "lease-exclusion"},
 	{"set-px", "holder-stall", "owner-release"},
@@ -42,14 +42,14 @@ var told = []struct{ lock, fault, property string }{
 	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // holds
 }
 
-// TestCounterexamples compares events and timelines with those that somebody has read.
+// TestCounterexamples compares event lists and timelines with the golden files.
 func TestCounterexamples(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	for _, c := range told {
+	for _, c := range examples {
 		name := c.lock + "." + c.fault + "." + c.property
 		t.Run(name, func(t *testing.T) {
-			r := acted(t, c.lock, c.fault)
+			r := runUnder(t, c.lock, c.fault)
 			example := r.Example(c.property)
 			got := example.Timeline(100) + "\n"
 			for i, line := range example.Events() {
@@ -66,14 +66,14 @@ func TestCounterexamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("it is shown otherwise (-update writes what is shown now):\n%s\nwant:\n%s", got, want)
+				t.Errorf("got (-update rewrites the golden file):\n%s\nwant:\n%s", got, want)
 			}
 		})
 	}
 }
 
-// acted is a lock under a fault of the table.
-func acted(t *testing.T, lock, fault string) *Run {
+// runUnder runs a lock under a fault of the table.
+func runUnder(t *testing.T, lock, fault string) *Run {
 	t.Helper()
 	l, err := lockNamed(lock)
 	if err != nil {
@@ -92,7 +92,7 @@ func acted(t *testing.T, lock, fault string) *Run {
 	return r
 }
 
-// faulty is the case of a lock under a fault of the table, as the plan of a run has it.
+// faulty returns the case of a lock under a fault of the table, as lockbench run plans it.
 func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	on := l.Deployment
 	if f.On != nil {
@@ -108,11 +108,11 @@ func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	return c, err
 }
 
-// TestEveryCounterexample shows what every lock does under every fault, for every property.
+// TestEveryCounterexample checks the example of every property for every lock under every fault.
 func TestEveryCounterexample(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	told := 0
+	checked := 0
 	for _, l := range catalog.OnRedis() {
 		for _, f := range faults.All() {
 			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
@@ -120,26 +120,26 @@ func TestEveryCounterexample(t *testing.T) {
 			}
 			c, err := faulty(l, f)
 			if err != nil {
-				continue // refused, as sim's tests have it
+				continue // not simulated: the tests of package sim cover it
 			}
 			t.Run(l.Name+"+"+f.Name, func(t *testing.T) {
 				r, err := c.Run()
 				if err != nil {
-					t.Skip(err) // five servers are asked for, and the fault has one
+					t.Skip(err) // the fault strikes one server of five only
 				}
 				for _, finding := range r.Verdict.Findings {
 					checkExample(t, r, finding.Property)
-					told++
+					checked++
 				}
 			})
 		}
 	}
-	if told < 100 {
-		t.Errorf("only %d were shown", told)
+	if checked < 100 {
+		t.Errorf("only %d examples", checked)
 	}
 }
 
-// checkExample checks what is true of all counterexamples.
+// checkExample checks the order, length and text of an example's events, and the width of its timeline.
 func checkExample(t *testing.T, r *Run, property string) {
 	t.Helper()
 	example := r.Example(property)
@@ -153,32 +153,32 @@ func checkExample(t *testing.T, r *Run, property string) {
 		first, _, _ := strings.Cut(line, " ms ")
 		if at, err := strconv.ParseFloat(first, 64); err == nil {
 			if at < last {
-				t.Errorf("%s: what happened at %v ms is shown after what did at %v ms:\n%s", property, at, last, whole)
+				t.Errorf("%s: an event at %v ms comes after one at %v ms:\n%s", property, at, last, whole)
 			}
 			last = at
 		}
 	}
 	for _, odd := range []string{"%!", "  .", "..", ",,", " ,", "4611686018427", "-0.0"} {
 		if strings.Contains(strings.Join(lines[:len(lines)-1], "\n"), odd) {
-			t.Errorf("%s: %q is no English:\n%s", property, odd, whole)
+			t.Errorf("%s: the text has %q:\n%s", property, odd, whole)
 		}
 	}
 	if wit := r.Verdict.Finding(property).Witness; wit != nil && !strings.HasSuffix(whole, wit.Story) {
-		t.Errorf("%s: what the judge said is not the end:\n%s", property, whole)
+		t.Errorf("%s: the text does not end with the verdict:\n%s", property, whole)
 	}
 	for _, width := range []int{1, 80, 120} {
-		picture := example.Timeline(width)
-		for _, line := range strings.Split(picture, "\n") {
+		timeline := example.Timeline(width)
+		for _, line := range strings.Split(timeline, "\n") {
 			if n := utf8.RuneCountInString(line); n > max(width, counterexample.MinWidth) {
-				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, counterexample.MinWidth), picture)
+				t.Errorf("%s: a line of %d characters, want at most %d:\n%s", property, n, max(width, counterexample.MinWidth), timeline)
 			}
 		}
 	}
 }
 
-// TestGrantsAreShown: each grant of the witness is shown, at its time.
+// TestGrantsAreShown: the event list has each grant of the witness at its time.
 func TestGrantsAreShown(t *testing.T) {
-	r := acted(t, "set-px", "holder-stall")
+	r := runUnder(t, "set-px", "holder-stall")
 	text := strings.Join(r.Example("lease-exclusion").Events(), "\n")
 	witness := r.Verdict.Finding("lease-exclusion").Witness
 	for _, op := range witness.Ops {
@@ -187,10 +187,10 @@ func TestGrantsAreShown(t *testing.T) {
 			when = op.Call
 		}
 		if when <= witness.To && !strings.Contains(text, ms(when)) {
-			t.Errorf("%s by client %d at %s is not shown:\n%s", op.Kind, op.Client, ms(when), text)
+			t.Errorf("no %s by client %d at %s:\n%s", op.Kind, op.Client, ms(when), text)
 		}
 	}
 }
 
-// ms formats a time as events have it.
+// ms formats a time as in an event list.
 func ms(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

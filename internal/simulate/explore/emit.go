@@ -17,7 +17,7 @@ import (
 	"lockbench/histories"
 )
 
-// testFile is the test of a case. It contains the case, so that it needs no other file.
+// testFile is the template of a test that contains its case.
 var testFile = template.Must(template.New("test").Parse(`package explored_test
 
 import (
@@ -31,9 +31,9 @@ import (
 // {{.Name}} runs a trial in virtual time in which {{.Lock}} violates {{.Property}}.{{with .Found}}
 // {{.}}{{end}}
 //
-// It fails once that is no longer so.
+// It fails if the property is no longer violated.
 func {{.Name}}(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // on one processor the same trial records the same
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a trial is reproducible on one processor only
 	f, err := explore.Decode([]byte({{.Const}}))
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +43,14 @@ func {{.Name}}(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Contains(run.Violated(), f.Property) {
-		t.Errorf("%s is not violated any more: %q is", f.Property, run.Violated())
+		t.Errorf("%s is not violated, but %q", f.Property, run.Violated())
 	}
 }
 
 const {{.Const}} = ` + "`{{.Text}}`\n"))
 
-// EmitTest writes a case as a Go test file of this module, in a package explored_test: the test passes for as long as
-// the case shows its property violated in virtual time.
+// EmitTest writes a case as a Go test file of this module, in a package explored_test. The test passes as long as the
+// case violates its property in virtual time.
 func EmitTest(w io.Writer, f File) error {
 	text, err := f.Encode()
 	if err != nil {
@@ -65,13 +65,13 @@ func EmitTest(w io.Writer, f File) error {
 	}
 	formatted, err := format.Source(source.Bytes())
 	if err != nil {
-		return fmt.Errorf("the test of the case is no Go: %w", err)
+		return fmt.Errorf("format the test of the case: %w", err)
 	}
 	_, err = w.Write(formatted)
 	return err
 }
 
-// how returns the verbs of a case, each once: stall-pause.
+// how returns the verbs of a case, each once, such as stall-pause.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -92,8 +92,8 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName returns the name of a run's history in histories/corpus: the verdict and the case. Unlike Violated it has
-// all that the judge finds, since the judge does not know of the plan.
+// HistoryName returns the file name of a run's history in histories/corpus: the verdict and the case. It names every
+// violated property, also those that Violated leaves out, because the judge of the file does not know the plan.
 func HistoryName(r *Run) string {
 	var parts []string
 	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
@@ -104,7 +104,7 @@ func HistoryName(r *Run) string {
 	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
-// Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.
+// Rejudge judges the recorded history again, in the form in which it is written to a file, and with the oracle.
 func (r *Run) Rejudge() (*checker.Verdict, error) {
 	var file bytes.Buffer
 	if err := EmitHistory(&file, r); err != nil {
@@ -118,10 +118,10 @@ func (r *Run) Rejudge() (*checker.Verdict, error) {
 	return judge.History(lines.Header, lines.Next, judge.Options{})
 }
 
-// EmitHistory writes what a run recorded as JSON lines, which lockbench check judges as the run was judged.
+// EmitHistory writes the recorded history as JSON lines. Judging that file gives the verdict of the run.
 func EmitHistory(w io.Writer, r *Run) error {
 	if r.Verdict == nil {
-		return errors.New("the run was not judged, and has no history")
+		return errors.New("write the history: the run was not judged")
 	}
 	text, err := json.Marshal(r.Header)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"lockbench/checker/judge"
 )
 
-// TestEmittedTest: what is emitted is Go that this module compiles; it passes while the case shows, and fails once it
-// does not.
+// TestEmittedTest: an emitted test compiles, passes if the case violates its property, and fails if it does not.
 func TestEmittedTest(t *testing.T) {
 	shows, silent := stalled(t), stalled(t)
 	silent.Lock = "set-px-lua"
@@ -37,16 +36,16 @@ func TestEmittedTest(t *testing.T) {
 		if err != nil && !errors.As(err, &failed) {
 			t.Fatal(err)
 		}
-		if (err == nil) != c.passes || !c.passes && !strings.Contains(out, "lease-exclusion is not violated any more") {
+		if (err == nil) != c.passes || !c.passes && !strings.Contains(out, "lease-exclusion is not violated") {
 			t.Errorf("%s: %v\n%s\n%s", c.file.Lock, err, out, &source)
 		}
 	}
 }
 
-// runTest runs a test file in a package of this module, whose folder is made for it and goes again.
+// runTest runs a test file in a temporary package of this module.
 func runTest(t *testing.T, source []byte) (output string, err error) {
 	t.Helper()
-	const parent = "testdata" // which no pattern of packages looks into
+	const parent = "testdata" // package patterns skip it
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(dir)
-		os.Remove(parent) // unless there is something else in it
+		os.Remove(parent) // fails if it is not empty
 	})
 	if err := os.WriteFile(filepath.Join(dir, "case_test.go"), source, 0o644); err != nil {
 		t.Fatal(err)
@@ -65,7 +64,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	return string(out), err
 }
 
-// TestEmittedHistory: the history is judged as the run was, and its name says so.
+// TestEmittedHistory: an emitted history has the verdict of its run, which its file name states.
 func TestEmittedHistory(t *testing.T) {
 	searched := 0
 	for _, fault := range []string{"holder-stall", "holder-kill", "process-pause", "server-restart"} {
@@ -114,7 +113,7 @@ func TestEmittedHistory(t *testing.T) {
 			}
 			again, err := r.Rejudge()
 			if err != nil || len(again.Oracle.Disagreements) > 0 || again.Counts != v.Counts {
-				t.Fatalf("%s: judged once more %+v, %v", filepath.Base(path), again, err)
+				t.Fatalf("%s: judged again %+v, %v", filepath.Base(path), again, err)
 			}
 			searched += again.Oracle.Pairs
 		}

@@ -10,14 +10,14 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// kinds returns the faults of the table of which a step is an instance: what is expected of all of them is expected under
-// the step. A step that is more than any of them is of none, and nothing is expected under it.
+// kinds returns the faults of the table that a step is an instance of. A property is expected to hold under the step if
+// it is expected to hold under each of these faults, and nothing is expected if there are none.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant { // who asks while it holds waits for the answer, whatever becomes of its hold
+		if t.Workload.Reentrant { // a holder that acquires again waits for the reply while its lease expires
 			names = append(names, "process-pause")
 		}
-		if d > t.Params.TTL/4 { // a grant may be read when its lease is over
+		if d > t.Params.TTL/4 { // the client may read a grant after its lease expired
 			names = append(names, "pause-before-answer")
 		}
 		return names
@@ -25,7 +25,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	several := faults.Scene{Deployment: t.On()}.Servers() > 1
 	switch s.Do.Verb {
 	case faults.GiveUp:
-		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which is not given up
+		return late(s.Do.By, "cancelled-acquire") // the delayed reply may belong to a later acquire, which is not cancelled
 	case faults.Delay:
 		return late(s.Do.By, "delayed-release", "slow-network")
 	case faults.Slow:
@@ -43,7 +43,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // for as long as it is away
+			return []string{"minority-down"} // until the server is back
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:
@@ -61,7 +61,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
-// kindsOf has the kinds of the steps of which nothing but the verb counts.
+// kindsOf holds the kinds of steps that depend on the verb alone.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
@@ -74,8 +74,8 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Evict:    {"eviction"},
 }
 
-// decides reports whether a trial under a plan says anything of a property. One that something comes about in time
-// says nothing where the plan itself keeps clients waiting, or makes leases longer.
+// decides reports whether a trial under a plan can decide a property. It cannot decide whether something happens in time
+// if the plan delays clients or extends leases.
 func decides(p faults.Plan, property string) bool {
 	for _, s := range p.Steps {
 		switch property {
@@ -86,7 +86,7 @@ func decides(p faults.Plan, property string) bool {
 		case "progress", "recovery":
 			switch s.Do.Verb {
 			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
-			case faults.GiveUp: // whose reply may keep a client that waits on
+			case faults.GiveUp: // the late reply may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
 				}
@@ -106,12 +106,12 @@ func decides(p faults.Plan, property string) bool {
 	return true
 }
 
-// safety are the properties that hold under several faults if they hold under each. Whether something comes about in
-// time is not one of these: two faults that each leave a majority may together leave none.
+// safety lists the properties that hold under several faults if they hold under each of them. Properties about time are
+// not among them: two faults that each leave a majority of servers may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// expectations returns what is expected of a trial under a plan of several faults: what is expected without any and under
-// each of them. It is unspecified if it is under one of them.
+// expectations returns what is expected under a plan of several faults. A property is expected to hold if it is without a
+// fault and under each fault of the plan.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {
@@ -136,15 +136,15 @@ func expectations(t sim.Trial) []histories.Expectation {
 		switch worst.Expected {
 		case histories.ToHold:
 			all = append(all, one)
-		case histories.ToBeViolated: // it may be: that depends on the plan
+		case histories.ToBeViolated: // whether the violation shows depends on the plan
 			all = append(all, histories.Expectation{Property: property, Because: worst.Because})
 		}
 	}
 	return all
 }
 
-// forgetsAndSetsClocks reports whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
-// the two, since the clock stands in for a lost counter, may then not rise: safety adds up but for that.
+// forgetsAndSetsClocks reports whether a plan both loses data of a server and changes a clock. A lock that derives fencing
+// tokens from the clock after losing its counter survives each of the two, but not both together.
 func forgetsAndSetsClocks(p faults.Plan) bool {
 	does := func(verbs ...faults.Verb) bool {
 		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
@@ -152,7 +152,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected returns what is expected of a property under a fault; open if nothing is said.
+// expected returns the expectation for a property under a fault; it is unspecified if the lock states none.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
@@ -162,7 +162,7 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	return all[i]
 }
 
-// applies reports whether a lock can show a fault at all: one that cannot is not said to do anything under it.
+// applies reports whether a fault can be injected into a lock. If not, the lock states no expectation under it.
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"lockbench/checker/properties"
@@ -18,22 +19,25 @@ import (
 	"lockbench/workloads"
 )
 
-// Version is the version of the case files that are written here, and the only one that is read.
-const Version = 1
+// Version is the version of case files. Decode also reads version 1, in which one key and one verb had other names.
+const Version = 2
 
-// File is a case that was found to violate a property, as kept in a file: docs/case.schema.json has its shape.
+// renamedInVersion2 replaces the names of version 1.
+var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"give up"`, `"cancel"`)
+
+// File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
 type File struct {
 	Version  int      `json:"lockbench_case"`
-	Found    string   `json:"found,omitempty"`    // how, or what it shows: one sentence
-	Property string   `json:"property"`           // the one that it is kept for
-	Violated []string `json:"violated,omitempty"` // all that were, in the order of the judge's table
-	Seed     uint64   `json:"seed,omitempty"`     // what it was found from, before it was made small
+	Found    string   `json:"found,omitempty"`    // how it was found, or what it shows: one sentence
+	Property string   `json:"property"`           // the property that the case is about
+	Violated []string `json:"violated,omitempty"` // all violated properties, in the order of the judge's table
+	Seed     uint64   `json:"seed,omitempty"`     // of the case before it was minimised
 	Strategy string   `json:"strategy,omitempty"`
-	Digest   string   `json:"digest,omitempty"` // of what was recorded; another one means another build, or chance
+	Digest   string   `json:"digest,omitempty"` // of the recorded history; it differs in another build, or if the case is nondeterministic
 	Case
 }
 
-// ReadFile reads a case file. The error is one sentence that names the file and what is wrong with it.
+// ReadFile reads a case file. The error is one sentence that names the file and the mistake.
 func ReadFile(path string) (File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -46,7 +50,7 @@ func ReadFile(path string) (File, error) {
 	return f, nil
 }
 
-// WriteFile writes a case file, which ReadFile reads as the same.
+// WriteFile writes a case file.
 func WriteFile(path string, f File) error {
 	text, err := f.Encode()
 	if err != nil {
@@ -55,7 +59,7 @@ func WriteFile(path string, f File) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// Encode returns the case as text: indented, its fields always in the same order.
+// Encode returns the case as indented JSON.
 func (f File) Encode() ([]byte, error) {
 	f.Version = Version
 	var text bytes.Buffer
@@ -66,17 +70,19 @@ func (f File) Encode() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Decode reads a case, and finds out what is wrong with it before anything is run.
+// Decode reads a case and checks its names, numbers and plan.
 func Decode(text []byte) (File, error) {
 	var kind struct {
 		Version *int `json:"lockbench_case"`
 	}
 	switch err := json.Unmarshal(text, &kind); {
-	case err != nil: // told below
+	case err != nil: // reported below
 	case kind.Version == nil:
 		return File{}, fmt.Errorf(`it is no case: want an object with "lockbench_case":%d`, Version)
+	case *kind.Version == 1:
+		text = []byte(renamedInVersion2.Replace(string(text)))
 	case *kind.Version != Version:
-		return File{}, fmt.Errorf("the case has version %d, and this lockbench reads version %d", *kind.Version, Version)
+		return File{}, fmt.Errorf("the case has version %d, and this lockbench reads versions 1 and %d", *kind.Version, Version)
 	}
 	var f File
 	err := yamlfile.DecodeJSON(text, &f)
@@ -87,10 +93,11 @@ func Decode(text []byte) (File, error) {
 	case err != nil:
 		return File{}, err
 	}
+	f.Version = Version
 	return f, f.check()
 }
 
-// check compares the names with the tables, and what the plan refers to with what there is.
+// check returns an error for an unknown name, an impossible parameter, or a plan that refers to something missing.
 func (f File) check() error {
 	t, err := f.Trial()
 	var unknown *Unknown
@@ -105,15 +112,15 @@ func (f File) check() error {
 	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
-// The most that a case kept in a file may ask for: beyond, running it would take for ever.
+// Limits of a case in a file, which keep the time to run it finite.
 const (
-	longest     = time.Hour // any time in it
+	longest     = time.Hour // of any duration in the case
 	mostClients = 1000
 	mostSteps   = 1000
 )
 
-// checkPlan returns an error for what the case refers to and does not exist. What a step can do to servers is checked by
-// the trial.
+// checkPlan returns an error if the plan refers to something that does not exist. The trial checks what a step does to
+// servers.
 func (c Case) checkPlan(t sim.Trial) error {
 	lock, load := t.Lock, t.Workload
 	switch {
@@ -122,11 +129,11 @@ func (c Case) checkPlan(t sim.Trial) error {
 	case len(c.Plan.Steps)+len(c.Plan.Gates)+len(c.Plan.Turns) > mostSteps:
 		return fmt.Errorf("the plan is longer than %d steps, gates and turns", mostSteps)
 	case c.Deployment == "" && lock.Deployment != "":
-		return fmt.Errorf("it does not say what %s is deployed on: want a deployment", lock.Name)
+		return fmt.Errorf("the deployment of %s is missing", lock.Name)
 	case load.Reentrant && !lock.Reentrant:
-		return fmt.Errorf("the workload %s needs a lock that grants again to its owner, and %s does not", load.Name, lock.Name)
+		return fmt.Errorf("the workload %s needs a re-entrant lock, and %s is none", load.Name, lock.Name)
 	case load.Fenced && !lock.Fences:
-		return fmt.Errorf("the workload %s needs a lock that mints fencing tokens, and %s does not", load.Name, lock.Name)
+		return fmt.Errorf("the workload %s needs a lock with fencing tokens, and %s has none", load.Name, lock.Name)
 	}
 	for i, g := range c.Plan.Gates {
 		if err := c.checkMoment(g.Until); err != nil {
@@ -140,7 +147,7 @@ func (c Case) checkPlan(t sim.Trial) error {
 	}
 	for _, d := range c.times() {
 		if d.Abs() > longest {
-			return fmt.Errorf("%v: no time in a case may be longer than %v", d, longest)
+			return fmt.Errorf("%v is too long: a duration in a case is at most %v", d, longest)
 		}
 	}
 	return nil
@@ -149,16 +156,16 @@ func (c Case) checkPlan(t sim.Trial) error {
 func (c Case) checkStep(s faults.Step) error {
 	switch on := s.When.On; {
 	case s.Do.Client < 0 || int(s.Do.Client) >= c.Params.Clients:
-		return fmt.Errorf("it befalls client %d, and there are %d", s.Do.Client, c.Params.Clients)
+		return fmt.Errorf("it strikes client %d, and there are %d", s.Do.Client, c.Params.Clients)
 	case s.Do.Process < -1 || s.Do.Process >= c.Params.Processes:
-		return fmt.Errorf("it befalls process %d, and there are %d", s.Do.Process, c.Params.Processes)
+		return fmt.Errorf("it strikes process %d, and there are %d", s.Do.Process, c.Params.Processes)
 	case on != nil && (on.Process < 0 || on.Process >= c.Params.Processes || on.Nth < 1):
 		return fmt.Errorf("it waits for command %d of process %d, and there are %d processes", on.Nth, on.Process, c.Params.Processes)
 	}
 	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment accepts the zero moment, and one that may come.
+// checkMoment returns an error for a moment of an unknown client or point. The zero moment means none.
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:
@@ -183,7 +190,7 @@ func (c *Case) times() []*time.Duration {
 	return all
 }
 
-// Scaled returns the case with every time multiplied, except by how much a clock drifts in a second.
+// Scaled returns the case with every duration multiplied, except the drift of a clock, which is a rate.
 func (c Case) Scaled(by float64) Case {
 	scaled := c.clone()
 	for _, d := range scaled.times() {

@@ -19,14 +19,14 @@ import (
 	"lockbench/workloads"
 )
 
-// tableCase is a fault of the table as a case.
+// tableCase returns the case of a lock under a fault of the table.
 func tableCase(lock, fault, load, on string) (File, error) {
 	l, err := lockNamed(lock)
 	if err != nil {
 		return File{}, err
 	}
-	breaks, loads := faults.All(), workloads.All()
-	f := breaks[slices.IndexFunc(breaks, func(f faults.Fault) bool { return f.Name == fault })]
+	all, loads := faults.All(), workloads.All()
+	f := all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })]
 	w := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == load })]
 	on = cmp.Or(on, l.Deployment)
 	p := w.Adapted(f.Params(workloads.Defaults(), 0, on))
@@ -37,19 +37,19 @@ func tableCase(lock, fault, load, on string) (File, error) {
 		LockParams: map[string]string{"wait": "backoff"}, Plan: f.Plan(faults.Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes})}}, nil
 }
 
-// stalled is a case in which a lease ends while its holder works.
+// stalled returns a case in which a hold outlives its lease.
 func stalled(t testing.TB) File {
 	t.Helper()
 	f, err := tableCase("set-px", "holder-stall", "counter", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Found = "A client works for longer than `its lease`, & the next one is let in."
+	f.Found = "A client works longer than `its lease`, & another client acquires the lock."
 	f.Violated, f.Seed, f.Strategy, f.Digest = []string{"lease-exclusion"}, 7, "aimed", "0123456789abcdef"
 	return f
 }
 
-func TestFileComesBack(t *testing.T) {
+func TestFileRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "case.json")
 	want := stalled(t)
 	if err := WriteFile(path, want); err != nil {
@@ -57,53 +57,73 @@ func TestFileComesBack(t *testing.T) {
 	}
 	got, err := ReadFile(path)
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v came back as %+v: %v", want, got, err)
+		t.Errorf("wrote %+v, read %+v: %v", want, got, err)
 	}
 	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
 
-// TestFilesThatAreWrong: each error says, in a sentence, what is.
-func TestFilesThatAreWrong(t *testing.T) {
+// TestVersion1: the names of version 1 are read as those of version 2.
+func TestVersion1(t *testing.T) {
+	want, err := tableCase("set-px", "cancelled-acquire", "counter", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Plan.Gates = []faults.Gate{{Client: 1, Timeout: time.Second}}
+	text, err := want.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.NewReplacer(`_case": 2`, `_case": 1`, `"timeout_ns"`, `"patience_ns"`, `"cancel"`, `"give up"`).Replace(string(text))
+	if !strings.Contains(old, `"patience_ns"`) || !strings.Contains(old, `"give up"`) {
+		t.Fatalf("the case has no name that changed:\n%s", old)
+	}
+	if got, err := Decode([]byte(old)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, want %+v: %v", got, want, err)
+	}
+}
+
+// TestInvalidFiles checks the error of each mistake in a file: one sentence that names it.
+func TestInvalidFiles(t *testing.T) {
 	good, err := stalled(t).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	change := func(old, text string) string {
 		if !strings.Contains(string(good), old) {
-			t.Fatalf("%s does not stand in the case\n%s", old, good)
+			t.Fatalf("%s is not in the case\n%s", old, good)
 		}
 		return strings.Replace(string(good), old, text, 1)
 	}
 	for text, want := range map[string]string{
 		``:                                    "1:1: unexpected end of JSON input",
-		"{\n\"lockbench_case\": 1,\n}":        "3:1: invalid character '}'",
+		"{\n\"lockbench_case\": 2,\n}":        "3:1: invalid character '}'",
 		`[]`:                                  "1:1: the file: this is of the kind array, want object",
-		`{"lockbench":1}`:                     `it is no case: want an object with "lockbench_case":1`,
-		change(`_case": 1`, `_case": 2`):      "the case has version 2, and this lockbench reads version 1",
+		`{"lockbench":1}`:                     `it is no case: want an object with "lockbench_case":2`,
+		change(`_case": 2`, `_case": 3`):      "the case has version 3, and this lockbench reads versions 1 and 2",
 		change(`"plan":`, `"plans":`):         `unknown field "plans"`,
 		change(`"set-px"`, `"set-pz"`):        `unknown lock "set-pz"`,
 		change(`"counter"`, `"count"`):        `unknown workload "count"`,
-		change(`"counter"`, `"reentrant"`):    "the workload reentrant needs a lock that grants again to its owner, and set-px does not",
-		change(`"counter"`, `"write-fenced"`): "needs a lock that mints fencing tokens",
+		change(`"counter"`, `"reentrant"`):    "the workload reentrant needs a re-entrant lock, and set-px is none",
+		change(`"counter"`, `"write-fenced"`): "needs a lock with fencing tokens",
 		change(`"property": "lease-exclusion"`, `"property": "exclusion"`): `unknown property "exclusion"`,
 		change(`"clients": 3`, `"clients": "3"`):                           "15:16: params.clients: this is of the kind string, want a whole number that fits",
 		change(`"clients": 3`, `"clients": 0`):                             "0 clients: want 1 to 10000",
 		change(`"clients": 3`, `"clients": 3000`):                          "3000 clients: a case has at most 1000",
 		change(`"wait": "backoff"`, `"wait": "long"`):                      "lock parameter wait=long",
-		change(`"single"`, `""`):                                           "want a deployment",
+		change(`"single"`, `""`):                                           "the deployment of set-px is missing",
 		change(`"single"`, `"double"`):                                     "the deployment double cannot be simulated",
 		change(`"single"`, `"durable"`):                                    "the emulator has no disk",
 		change(`"verb": "stall"`, `"verb": "dance"`):                       "the action dance cannot be simulated",
 		change(`"verb": "stall"`, `"verb": "failover"`):                    "failover needs a deployment with a replica",
-		change(`"verb": "stall"`, `"process": 2, "verb": "pause"`):         "it befalls process 2, and there are 2",
-		change(`"verb": "stall"`, `"client": -1, "verb": "stall"`):         "it befalls client -1, and there are 3",
+		change(`"verb": "stall"`, `"process": 2, "verb": "pause"`):         "it strikes process 2, and there are 2",
+		change(`"verb": "stall"`, `"client": -1, "verb": "stall"`):         "it strikes client -1, and there are 3",
 		change(`"point": "granted"`, `"point": "grantd"`):                  `a moment is at the point "grantd"`,
 		change(`"client": 2,`, `"client": 2, "x": 1,`):                     `unknown field "x"`,
 		change(`"client": 2,`, `"client": 2, "client": 3,`):                "this is no JSON: mapping key \"client\" already defined at",
 		change(`"point"`, `"client": 8, "point"`):                          "gate 1: a moment is of client 8, and there are 3",
-		change(`"hold_ns": 560000000`, `"hold_ns": 9000000000000000`):      "no time in a case may be longer than 1h0m0s",
+		change(`"hold_ns": 560000000`, `"hold_ns": 9000000000000000`):      "2500h0m0s is too long: a duration in a case is at most 1h0m0s",
 		change(`"when": {`, `"when": {"on": {"process": 5, "nth": 1},`):    "step 1: it waits for command 1 of process 5, and there are 2 processes",
 		string(good) + "{}":                                                "63:1: invalid character '{' after top-level value",
 	} {
@@ -114,11 +134,11 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 	var u *Unknown
 	if _, err := Decode([]byte(change(`"plan":`, `"plans":`))); !errors.As(err, &u) || !slices.Contains(u.Known, "plan") || slices.Contains(u.Known, "by_ns") {
-		t.Errorf("%v does not know the fields that there are", err)
+		t.Errorf("%v does not list the known fields", err)
 	}
 }
 
-// TestCaseSchema: the published shape has every field that there is, and no other, and takes a case.
+// TestCaseSchema: the published schema has exactly the fields of File, and accepts a case.
 func TestCaseSchema(t *testing.T) {
 	const file = "../../../docs/case.schema.json"
 	schema, err := jsonschema.NewCompiler().Compile(file)
@@ -142,7 +162,7 @@ func TestCaseSchema(t *testing.T) {
 		string(good): true,
 		strings.Replace(string(good), `"counter"`, `7`, 1):                     false,
 		strings.Replace(string(good), `"plan":`, `"plans":`, 1):                false,
-		strings.Replace(string(good), `_case": 1`, `_case": 2`, 1):             false,
+		strings.Replace(string(good), `_case": 2`, `_case": 3`, 1):             false,
 		strings.Replace(string(good), `"verb": "stall"`, `"verb": "dance"`, 1): false,
 	} {
 		var v any
@@ -155,7 +175,7 @@ func TestCaseSchema(t *testing.T) {
 	}
 }
 
-// sameFields holds the fields of a type to the properties of a schema, and what is in them.
+// sameFields compares the fields of a type with the properties of a schema, also in nested types.
 func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[string]any) {
 	t.Helper()
 	if ref, ok := schema["$ref"].(string); ok {
@@ -194,11 +214,11 @@ func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[st
 		}
 	}
 	if schema["additionalProperties"] != false {
-		t.Errorf("%s: the schema takes any other field", where)
+		t.Errorf("%s: the schema accepts unknown fields", where)
 	}
 }
 
-// TestScaled: every time is longer, and nothing else; the case that it was made from stays.
+// TestScaled: every duration is multiplied, nothing else changes, and the original case stays as it was.
 func TestScaled(t *testing.T) {
 	c := stalled(t).Case
 	c.Plan.Steps = append(c.Plan.Steps, faults.Step{Do: faults.Action{Verb: faults.Drift, By: time.Second}})
@@ -210,21 +230,21 @@ func TestScaled(t *testing.T) {
 		}
 	}
 	if drift := c.Scaled(2).Plan.Steps[1].Do.By; drift != time.Second {
-		t.Errorf("a clock drifts by %v in a second", drift)
+		t.Errorf("the drift became %v in a second", drift)
 	}
 	if now := fmt.Sprintf("%+v", c); now != was {
 		t.Errorf("%s\nbecame\n%s", was, now)
 	}
 }
 
-// FuzzCase: what is read is written and read again as the same.
+// FuzzCase: a case that can be read can be written, and is then read as the same.
 func FuzzCase(f *testing.F) {
 	good, err := stalled(f).Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"lockbench_case":1,"plan":{"steps":[{"when":{"on":{"process":0,"nth":1}}}]}}`))
+	f.Add([]byte(`{"lockbench_case":2,"plan":{"steps":[{"when":{"on":{"process":0,"nth":1}}}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := Decode(text)
 		if err != nil {
@@ -242,7 +262,7 @@ func FuzzCase(f *testing.F) {
 			t.Fatalf("%v, of\n%s", err, again)
 		}
 		if twice, err := back.Encode(); err != nil || string(twice) != string(again) {
-			t.Errorf("%s\ncame back as\n%s", again, twice)
+			t.Errorf("wrote\n%s\nread\n%s", again, twice)
 		}
 	})
 }

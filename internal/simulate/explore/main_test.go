@@ -10,10 +10,10 @@ import (
 	redislocks "lockbench/impls/redis"
 )
 
-// TestMain is also the exploring process: those of a pool are this test program again.
+// TestMain runs the tests or, in a process of a Pool, serves requests.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // as an exploring process has it
+	debug.SetGCPercent(400) // as in an exploring process
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mortal is an exploring process that dies of the seed 2.
+// mortal serves requests and exits at seed 2.
 func mortal() {
 	for requests := json.NewDecoder(os.Stdin); ; {
 		var q request

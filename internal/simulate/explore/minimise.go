@@ -15,48 +15,49 @@ import (
 // Counterexample is a minimised case that violates a property.
 type Counterexample struct {
 	Case     Case   `json:"case"`
-	Seed     uint64 `json:"seed"`     // in which it was found
-	Strategy string `json:"strategy"` // that found it
+	Seed     uint64 `json:"seed"`
+	Strategy string `json:"strategy"`
 	Property string `json:"property"`
-	Fails    bool   `json:"failed"` // the lock is expected to hold the property
-	From     Size   `json:"from"`   // as it was found
+	Fails    bool   `json:"failed"` // the property was expected to hold
+	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
-	Trials   int    `json:"trials"` // that it took to minimise it
-	CutOff   bool   `json:"cut_off,omitempty"`
+	Trials   int    `json:"trials"`            // used for minimising
+	CutOff   bool   `json:"cut_off,omitempty"` // minimising ran out of time
 	Shown
 	Witness checker.Witness `json:"witness"`
 	Faults  []checker.Band  `json:"faults,omitempty"`
 }
 
-// Shown is what a case came to, with the events and the timeline of one property.
+// Shown holds the result of a case, with the event list and the timeline for one property.
 type Shown struct {
 	Violated      []string  `json:"violated"`
 	Digest        string    `json:"digest"`
-	Events        []string  `json:"told"`
-	Timeline      string    `json:"picture"`
-	Void          string    `json:"void,omitempty"`          // what did not come about of the plan
+	Events        []string  `json:"events"`
+	Timeline      string    `json:"timeline"`
+	Incomplete    string    `json:"incomplete,omitempty"`    // the part of the plan that did not take place
 	Disagreements []string  `json:"disagreements,omitempty"` // between the monitor and the oracle
 	History       *Recorded `json:"history,omitempty"`
 }
 
-// Recorded is the history of a case, as a file of the corpus.
+// Recorded holds the history of a case and its file name in the corpus.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Show judges a run once more, by the oracle as well, and shows how it came to violate a property, or that it did not.
+// Show judges a run again, with the oracle, and returns it with the event list and the timeline for a property. The width
+// is that of the timeline in characters.
 func (r *Run) Show(property string, width int) (Shown, error) {
 	verdict, err := r.Rejudge()
 	if err != nil {
-		return Shown{}, fmt.Errorf("judge what it records: %w", err)
+		return Shown{}, fmt.Errorf("judge the recorded history: %w", err)
 	}
 	var history strings.Builder
 	if err := EmitHistory(&history, r); err != nil {
 		return Shown{}, err
 	}
 	example := r.Example(property)
-	return Shown{Violated: r.Violated(), Digest: r.Digest, Void: r.Discarded, Disagreements: verdict.Oracle.Disagreements,
+	return Shown{Violated: r.Violated(), Digest: r.Digest, Incomplete: r.Discarded, Disagreements: verdict.Oracle.Disagreements,
 		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
 }
 
@@ -68,7 +69,7 @@ func (f File) show(width int) (Shown, error) {
 	return r.Show(f.Property, width)
 }
 
-// Size is how large a case is.
+// Size holds the size of a case, which minimising reduces.
 type Size struct {
 	Faults     int `json:"faults"`
 	Operations int `json:"operations"`
@@ -78,25 +79,25 @@ func (s Size) compare(o Size) int {
 	return cmp.Or(cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Operations, o.Operations))
 }
 
-// Minimised is what was made of a subject's violations.
+// Minimised holds the result of minimising a subject's violations.
 type Minimised struct {
-	Counterexamples  []Counterexample `json:"stories,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded something else when run again
+	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded another history when run again
 	Disagreements    []string         `json:"disagreements,omitempty"`    // between the monitor and the oracle: a defect of lockbench
 }
 
 // timelineWidth is the width of a counterexample's timeline, in characters.
 const timelineWidth = 100
 
-// mostMinimised is how many violations of a subject are minimised at most.
+// mostMinimised is the largest number of violations of one subject that are minimised.
 const mostMinimised = 16
 
-// Minimise minimises the violations that seeds showed and returns at most so many: the smallest of each set of faults,
-// broken expectations first, and none that fewer faults show as well. A seed that records something else when it is run
-// again is reported instead.
-func (s Subject) Minimise(seeds []Seed, most int, within time.Duration) (Minimised, error) {
+// Minimise minimises the violations of seeds and returns at most the given number of counterexamples, failed expectations
+// first. It leaves out a counterexample that a smaller one with a subset of its faults covers. A seed that records another
+// history when run again is listed as nondeterministic.
+func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s}
-	until := time.Now().Add(within)
+	until := time.Now().Add(timeLimit)
 	for _, seed := range seeds {
 		if m.count >= mostMinimised || !time.Now().Before(until) {
 			break
@@ -116,21 +117,21 @@ type minimiser struct {
 	count   int
 }
 
-// take minimises the strongest violation of a seed that no counterexample explains.
+// take minimises the strongest violation of a seed that no counterexample covers.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
 		return err
 	}
-	have, broken := names(c.Plan), seed.Fails()
+	have, fails := names(c.Plan), seed.Fails()
 	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool {
-		return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool { return s.explains(p, have, slices.Contains(broken, p)) })
+		return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool { return s.covers(p, have, slices.Contains(fails, p)) })
 	})
 	if len(left) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(weight(a), weight(b)) })
-	property := append(both(left, broken), left...)[0]
+	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	property := append(both(left, fails), left...)[0]
 	found, err := c.Run()
 	if err != nil {
 		return err
@@ -160,16 +161,16 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// explains reports whether the counterexample violates a property too, with no more kinds of faults. Only a broken
-// expectation explains another.
-func (c Counterexample) explains(property string, faults []string, broken bool) bool {
-	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !broken)
+// covers reports whether the counterexample violates the property with a subset of the faults. A failed expectation is
+// covered only by another failed expectation.
+func (c Counterexample) covers(property string, faults []string, fails bool) bool {
+	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds a counterexample unless a smaller one covers it, and removes those that it covers.
+// add adds a counterexample unless one that is no larger covers it, and removes the counterexamples that it covers.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
-		return a.explains(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
+		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
 	}
 	if slices.ContainsFunc(m.Counterexamples, func(have Counterexample) bool { return covers(have, s) }) {
 		return
@@ -178,10 +179,9 @@ func (m *minimiser) add(s Counterexample) {
 	m.Counterexamples = append(m.Counterexamples, s)
 }
 
-// compare sorts broken expectations first, then violations without a fault of a server, which no lock survives in all
-// cases, then the stronger property and the smaller case.
+// compare sorts failed expectations first, then violations without a server fault, then by property and size.
 func compare(a, b Counterexample) int {
-	rank := func(s Counterexample) int {
+	class := func(s Counterexample) int {
 		switch {
 		case s.Fails:
 			return 0
@@ -190,17 +190,17 @@ func compare(a, b Counterexample) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(weight(a.Property), weight(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
+	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// weight is how little a violated property says of the algorithm: those that a long pause alone violates come last.
-func weight(property string) int {
+// rank returns the position of a property, most telling first: properties that any long pause violates come last.
+func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}
 	return slices.Index(order, property)
 }
 
-// names returns the names of a plan's steps, each once, sorted.
+// names returns the sorted names of a plan's steps without duplicates.
 func names(p faults.Plan) []string {
 	var all []string
 	for _, s := range p.Steps {

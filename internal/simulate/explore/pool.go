@@ -14,14 +14,14 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Pool is a number of exploring processes: this program, started to run Serve.
+// Pool holds exploring processes: instances of this program that run Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
 	size    int
 }
 
-// explorer is one of them.
+// explorer is one exploring process.
 type explorer struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -29,10 +29,10 @@ type explorer struct {
 	log     children.Tail // its standard error
 }
 
-// answerWithin bounds the wait for a batch of seeds, each of which takes some milliseconds.
-const answerWithin = 30 * time.Second
+// batchTimeout limits the wait for a batch of seeds. A seed takes some milliseconds.
+const batchTimeout = 30 * time.Second
 
-// NewPool starts size processes. They end with Close, or when their standard input ends with this process.
+// NewPool starts size processes. They end with Close, or when this process ends.
 func NewPool(program []string, size int) (*Pool, error) {
 	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
 	for range size {
@@ -62,7 +62,7 @@ func (p *Pool) start() (*explorer, error) {
 	return e, e.cmd.Start()
 }
 
-// Close ends the processes. No request may be under way.
+// Close ends the processes. The caller must have waited for all requests.
 func (p *Pool) Close() {
 	for range len(p.idle) {
 		(<-p.idle).end()
@@ -71,20 +71,20 @@ func (p *Pool) Close() {
 
 func (e *explorer) end() {
 	e.in.Close()
-	_ = e.cmd.Process.Kill() // it has nothing to lose
+	_ = e.cmd.Process.Kill() // safe: it stores nothing
 	_ = e.cmd.Wait()
 }
 
-// Search tries seeds and returns their outcomes, in order. A seed at which a process hangs or dies has failed.
+// Search tries count seeds and returns their outcomes in order. A seed that hangs or kills its process has failed.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
-	r, err := p.ask(ctx, request{Subject: s, From: from, Count: count})
+	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
 	case err == nil || !errors.As(err, new(died)) || ctx.Err() != nil:
 		return r.Seeds, err
 	case count == 1:
 		return []Seed{{Seed: from, Failed: err.Error()}}, nil
 	}
-	first, err := p.Search(ctx, s, from, count/2) // the seed that failed is in one of the halves
+	first, err := p.Search(ctx, s, from, count/2) // halve the batch until the failing seed is alone
 	if err != nil {
 		return first, err
 	}
@@ -92,13 +92,14 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	return append(first, second...), err
 }
 
-// Minimise is Subject.Minimise in one of the processes.
-func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (Minimised, error) {
-	r, err := p.ask(ctx, request{Subject: s, Minimise: seeds, Most: most, Within: within})
+// Minimise calls Subject.Minimise in one of the processes.
+func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
+	r, err := p.send(ctx, request{Subject: s, Minimise: seeds, Most: most, TimeLimit: timeLimit})
 	return r.Minimised, err
 }
 
-// Replay runs a case and shows it: in this process if it uses one processor, otherwise in a process that program starts.
+// Replay runs a case and returns its result with a timeline of a width in characters. It runs in this process if
+// GOMAXPROCS is 1, otherwise in a new process that program starts.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)
@@ -108,20 +109,20 @@ func Replay(ctx context.Context, program []string, f File, width int) (Shown, er
 		return Shown{}, err
 	}
 	defer p.Close()
-	r, err := p.ask(ctx, request{Replay: &f, Width: width, Within: longest})
+	r, err := p.send(ctx, request{Replay: &f, Width: width, TimeLimit: longest})
 	return r.Shown, err
 }
 
-// ask sends a request to an idle process. A process that does not answer, or is interrupted, is replaced by another.
-func (p *Pool) ask(ctx context.Context, q request) (r reply, err error) {
+// send sends a request to an idle process and returns the reply. It replaces a process that dies or does not reply.
+func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 	var e *explorer
 	select {
 	case e = <-p.idle:
 	case <-ctx.Done():
 		return r, ctx.Err()
 	}
-	within := answerWithin + q.Within
-	waiting, cancel := context.WithTimeout(ctx, within)
+	timeout := batchTimeout + q.TimeLimit
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	stop := context.AfterFunc(waiting, func() { _ = e.cmd.Process.Kill() })
 	if err = json.NewEncoder(e.in).Encode(q); err == nil {
@@ -139,32 +140,32 @@ func (p *Pool) ask(ctx context.Context, q request) (r reply, err error) {
 		return r, ctx.Err()
 	}
 	if waiting.Err() != nil {
-		err = fmt.Errorf("no answer within %v", within)
+		err = fmt.Errorf("no reply for %v", timeout)
 	}
 	fresh, startErr := p.start()
 	if startErr != nil {
 		return r, startErr
 	}
 	p.idle <- fresh
-	return r, died{fmt.Errorf("the exploring process: %w%s", err, &e.log)}
+	return r, died{fmt.Errorf("exploring process: %w%s", err, &e.log)}
 }
 
-// died is the error of a process that ended, hung or sent something unreadable.
+// died is the error of a process that ended, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request asks an exploring process to try seeds, to minimise what seeds showed, or to replay a case.
+// request tells an exploring process to try seeds, to minimise the violations of seeds, or to replay a case.
 type request struct {
-	Subject  Subject       `json:"subject"`
-	From     uint64        `json:"from,omitempty"`
-	Count    uint64        `json:"count,omitempty"`
-	Minimise []Seed        `json:"minimise,omitempty"`
-	Most     int           `json:"most,omitempty"`
-	Replay   *File         `json:"replay,omitempty"`
-	Width    int           `json:"width,omitempty"`
-	Within   time.Duration `json:"within_ns,omitempty"`
+	Subject   Subject       `json:"subject"`
+	From      uint64        `json:"from,omitempty"`
+	Count     uint64        `json:"count,omitempty"`
+	Minimise  []Seed        `json:"minimise,omitempty"`
+	Most      int           `json:"most,omitempty"`
+	Replay    *File         `json:"replay,omitempty"`
+	Width     int           `json:"width,omitempty"`
+	TimeLimit time.Duration `json:"time_limit_ns,omitempty"`
 }
 
-// reply answers a request.
+// reply holds the result of a request.
 type reply struct {
 	Seeds     []Seed    `json:"seeds,omitempty"`
 	Minimised Minimised `json:"minimised,omitzero"`
@@ -172,9 +173,8 @@ type reply struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// Serve answers requests, one after the other, until in ends. Each exploring process uses one processor only, since a
-// trial in virtual time is the same each time only then. orphaned is called as soon as in has ended, also during an
-// answer.
+// Serve handles the requests of a Pool until in ends. The process must run with GOMAXPROCS=1, because a trial in virtual
+// time is reproducible only then. Serve calls orphaned as soon as in ends, also while it handles a request.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {
@@ -213,7 +213,7 @@ func (q request) answer() (r reply, err error) {
 	case q.Replay != nil:
 		r.Shown, err = q.Replay.show(q.Width)
 	case q.Minimise != nil:
-		r.Minimised, err = q.Subject.Minimise(q.Minimise, q.Most, q.Within)
+		r.Minimised, err = q.Subject.Minimise(q.Minimise, q.Most, q.TimeLimit)
 	}
 	for seed := q.From; seed < q.From+q.Count && err == nil; seed++ {
 		var s Seed

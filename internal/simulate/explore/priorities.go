@@ -6,10 +6,10 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// priorities delays each process more than those before it, in a random order, and a few times one more than all others;
-// at most one fault is added. It is the idea of PCT (Burckhardt et al., A Randomized Scheduler with Probabilistic
-// Guarantees of Finding Bugs, ASPLOS 2010) with messages instead of threads: a bug that takes d of them in a certain order
-// is met by d-1 changes with a bounded probability, while chance alone rarely meets it.
+// priorities gives the processes different network delays in a random order, moves one of them to the end once or twice,
+// and adds at most one fault. It applies PCT (Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of
+// Finding Bugs, ASPLOS 2010) to messages instead of threads: a bug that needs d messages in a certain order is found with
+// a bounded probability by d-1 changes of priority.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, ttl/6)
 	if s.allows("slow-network") {
@@ -27,7 +27,7 @@ func priorities(s *scene) (p faults.Plan) {
 	return p
 }
 
-// slow returns a step that delays every message from and to a process, from a time on.
+// slow returns a step that delays every message from and to a process after a start time.
 func (s *scene) slow(process int, by, from time.Duration) faults.Step {
 	return faults.Step{Name: "slow-network", When: faults.Trigger{Later: from},
 		Do: faults.Action{Verb: faults.Slow, Process: process, By: by}, For: s.own(2 * s.params.Duration)}

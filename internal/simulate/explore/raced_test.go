@@ -2,4 +2,4 @@
 
 package explore
 
-const raced = true // the race detector shuffles the goroutines that could run at one instant, and is slow
+const raced = true // the race detector is slow and changes the order of goroutines

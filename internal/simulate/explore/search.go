@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed is the outcome of one seed.
+// Seed holds the outcome of one seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -16,16 +16,16 @@ type Seed struct {
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
 	Judged     []string      `json:"judged"`             // properties with a verdict
-	Violated   []string      `json:"violated,omitempty"` // of those
+	Violated   []string      `json:"violated,omitempty"` // violated properties
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under this plan
-	Met        []Meeting     `json:"met,omitempty"`      // what the faults met that took effect
+	Met        []Meeting     `json:"met,omitempty"`      // the faults that took effect
 	Failed     string        `json:"failed,omitempty"`   // why there is no verdict, such as a panic
 }
 
-// Broken returns the properties that were violated although the lock is expected to hold them.
+// Fails returns the properties that were expected to hold but were violated.
 func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
-// Try runs the case of a seed. The error says that the subject cannot be explored.
+// Try runs the case of a seed. It returns an error if the subject cannot be explored.
 func (s Subject) Try(seed uint64) (Seed, error) {
 	c, strategy, err := s.Choose(seed)
 	if err != nil {

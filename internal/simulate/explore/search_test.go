@@ -15,12 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"lockbench/histories"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
 
-// newPool is a pool of this test program.
+// newPool starts a pool whose processes are this test program.
 func newPool(t *testing.T, how string, size int) *Pool {
 	t.Helper()
 	self, err := os.Executable()
@@ -35,7 +36,7 @@ func newPool(t *testing.T, how string, size int) *Pool {
 	return p
 }
 
-// explorable are all locks that can be explored.
+// explorable returns all locks that can be explored.
 func explorable() []Subject {
 	var all []Subject
 	for _, l := range catalog.OnRedis() {
@@ -46,7 +47,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses: a seed records the same in another process, whichever lock it is.
+// TestSameInTwoProcesses: for each lock, a seed records the same history in two processes.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -84,7 +85,7 @@ func TestSameInTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestDefectsAreFound: what each of these locks is known for is found, made small and told.
+// TestDefectsAreFound: the known defect of each of these locks is found and minimised.
 func TestDefectsAreFound(t *testing.T) {
 	if raced {
 		t.Skip("it takes too long with the race detector")
@@ -93,7 +94,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		within   uint64 // seeds: several times as many as it took
+		seeds    uint64 // several times as many as needed
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -108,7 +109,7 @@ func TestDefectsAreFound(t *testing.T) {
 	} {
 		name := strings.Join(append([]string{c.subject.Lock, c.property}, c.subject.Faults...), " ")
 		t.Run(name, func(t *testing.T) {
-			for seed := range c.within {
+			for seed := range c.seeds {
 				x, err := c.subject.Try(seed)
 				if err != nil {
 					t.Fatal(err)
@@ -117,17 +118,17 @@ func TestDefectsAreFound(t *testing.T) {
 					continue
 				}
 				x.Violated = []string{c.property}
-				told, err := c.subject.Minimise([]Seed{x}, 1, time.Minute)
-				if err != nil || len(told.Counterexamples) != 1 || len(told.Nondeterministic) > 0 {
-					t.Fatalf("%+v, %v", told, err)
+				minimised, err := c.subject.Minimise([]Seed{x}, 1, time.Minute)
+				if err != nil || len(minimised.Counterexamples) != 1 || len(minimised.Nondeterministic) > 0 {
+					t.Fatalf("%+v, %v", minimised, err)
 				}
-				s := told.Counterexamples[0]
+				s := minimised.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
-				for i := range s.Case.Plan.Steps { // nothing can be left out alone
+				for i := range s.Case.Plan.Steps { // no single step can be removed
 					less := s.Case.clone()
 					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
 					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
-						t.Errorf("it shows without %s too", s.Case.Plan.Steps[i].Name)
+						t.Errorf("violated without %s too", s.Case.Plan.Steps[i].Name)
 					}
 				}
 				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 16 || s.To.compare(s.From) > 0 || len(s.Events) == 0 || s.Timeline == "" {
@@ -135,12 +136,12 @@ func TestDefectsAreFound(t *testing.T) {
 				}
 				return
 			}
-			t.Errorf("not found in %d seeds", c.within)
+			t.Errorf("not found in %d seeds", c.seeds)
 		})
 	}
 }
 
-// TestCampaign: what is found depends on the seeds alone, not on how many processes search.
+// TestCampaign: the result depends on the seeds alone, not on the number of processes.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	var found [2]bytes.Buffer
@@ -156,7 +157,7 @@ func TestCampaign(t *testing.T) {
 		}
 		for _, p := range r.Locks[1].Properties {
 			if p.Fails > 0 {
-				t.Errorf("set-px-lua breaks %s, which it claims, in seed %d", p.Property, p.FirstFail)
+				t.Errorf("set-px-lua violates %s, which is expected to hold, in seed %d", p.Property, p.FirstFail)
 			}
 		}
 		return json.NewEncoder(&found[i]).Encode(r)
@@ -175,7 +176,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignInTime: one that has only so much time ends, and has tried every lock.
+// TestCampaignInTime: a campaign with a time limit ends, and has tried every lock.
 func TestCampaignInTime(t *testing.T) {
 	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
 	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
@@ -189,7 +190,7 @@ func TestCampaignInTime(t *testing.T) {
 	}
 }
 
-// TestReplay: a case is shown by a process on one processor as it is by this one when it has one only.
+// TestReplay: a replay in another process equals one in this process with GOMAXPROCS=1.
 func TestReplay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	self, err := os.Executable()
@@ -215,7 +216,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer: of a process that dies only the seed is lost at which it did.
+// TestDeadExplorer: if a process dies, only the seed that killed it has failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {
@@ -228,11 +229,11 @@ func TestDeadExplorer(t *testing.T) {
 		}
 	}
 	if !strings.Contains(all[2].Failed, "out of ideas") {
-		t.Errorf("nothing of its last words: %s", all[2].Failed)
+		t.Errorf("its standard error is missing: %s", all[2].Failed)
 	}
 }
 
-// TestNondeterministic: a seed that records something else when it is run again is reported, and not told.
+// TestNondeterministic: a seed that records another history when run again is listed and gives no counterexample.
 func TestNondeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := Subject{Lock: "reentrant-flag"}
@@ -241,13 +242,13 @@ func TestNondeterministic(t *testing.T) {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	x.Digest = "another"
-	told, err := s.Minimise([]Seed{x}, 4, time.Minute)
-	if err != nil || len(told.Counterexamples) > 0 || !slices.Equal(told.Nondeterministic, []uint64{1}) {
-		t.Errorf("%+v, %v", told, err)
+	minimised, err := s.Minimise([]Seed{x}, 4, time.Minute)
+	if err != nil || len(minimised.Counterexamples) > 0 || !slices.Equal(minimised.Nondeterministic, []uint64{1}) {
+		t.Errorf("%+v, %v", minimised, err)
 	}
 }
 
-// TestExpectationsOfPlans: under several faults that is claimed which is claimed under each.
+// TestExpectationsOfPlans: a property is expected to hold under several faults if it is under each of them.
 func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
@@ -279,18 +280,18 @@ func TestExpectationsOfPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		var holds []string
-		for _, claim := range trial.Expectations {
-			if claim.Expected == 1 {
-				holds = append(holds, claim.Property)
+		for _, e := range trial.Expectations {
+			if e.Expected == histories.ToHold {
+				holds = append(holds, e.Property)
 			}
 		}
 		if !slices.Equal(holds, c.holds) {
-			t.Errorf("%s under %q claims %q, want %q", c.lock, c.plan, holds, c.holds)
+			t.Errorf("%s under %q: expected to hold are %q, want %q", c.lock, c.plan, holds, c.holds)
 		}
 	}
 }
 
-// TestStepsAreFaultsOfTheTable: whatever is chosen is an instance of faults of which something is said.
+// TestStepsAreFaultsOfTheTable: every step has a name, and each of its kinds is a fault of the table.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -312,7 +313,7 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 				}
 				for _, kind := range kinds(step, trial) {
 					if !known[kind] {
-						t.Errorf("%s, seed %d: %s counts as %s, and there is no such fault", s.Lock, seed, step.Name, kind)
+						t.Errorf("%s, seed %d: %s is of the unknown kind %s", s.Lock, seed, step.Name, kind)
 					}
 				}
 			}
@@ -320,11 +321,10 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestMended: what was found in a lock that claimed otherwise, and was mended, does not show again. The cases are as they
-// were found.
-func TestMended(t *testing.T) {
+// TestFixed: the defects that exploring found in lockbench's locks do not come back. Each case is as it was found.
+func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	files, err := filepath.Glob("testdata/mended/*.json")
+	files, err := filepath.Glob("testdata/fixed/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -346,21 +346,21 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestOrphanedExplorer: a process whose harness is gone ends at once, whatever it was doing.
+// TestOrphanedExplorer: a process ends at once when its standard input ends, also while it handles a request.
 func TestOrphanedExplorer(t *testing.T) {
 	p := newPool(t, "explorer", 1)
 	e := <-p.idle
 	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // it is in the middle of it, or about to be
+	time.Sleep(100 * time.Millisecond) // so that it has most likely started; it must end either way
 	e.in.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.cmd.Wait() }()
 	select {
 	case <-ended:
 	case <-time.After(30 * time.Second):
-		t.Error("it goes on")
+		t.Error("the process did not end")
 		e.end()
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"lockbench/workloads"
 )
 
-// The most that minimising a case may cost. The number of trials decides, so that the outcome is the same everywhere; the
-// time is for slow machines.
+// Limits of minimising one case. Trials are limited so that the result does not depend on the machine; the time limit is
+// for slow machines.
 const (
 	mostTrials = 1200
 	mostTime   = 25 * time.Second
@@ -19,7 +19,7 @@ const (
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
 
-// Operations returns the number of operations of clients, without those of the epilogue.
+// Operations returns the number of client operations, without those after the end of the workload.
 func (r *Run) Operations() int {
 	n := 0
 	for _, op := range r.Ops {
@@ -30,9 +30,8 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// shrink makes a case that violates a property as small as it can while it still does: fewer faults first, then fewer
-// clients and iterations, then plainer times. What is found is a local minimum: nothing that is left can be left out
-// alone.
+// shrink reduces a case while it still violates the property: fewer faults first, then fewer clients and iterations, then
+// simpler times. The result is a local minimum: no single element can be removed from it.
 func (r *Run) shrink(property string) *shrinker {
 	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
 	for {
@@ -47,16 +46,16 @@ func (r *Run) shrink(property string) *shrinker {
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // what had clients come in turn is not needed where they are told to
+	s.dropSteps() // the gates may replace a step that ordered the clients
 	return s
 }
 
-// shrinker is a case that violates a property, as small as it is so far.
+// shrinker holds the smallest case so far that violates a property.
 type shrinker struct {
 	*Run
 	property string
 	trials   int
-	cutOff   bool // the time was up: it may be smaller still
+	cutOff   bool // time ran out: a smaller case may exist
 	until    time.Time
 }
 
@@ -65,7 +64,7 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// try runs a changed case, and takes it if the property is still violated and it is no larger.
+// try runs a changed case, and accepts it if it still violates the property and is not larger.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
 }
@@ -85,7 +84,7 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
-// clone returns a copy that shares nothing that is changed.
+// clone returns a copy whose plan can be changed.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps = slices.Clone(c.Plan.Steps)
@@ -100,7 +99,7 @@ func (c Case) clone() Case {
 	return c
 }
 
-// reduce leaves out elements of a list of the case, half of them at once if that works, else one by one, down to least.
+// reduce removes elements from a list of the case, at first half of them at once, down to the least number.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -117,16 +116,16 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first tries changes of the case, one for each value, until one is taken.
+// first tries a change of the case with each value until one is accepted.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
 
-// shortenTurns has each client work as rarely as possible.
+// shortenTurns reduces the number of iterations of each client.
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // the more there are, the less one counts
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for larger numbers save trials
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}
@@ -149,7 +148,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients leaves out clients that do nothing, from the last on.
+// dropClients removes idle clients, the last first.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
@@ -163,7 +162,7 @@ func (s *shrinker) dropClients() {
 	}
 }
 
-// simplify tries what makes a case plainer without making it larger.
+// simplify tries changes that make a case simpler but not smaller.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
 		s.try(func(c *Case) { c.Workload = "contend" })
@@ -184,11 +183,11 @@ func (s *shrinker) simplify() {
 	}
 }
 
-// plainer maps a deployment to one with less to it, on which the same lock runs.
+// plainer maps a deployment to a simpler one for the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-// plainTrigger triggers a step that is due at a time, or at a command, at a moment of a client instead, and one of a later
-// iteration in the first: a moment is the same on another machine.
+// plainTrigger replaces a trigger at a time or a command by one at a point of a client's iteration, which does not depend
+// on the machine, and a later iteration by an earlier one.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
 	var moments []workloads.Moment
@@ -209,7 +208,7 @@ func (s *shrinker) plainTrigger(i int) {
 	}
 }
 
-// plainTimes makes durations round, and as a rule shorter.
+// plainTimes replaces durations by round ones, and reduces the hold and think times.
 func (s *shrinker) plainTimes() {
 	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
 	for i := range s.Plan.Steps {
@@ -223,7 +222,7 @@ func (s *shrinker) plainTimes() {
 			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
-	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // the longer each holds, the fewer do
+	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // longest first: longer holds mean fewer operations
 		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}
@@ -235,7 +234,7 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step, and the one that must be as long.
+// setTime sets the nth duration of a step. It keeps For and By equal if they are.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]
@@ -245,8 +244,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn has clients ask in the order in which they were granted the lock, each when the one before was: the events are
-// easier to follow, and the same on a machine whose timing is another.
+// inTurn adds gates so that each client acquires after the grant of the client before. The events are then easier to
+// follow and do not depend on the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

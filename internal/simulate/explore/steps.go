@@ -8,22 +8,22 @@ import (
 	"lockbench/workloads"
 )
 
-// maker makes steps of one kind, around a client. A step without a trigger gets one from the strategy.
+// maker makes the steps of one kind that strike a client. The strategy adds a trigger to a step that has none.
 type maker struct {
-	name string // of the step in the record: that of a fault of the table
-	on   string // "": everywhere; one, five, replica: on deployments of that kind; notifies: for locks that do
+	name string // the name of a fault of the table, used in the history
+	on   string // "": on all deployments; one, five, replica: on such deployments; notifies: for locks with notifications
 
-	at              workloads.Point // that triggers it, of the client
+	at              workloads.Point // the point of the client's iteration that triggers it
 	verb            faults.Verb
-	client, process bool                       // that it befalls
-	nodes           int                        // the most servers that it befalls
+	client, process bool                       // whether it strikes the client, or its process
+	nodes           int                        // the largest number of servers that it strikes
 	by              func(*scene) time.Duration // nil: 0
 	oneWay, lasts   bool
 
-	make func(*scene, int32) []faults.Step // instead of all of the above
+	make func(*scene, int32) []faults.Step // replaces the fields above
 }
 
-// makers returns all kinds of steps, but for those that befall a command on its way: see passing.
+// makers returns all kinds of steps except those of passing.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -46,7 +46,7 @@ func makers() []maker {
 	}
 }
 
-// steps returns steps of a kind, without their names. The order of what is drawn decides what a seed is.
+// steps returns unnamed steps of a kind. A change in the order of random draws changes the case of every seed.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)
@@ -75,7 +75,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 
 func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
 
-// minorityDown leaves a majority of servers, however many such steps there are.
+// minorityDown stops one or two servers, and at most two in all steps of a plan.
 func minorityDown(s *scene, _ int32) []faults.Step {
 	nodes := s.nodes(2)
 	if s.down += len(nodes); s.down > 2 {
@@ -92,10 +92,10 @@ func drifting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
 }
 
-// failover promotes the replica, which in one case of four knows all that the primary did.
+// failover promotes the replica. In three of four cases the replica misses the writes after an earlier point.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
-		return nil // there is no other replica
+		return nil // the only replica is promoted already
 	}
 	s.promoted = true
 	over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
@@ -105,8 +105,8 @@ func failover(s *scene, c int32) []faults.Step {
 	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
-// restarting is a server that comes back, at once or later, with nothing or with all that it knew. Where it was
-// deployed with delay it stays away until every lease is over.
+// restarting restarts servers at once or after a delay, with or without their data. On five-delayed the delay is longer
+// than a lease.
 func restarting(s *scene, _ int32) []faults.Step {
 	step := faults.Step{Do: faults.Action{Verb: faults.Restart, Nodes: s.nodes(3), Keeps: s.chance(20)}}
 	away := time.Duration(0)
@@ -123,7 +123,7 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing returns the kinds of steps that befall one command of a client, or its reply, on its way.
+// passing returns the kinds of steps that strike one command of a client, or its reply, on the network.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -141,7 +141,7 @@ func passing() []maker {
 	}
 }
 
-// fits reports whether the subject allows a kind of steps, and the deployment can show it.
+// fits reports whether the subject allows a kind of steps and the deployment supports it.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "notifies": s.lock.Notifies}
 	return s.allows(m.name) && on[m.on]
@@ -151,7 +151,7 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns steps of any of those kinds, around a client; none if nothing fits.
+// some returns the steps of a randomly chosen kind that strike a client; none if no kind fits.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {
@@ -168,12 +168,12 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon is a moment of a client, in one of its first iterations.
+// upon returns a trigger at a point of one of a client's first iterations.
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
 
-// StepNames returns the names of all kinds of steps, as they stand in the record.
+// StepNames returns the names of all kinds of steps, as used in histories.
 func StepNames() []string {
 	var all []string
 	for _, m := range slices.Concat(makers(), passing()) {

@@ -9,13 +9,13 @@ import (
 	"lockbench/workloads"
 )
 
-// strategies are the ways to choose a plan. Seeds take them in turn.
+// strategies lists the ways to choose a plan. Consecutive seeds use them in turn.
 var strategies = []struct {
 	name string
 	plan func(*scene) faults.Plan
 }{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
 
-// Strategies returns their names.
+// Strategies returns the names of the strategies.
 func Strategies() []string {
 	var names []string
 	for _, s := range strategies {
@@ -24,20 +24,20 @@ func Strategies() []string {
 	return names
 }
 
-// points are the points of an iteration, in order.
+// points lists the points of an iteration in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the lease that is asked for: the usual one under a fault, so that a case takes no longer on real servers.
+// ttl is the lease of explored cases. It equals the lease of faults on real servers, where cases are replayed.
 const ttl = 800 * time.Millisecond
 
-// Subject is a lock to explore, and what limits its plans.
+// Subject holds a lock to explore, and restricts its deployment and faults.
 type Subject struct {
 	Lock       string   `json:"lock"`
-	Deployment string   `json:"deployment,omitempty"` // "": those that it is at home on, in turn
+	Deployment string   `json:"deployment,omitempty"` // "": one of the lock's deployments, at random
 	Faults     []string `json:"faults,omitempty"`     // names of steps; none: all
 }
 
-// Choose returns the case of a seed, and the strategy that chose its plan. The same seed gives the same case.
+// Choose returns the case of a seed and the name of the strategy that chose its plan.
 func (s Subject) Choose(seed uint64) (Case, string, error) {
 	lock, err := lockNamed(s.Lock)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	sc := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, allowed: s.Faults}
 	strategy := strategies[seed%uint64(len(strategies))]
 	sc.deployment = s.Deployment
-	if homes := homes(lock); sc.deployment == "" {
-		sc.deployment = homes[sc.rand.IntN(len(homes))]
+	if all := deployments(lock); sc.deployment == "" {
+		sc.deployment = all[sc.rand.IntN(len(all))]
 	}
 	sc.chooseParams(seed)
 	c := Case{Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params,
@@ -55,27 +55,27 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	return c, strategy.name, nil
 }
 
-// homes returns the deployments that a lock is explored on, the usual ones more than once.
-func homes(lock impls.Impl) []string {
+// deployments returns the deployments to explore a lock on. The usual one occurs twice so that it is chosen more often.
+func deployments(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
 	}
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene holds what the choice of a plan depends on.
+// scene holds the state from which a strategy chooses a plan.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // chosen so far: each has nanoseconds of its own
-	down       int // servers that do not come back
+	steps      int // chosen so far: see own
+	down       int // servers stopped for good
 	promoted   bool
 }
 
-// chooseParams are few clients on one key, as a rule each in a process of its own.
+// chooseParams chooses two to five clients on one key, in three of four cases with a process for each client.
 func (s *scene) chooseParams(seed uint64) {
 	r := s.rand
 	p := workloads.Defaults()
@@ -94,7 +94,7 @@ func (s *scene) chooseParams(seed uint64) {
 	s.params = p
 }
 
-// chooseWorkload is the one in which a violation has an effect, or one that the lock is made for.
+// chooseWorkload returns a workload that the lock supports, most often counter.
 func (s *scene) chooseWorkload() string {
 	names := []string{"counter", "counter", "counter", "contend"}
 	if s.lock.Reentrant {
@@ -106,7 +106,7 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// between is a time between two, a short one more likely than a long one, in whole milliseconds where that is possible.
+// between returns a random duration between two, short ones more often, in whole milliseconds from 2 ms on.
 func (s *scene) between(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))
@@ -116,7 +116,7 @@ func (s *scene) between(low, high time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// around is a time about a lease: well within, just beyond, far beyond.
+// around returns a duration between 0.3 and 2 leases.
 func (s *scene) around() time.Duration {
 	parts := []time.Duration{30, 60, 110, 130, 150, 200}
 	return ttl * parts[s.rand.IntN(len(parts))] / 100
@@ -129,13 +129,13 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own makes a time that no other step has: what is due at one instant comes in any order.
+// own makes a step's duration unique by some nanoseconds: the order of simultaneous events is undefined.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)
 }
 
-// nodes are some of the servers, at most so many.
+// nodes returns random servers, at most the given number.
 func (s *scene) nodes(most int) []int {
 	if !s.several() {
 		return []int{0}
@@ -143,7 +143,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused returns why the subject cannot be explored, nil if it can.
+// Refused returns an error that says why the subject cannot be explored, or nil if it can.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Keys that have no letter.
+// Keys for Page.Press.
 const (
 	Tab   = kb.Tab
 	Enter = kb.Enter
@@ -16,23 +16,23 @@ const (
 	Left  = kb.ArrowLeft
 )
 
-// mostStops is how many stops the walk over a page makes at most: a page of many thousand links is looked at in part.
+// mostStops limits the walk over a page with very many links.
 const mostStops = 600
 
-// Accessible looks whether somebody can use the page who does not see it, or has no mouse: names, headings, landmarks,
-// words beside colours, and that the Tab key leads everywhere and shows where. On light and on dark, with everything unfolded.
+// Accessible checks whether people who cannot see the page or have no mouse can use it: names, headings, landmarks, text
+// beside colours, and a visible focus on every stop of the Tab key. It checks the unfolded page in light and dark mode.
 func (b *Page) Accessible() {
 	b.t.Helper()
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
-// walk goes over the page with the Tab key, and says what went wrong on the way.
+// walk visits the controls of the page with the Tab key and returns the complaints.
 func (b *Page) walk() []string {
 	b.t.Helper()
-	stops := Evaluate[int](b, b.asked("setOut()"))
+	stops := Evaluate[int](b, b.wrapped("setOut()"))
 	for range min(stops, mostStops) + 1 {
 		b.Press(Tab)
-		if !Evaluate[bool](b, b.asked("step()")) {
+		if !Evaluate[bool](b, b.wrapped("step()")) {
 			break
 		}
 	}
@@ -42,7 +42,7 @@ func (b *Page) walk() []string {
 	return b.Complaints("arrived()")
 }
 
-// Press presses keys, one after another, wherever the focus is.
+// Press sends keys to the element with the focus, one after the other.
 func (b *Page) Press(keys string) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(keys)); err != nil {
@@ -50,7 +50,7 @@ func (b *Page) Press(keys string) {
 	}
 }
 
-// Await waits, within a bound, until a script says true of the page, also of one that is being loaded.
+// Await waits at most 20 seconds until a script returns true. The page may be loading meanwhile.
 func (b *Page) Await(script string) {
 	b.t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -58,5 +58,5 @@ func (b *Page) Await(script string) {
 			return
 		}
 	}
-	b.t.Fatalf("it did not come about: %.200s", script)
+	b.t.Fatalf("timeout: %.200s", script)
 }

@@ -1,5 +1,5 @@
-// What keeps somebody from using the page who does not see it, or has no mouse. Each function gives a list of complaints.
-// What is asked here follows WCAG 2.2 A and AA where a program can tell; the numbers are its criteria.
+// Accessibility checks for people who cannot see the page or have no mouse. Each function returns a list of complaints.
+// The numbers are criteria of WCAG 2.2, levels A and AA.
 
 const shown = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true}) && !e.closest("[aria-hidden=true], [inert]");
 
@@ -8,8 +8,7 @@ const referred = (e, attribute) => (e.getAttribute(attribute) || "").split(/\s+/
 const said = e => [...e.childNodes].map(n => n.nodeType == 3 ? n.data : n.nodeType != 1 || n.getAttribute("aria-hidden") == "true" ? "" :
   n.getAttribute("aria-label") || n.getAttribute("alt") || (n.tagName == "title" || n.tagName != "STYLE" ? said(n) : "")).join("").trim();
 
-// accessibleName is how the control is called to somebody who does not see it. A placeholder is gone when it is needed,
-// and a tooltip is for those who have a mouse: neither is a name.
+// accessibleName returns the name that a screen reader announces. A placeholder or a tooltip does not count as a name.
 function accessibleName(e) {
   const by = referred(e, "aria-labelledby").map(id => document.getElementById(id)).filter(Boolean).map(said).join(" ").trim();
   if (by) return by;
@@ -24,33 +23,33 @@ function accessibleName(e) {
 
 const controls = "a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [role=link], [role=tab], [tabindex], [contenteditable]";
 
-// 3.1.1, 2.4.2, 1.3.1, 4.1.1: language, title, landmarks, ids that stand once and are there.
+// 3.1.1, 2.4.2, 1.3.1, 4.1.1: the page has a language, a title and landmarks; ids are unique and references resolve.
 function outline() {
   const complaints = [], main = [...document.querySelectorAll("main, [role=main]")].filter(shown);
-  if (!document.documentElement.lang) complaints.push("the page does not say its language");
+  if (!document.documentElement.lang) complaints.push("the page has no language");
   if (!document.title.trim()) complaints.push("the page has no title");
   if (main.length != 1) complaints.push("the page has " + main.length + " main parts, want one");
   const navs = [...document.querySelectorAll("nav, [role=navigation]")].filter(shown);
   for (const n of navs) if (navs.length > 1 && !n.getAttribute("aria-label") && !n.getAttribute("aria-labelledby")) complaints.push("one of several navigations without a name: " + name(n));
   const parts = "main, header, footer, nav, aside, [role=main], [role=banner], [role=navigation], [role=contentinfo], [role=complementary], [role=region], [role=search], dialog, a[href^='#'], script, style, template, noscript";
   for (const e of document.body.querySelectorAll("*")) {
-    if (!e.closest(parts) && shown(e) && [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) complaints.push("outside of every part of the page: " + name(e));
+    if (!e.closest(parts) && shown(e) && [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) complaints.push("outside of all landmarks: " + name(e));
   }
   const ids = new Set();
   for (const e of document.querySelectorAll("[id]")) {
-    if (ids.has(e.id)) complaints.push("the id " + e.id + " stands twice");
+    if (ids.has(e.id)) complaints.push("the id " + e.id + " is not unique");
     ids.add(e.id);
   }
   for (const a of ["aria-labelledby", "aria-describedby", "aria-controls", "for"]) for (const e of document.querySelectorAll("[" + a + "]"))
-    for (const id of referred(e, a)) if (!ids.has(id)) complaints.push(a + " leads to " + id + ", which is not there: " + name(e));
+    for (const id of referred(e, a)) if (!ids.has(id)) complaints.push(a + " refers to the missing id " + id + ": " + name(e));
   for (const a of document.querySelectorAll("a[href^='#']")) {
     const id = decodeURIComponent(a.getAttribute("href").slice(1));
-    if (id && !ids.has(id)) complaints.push("a link leads to #" + id + ", which is not there: " + name(a));
+    if (id && !ids.has(id)) complaints.push("a link to the missing id " + id + ": " + name(a));
   }
   return complaints;
 }
 
-// 1.3.1: one h1, and no level is left out on the way down.
+// 1.3.1: the page has one h1 and skips no level of headings.
 function headings() {
   const complaints = [], all = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].filter(shown);
   if (all.filter(h => h.tagName == "H1").length != 1) complaints.push("the page has " + all.filter(h => h.tagName == "H1").length + " headings of the first level, want one");
@@ -64,52 +63,52 @@ function headings() {
   return complaints;
 }
 
-// 4.1.2, 1.1.1, 2.4.3: names of controls and pictures, and the order that is the page's own.
+// 4.1.2, 1.1.1, 2.4.3: controls and pictures have names, and the focus order is that of the page.
 function names() {
   const complaints = [];
   for (const e of document.querySelectorAll(controls)) {
-    if (e.tabIndex > 0) complaints.push("a tabindex of " + e.tabIndex + " jumps the queue: " + name(e));
+    if (e.tabIndex > 0) complaints.push("a tabindex of " + e.tabIndex + " changes the focus order: " + name(e));
     if (shown(e) && !accessibleName(e)) complaints.push("a control without a name: " + name(e) + " " + e.outerHTML.slice(0, 120));
   }
   for (const e of document.querySelectorAll("img, svg, canvas, [role=img]")) {
     if (!shown(e) || e.parentElement.closest("svg, [role=img]") || e.tagName == "IMG" && e.getAttribute("alt") === "") continue;
-    if (!accessibleName(e) && !e.closest("a, button")?.textContent.trim()) complaints.push("a picture without words: " + name(e) + " " + e.outerHTML.slice(0, 120));
-    if (e.tagName.toLowerCase() == "svg" && !["img", "graphics-document", "group"].includes(e.getAttribute("role"))) complaints.push("a drawing that does not say that it is one (role=img): " + name(e));
+    if (!accessibleName(e) && !e.closest("a, button")?.textContent.trim()) complaints.push("a picture without a name: " + name(e) + " " + e.outerHTML.slice(0, 120));
+    if (e.tagName.toLowerCase() == "svg" && !["img", "graphics-document", "group"].includes(e.getAttribute("role"))) complaints.push("a drawing without role=img: " + name(e));
   }
   return complaints;
 }
 
-// 1.3.1: a table says what its rows and columns are, and a form's groups have legends.
+// 1.3.1: tables have headings with a scope, and groups of a form have legends.
 function tables() {
   const complaints = [];
   for (const t of [...document.querySelectorAll("table:not([role=presentation])")].filter(shown)) {
     if (!t.querySelector("th")) complaints.push("a table without a heading: " + name(t));
-    for (const th of t.querySelectorAll("th")) if (!th.scope) complaints.push("a heading that does not say what it heads (scope): " + name(th));
+    for (const th of t.querySelectorAll("th")) if (!th.scope) complaints.push("a heading without a scope: " + name(th));
   }
   for (const f of [...document.querySelectorAll("fieldset")].filter(shown)) if (!f.querySelector("legend")?.textContent.trim()) complaints.push("a group without a legend: " + name(f));
   return complaints;
 }
 
-// 2.1.1: what scrolls can be scrolled with keys.
+// 2.1.1: scrollable elements can be scrolled with keys.
 function unscrollable() {
   return [...document.querySelectorAll("body *")].filter(e => {
     const style = getComputedStyle(e);
     const scrolls = /auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + 1 || /auto|scroll/.test(style.overflowY) && e.scrollHeight > e.clientHeight + 1;
     return scrolls && shown(e) && !e.matches("textarea, select") && e.tabIndex < 0 && ![...e.querySelectorAll(controls)].some(c => shown(c) && c.tabIndex >= 0);
-  }).map(e => "it scrolls, and not with keys (tabindex=0): " + name(e));
+  }).map(e => "not scrollable with keys (tabindex=0): " + name(e));
 }
 
-// 1.4.1: a coloured box in which there is nothing to read says what it says by its colour alone.
+// 1.4.1: a coloured box without text conveys its meaning by colour alone.
 function wordless() {
   const colourful = c => c[3] > .05 && Math.max(...c.slice(0, 3)) - Math.min(...c.slice(0, 3)) > 40;
   return [...document.querySelectorAll("body *")].filter(e => {
     const box = e.getBoundingClientRect();
     return !e.closest("svg, [role=img]") && box.width > 2 && box.height > 2 && shown(e) && colourful(rgba(getComputedStyle(e).backgroundColor)) &&
       !e.textContent.trim() && !accessibleName(e) && !e.matches("progress, meter, input, select") && !e.closest("button, a, [role=progressbar]")?.textContent.trim();
-  }).map(e => "told by colour alone: " + name(e));
+  }).map(e => "meaning by colour alone: " + name(e));
 }
 
-// 1.4.3 for the words of drawings: on what was drawn before them at their place.
+// 1.4.3: the contrast of a text in a drawing with what is drawn below it.
 function faintDrawn(least) {
   const complaints = new Map();
   for (const svg of [...document.querySelectorAll("svg")].filter(shown)) {
@@ -133,14 +132,14 @@ function faintDrawn(least) {
 
 const barriers = () => [...outline(), ...headings(), ...names(), ...tables(), ...unscrollable(), ...wordless(), ...faintDrawn(4.5)];
 
-// The walk with the Tab key. Each stop is looked at twice: while it has the focus, and after it has lost it.
+// The functions below check a walk with the Tab key. They look at each stop with the focus and without it.
 const looks = e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor, s.backgroundColor, s.textDecorationLine, s.color].join("|"); };
 
 const stops = () => [...document.querySelectorAll(controls + ", iframe")].filter(e => shown(e) && e.tabIndex >= 0 && !e.disabled &&
   !(e.type == "radio" && !e.checked) && (e.tagName != "SUMMARY" || e.parentElement.querySelector("summary") == e));
 
 function setOut() {
-  document.documentElement.style.scrollBehavior = "auto"; // what is scrolled to is looked at when it is there
+  document.documentElement.style.scrollBehavior = "auto"; // no animation while positions are measured
   scrollTo(0, 0);
   document.activeElement?.blur?.();
   getSelection().removeAllRanges();
@@ -148,10 +147,10 @@ function setOut() {
   return window.lockbenchWalk.expected.length;
 }
 
-// step looks at what has the focus now; false when the walk is over.
+// step checks the element with the focus. It returns false at the end of the walk.
 function step() {
   const walk = window.lockbenchWalk, e = document.activeElement;
-  if (walk.last && looks(walk.last.e) == walk.last.looks) walk.complaints.push("the focus is not to be seen on " + name(walk.last.e));
+  if (walk.last && looks(walk.last.e) == walk.last.looks) walk.complaints.push("the focus is not visible on " + name(walk.last.e));
   walk.last = null;
   if (!e || e == document.body || e == document.documentElement || walk.seen.has(e)) return false;
   walk.seen.add(e);
@@ -168,5 +167,5 @@ function step() {
 
 function arrived() {
   const walk = window.lockbenchWalk;
-  return [...walk.complaints, ...walk.expected.filter(e => !walk.seen.has(e)).map(e => "not to be reached with the Tab key: " + name(e))];
+  return [...walk.complaints, ...walk.expected.filter(e => !walk.seen.has(e)).map(e => "not reachable with the Tab key: " + name(e))];
 }

@@ -14,7 +14,7 @@ import (
 const soundPage = `<!doctype html><html lang="en"><head><title>A page</title><style>a:focus-visible, button:focus-visible { outline: 2px solid #005 }</style></head><body>
 <a href="#main">Skip to the content</a><header><h1>Sound</h1></header><main id="main"><h2>A part</h2>%s</main></body></html>`
 
-// TestBarriers: each kind of barrier is found where it is, and nothing is found on a page without any.
+// TestBarriers: each kind of barrier is found, and none is found on a page without barriers.
 func TestBarriers(t *testing.T) {
 	ctx := Open(t)
 	for _, c := range []struct{ name, html, want string }{
@@ -22,21 +22,21 @@ func TestBarriers(t *testing.T) {
 		{"input", `<input placeholder="Name">`, "a control without a name"},
 		{"select", `<select><option>a</option></select>`, "a control without a name"},
 		{"link", `<a href="/x"><span aria-hidden="true">→</span></a>`, "a control without a name"},
-		{"image", `<img src="data:,">`, "a picture without words"},
-		{"drawing", `<svg role="img"><rect width="9" height="9"/></svg>`, "a picture without words"},
-		{"role", `<svg><title>A square</title><rect width="9" height="9"/></svg>`, "does not say that it is one"},
+		{"image", `<img src="data:,">`, "a picture without a name"},
+		{"drawing", `<svg role="img"><rect width="9" height="9"/></svg>`, "a picture without a name"},
+		{"role", `<svg><title>A square</title><rect width="9" height="9"/></svg>`, "a drawing without role=img"},
 		{"level", `<h4>Deep</h4>`, "from a heading of level 2 to one of level 4"},
-		{"tabindex", `<button tabindex="3">Go</button>`, "jumps the queue"},
-		{"label", `<label for="nowhere">Name</label>`, "for leads to nowhere"},
-		{"anchor", `<a href="#nowhere">There</a>`, "a link leads to #nowhere"},
-		{"twice", `<p id="a">a</p><p id="a">b</p>`, "stands twice"},
+		{"tabindex", `<button tabindex="3">Go</button>`, "changes the focus order"},
+		{"label", `<label for="nowhere">Name</label>`, "for refers to the missing id nowhere"},
+		{"anchor", `<a href="#nowhere">There</a>`, "a link to the missing id nowhere"},
+		{"twice", `<p id="a">a</p><p id="a">b</p>`, "is not unique"},
 		{"table", `<table><tr><th>a</th></tr></table>`, "scope"},
 		{"colour", `<p>State: <span style="display:inline-block;width:20px;height:20px;background:red"></span></p>`, "by colour alone"},
 		{"drawn", `<svg role="img" width="99" height="40"><title>T</title><rect width="99" height="40" style="fill:#226"/><text y="20" style="fill:#447">faint</text></svg>`, "in a drawing"},
-		{"focus", `<button style="outline: none">Go</button>`, "the focus is not to be seen"},
+		{"focus", `<button style="outline: none">Go</button>`, "the focus is not visible"},
 		{"dim", `<button style="outline: 2px solid #eee">Go</button>`, "the focus has a contrast under 3"},
-		{"trap", `<button onkeydown="if (event.key == 'Tab') event.preventDefault()">In</button><button>Out</button>`, "not to be reached"},
-		{"outside", `</main><p>Nowhere</p>`, "outside of every part"},
+		{"trap", `<button onkeydown="if (event.key == 'Tab') event.preventDefault()">In</button><button>Out</button>`, "not reachable"},
+		{"outside", `</main><p>Nowhere</p>`, "outside of all landmarks"},
 	} {
 		file := filepath.Join(t.TempDir(), "page.html")
 		if err := os.WriteFile(file, fmt.Appendf(nil, soundPage, c.html), 0o644); err != nil {
@@ -51,7 +51,7 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-// TestVisit: a page of a server may ask that server, and nobody else.
+// TestVisit: a page may fetch from its own server only.
 func TestVisit(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

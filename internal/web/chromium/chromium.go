@@ -1,5 +1,5 @@
-// Package chromium shows pages in a headless browser, for tests: what a page fetches and complains of, and whether it can
-// be read at every width, on light and dark, and on paper, and whether it can be used without eyes or a mouse.
+// Package chromium checks pages in a headless browser, for tests. A file or an address goes in, and a Page reports what it
+// fetches and logs, whether it fits every width and paper, its contrast in light and dark mode, and its accessibility.
 package chromium
 
 import (
@@ -24,12 +24,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// measures is what is asked of a page while the browser shows it.
+// measures holds the checks of layout and contrast.
 //
 //go:embed measures.js
 var measures string
 
-// accessible is what is asked about those who do not see the page, or have no mouse.
+// accessible holds the checks of accessibility.
 //
 //go:embed accessible.js
 var accessible string
@@ -47,7 +47,7 @@ func program(t testing.TB) string {
 	return program
 }
 
-// Open starts a browser that asks for nothing by itself, and ends it with the test, after two minutes at most.
+// Open starts a browser that fetches nothing by itself. It ends with the test, or after two minutes.
 func Open(t testing.TB) context.Context {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -70,24 +70,24 @@ func Open(t testing.TB) context.Context {
 	return ctx
 }
 
-// Page is one page in a tab of its own, and what it asked for and complained of.
+// Page is a page in a separate tab, with its foreign requests and its console.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string // elsewhere
+	requests []string // to other addresses
 	console  []string
 }
 
-// Load shows a file, which may ask for nothing.
+// Load shows a file, which may fetch nothing.
 func Load(t testing.TB, ctx context.Context, file string) *Page {
 	t.Helper()
 	page := (&url.URL{Scheme: "file", Path: file}).String()
 	return show(t, ctx, page, func(request string) bool { return request == page })
 }
 
-// Visit shows a page of a server on this machine, which may ask that server for more.
+// Visit shows a page of a local server, which may fetch from that server.
 func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	t.Helper()
 	u, err := url.Parse(page)
@@ -98,7 +98,7 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a tab of its own; own tells which requests are no others' business.
+// show opens a page in a new tab; own reports whether a request is allowed.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -132,28 +132,28 @@ func show(t testing.TB, ctx context.Context, page string, own func(request strin
 	return b
 }
 
-// Evaluate asks the page by a script.
+// Evaluate runs a script on the page and returns its value.
 func Evaluate[T any](b *Page, script string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
 	if err != nil {
-		b.t.Fatalf("%v, asking %.200s", err, script)
+		b.t.Fatalf("%v in %.200s", err, script)
 	}
 	return v
 }
 
-// Complaints are what a function of measures.js or accessible.js found.
+// Complaints returns the result of a function of measures.js or accessible.js.
 func (b *Page) Complaints(call string) []string {
 	b.t.Helper()
-	return Evaluate[[]string](b, b.asked(call))
+	return Evaluate[[]string](b, b.wrapped(call))
 }
 
-// asked is a call of one of our functions, which hides its names from those of the page.
-func (b *Page) asked(call string) string {
+// wrapped returns a call of one of these functions in a scope that hides their names from the page.
+func (b *Page) wrapped(call string) string {
 	return "(() => {" + measures + accessible + "; return " + call + "})()"
 }
 
-// Emulate shows the page on a medium, in a colour scheme and a width.
+// Emulate sets the medium, the colour scheme and the width of the page.
 func (b *Page) Emulate(media, scheme string, width int64) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -163,7 +163,7 @@ func (b *Page) Emulate(media, scheme string, width int64) {
 	}
 }
 
-// Quiet looks that nothing was fetched but the page, and nothing complained of.
+// Quiet checks that the page made no foreign request and logged nothing.
 func (b *Page) Quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,11 +179,11 @@ func (b *Page) unfold() {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 }
 
-// Fits checks that no width makes the page scroll sideways, and that what scrolls within it does so with keys too, with
-// everything unfolded.
+// Fits checks at several widths that the unfolded page does not scroll sideways, and that its scrolling parts can be
+// scrolled with keys.
 func (b *Page) Fits() {
 	b.unfold()
-	for _, width := range []int64{500, 800, 1280} {
+	for _, width := range []int64{400, 800, 1280} {
 		b.Emulate("screen", "light", width)
 		for _, c := range append(b.Complaints("sideways()"), b.Complaints("unscrollable()")...) {
 			b.t.Errorf("at %d px: %s", width, c)
@@ -191,22 +191,22 @@ func (b *Page) Fits() {
 	}
 }
 
-// Contrast looks at every text of a page of some length, on light and on dark.
+// Contrast checks every text of a page with at least 50 texts, in light and dark mode.
 func (b *Page) Contrast() { b.ContrastOf(50) }
 
-// ContrastOf looks at every text of the page, of which there must be so many, on light and on dark.
+// ContrastOf checks every text of a page with at least the given number of texts, in light and dark mode.
 func (b *Page) ContrastOf(texts int) {
 	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
 }
 
-// inSchemes reports what a check finds on the unfolded page, on light and on dark.
+// inSchemes runs a check on the unfolded page in light and dark mode.
 func (b *Page) inSchemes(check func() []string) {
 	b.t.Helper()
 	b.unfold()
 	for _, scheme := range []string{"light", "dark"} {
 		b.Emulate("screen", scheme, 1280)
 		if dark := Evaluate[bool](b, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
-			b.t.Fatalf("the browser does not show the page in %s", scheme)
+			b.t.Fatalf("the browser is not in %s mode", scheme)
 		}
 		for _, c := range check() {
 			b.t.Errorf("%s: %s", scheme, c)
@@ -214,9 +214,9 @@ func (b *Page) inSchemes(check func() []string) {
 	}
 }
 
-// Prints looks at the page as it goes on A4 paper, where nobody can scroll or unfold; main selects its main table.
+// Prints checks the page as printed on A4, where nothing can be scrolled or unfolded; main selects its main table.
 func (b *Page) Prints(main string) {
-	b.Emulate("print", "light", 718) // A4 at 96 px an inch, without margins of 1 cm
+	b.Emulate("print", "light", 718) // A4 at 96 px per inch, less margins of 1 cm
 	for _, c := range b.Complaints(fmt.Sprintf(`[...cut(%q), ...folded(), ...faint(4.5)]`, main)) {
 		b.t.Error(c)
 	}

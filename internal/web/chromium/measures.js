@@ -1,4 +1,4 @@
-// What the tests ask of a page in the browser. Each function gives a list of complaints.
+// Checks of a page in the browser. Each function returns a list of complaints.
 
 const name = e => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (e.getAttribute("class") ? "." + e.getAttribute("class") : "") +
   " " + JSON.stringify(e.textContent.trim().slice(0, 40));
@@ -17,7 +17,7 @@ function sideways() {
   return ["the page is " + root.scrollWidth + " px wide: " + wide.slice(0, 3).map(name).join(", ")];
 }
 
-// Colours are asked of a canvas, which knows every notation.
+// rgba parses a colour by drawing it, since a canvas accepts every notation.
 const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
 const known = new Map();
 function rgba(color) {
@@ -56,10 +56,10 @@ function faint(least, texts = 50) {
     const contrast = (high + .05) / (low + .05);
     if (contrast < least) complaints.set(style.color + under, "a contrast of " + contrast.toFixed(2) + ": " + name(e));
   }
-  return seen < texts ? ["only " + seen + " texts were looked at"] : [...complaints.values()];
+  return seen < texts ? ["only " + seen + " texts were checked"] : [...complaints.values()];
 }
 
-// What is cut off at the edge of the paper, or within a box that would scroll; main is what must be seen.
+// cut finds what is cut off at the edge of the paper or in a scrolling box. main selects the table that must be visible.
 function cut(main) {
   const width = document.documentElement.clientWidth, complaints = [];
   for (const e of document.querySelectorAll("table, svg, p, pre, h1, h2")) {
@@ -71,7 +71,7 @@ function cut(main) {
     if (style.overflowX != "visible" && e.clientWidth && e.scrollWidth > e.clientWidth + 1) complaints.push("cut within its box: " + name(e));
   }
   const table = document.querySelector(main);
-  if (!table || table.getBoundingClientRect().height < 50) complaints.push("the main table is not to be seen");
+  if (!table || table.getBoundingClientRect().height < 50) complaints.push("the main table is not visible");
   return complaints;
 }
 
@@ -82,7 +82,7 @@ function folded() {
   }).map(d => "folded on paper: " + name(d));
 }
 
-// Words of a drawing that are cut at its edge, or that lie on one another.
+// cutNames finds texts of drawings that are cut off at the edge or overlap each other.
 function cutNames() {
   const complaints = [];
   for (const svg of document.querySelectorAll("svg")) {
@@ -93,7 +93,7 @@ function cutNames() {
       for (const other of seen) {
         const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
         const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
-        if (wide > 1 && high > box.height / 3) complaints.push(name(text) + " lies on " + name(other.text) + " in " + svg.getAttribute("aria-labelledby"));
+        if (wide > 1 && high > box.height / 3) complaints.push(name(text) + " overlaps " + name(other.text) + " in " + svg.getAttribute("aria-labelledby"));
       }
       seen.push({box, text});
     }

@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// liveServer serves a folder of every kind at the time that it is.
+// liveServer serves folders of every kind over HTTP.
 func liveServer(t *testing.T) (s *Server, address string) {
 	t.Helper()
 	s = serverOf(t, writeAll(t))
@@ -18,7 +18,7 @@ func liveServer(t *testing.T) (s *Server, address string) {
 	return s, live.URL
 }
 
-// TestChromium looks at each page of folders as somebody does who sees it, and as somebody who does not.
+// TestChromium audits the pages of folders: accessibility, layout and contrast.
 func TestChromium(t *testing.T) {
 	lookAt(t, map[string]string{
 		"list":      "/",
@@ -32,7 +32,7 @@ func TestChromium(t *testing.T) {
 	})
 }
 
-// TestChromiumMore looks at histories and comparisons in the same way, in a browser of their own: each has two minutes.
+// TestChromiumMore audits histories and comparisons in another browser, since each browser has two minutes.
 func TestChromiumMore(t *testing.T) {
 	lookAt(t, map[string]string{
 		"runs":    "/compare?a=20261118-100000-first&b=20261119-100000-second",
@@ -53,14 +53,14 @@ func lookAt(t *testing.T, pages map[string]string) {
 			b.Accessible()
 			b.Fits()
 			b.ContrastOf(8)
-			if name != "not there" { // of that the browser itself says on its console that there is nothing
+			if name != "not there" { // the browser reports status 404 on its console
 				b.Quiet()
 			}
 		})
 	}
 }
 
-// TestReports: the pages that were made of a run do here what they do as files, and fetch nothing.
+// TestReports: the pages of a report work on the server as they do in files, and fetch nothing.
 func TestReports(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
@@ -76,14 +76,14 @@ func TestReports(t *testing.T) {
 		t.Errorf("Porcupine drew %d operations", n)
 	}
 	if chromium.Evaluate[string](drawn, `self.origin`) != "null" {
-		t.Error("a report's script is of the same origin as our pages")
+		t.Error("a report's script has the origin of the server's pages")
 	}
 	bench := chromium.Visit(t, ctx, address+"/files/20261117-bench-a/report/index.html")
 	drawn.Quiet()
 	bench.Quiet()
 }
 
-// TestKeyboard goes from the list to a run and to a history, and moves about there, with the keyboard alone.
+// TestKeyboard opens a run and a history, and moves the history's window, with the keyboard alone.
 func TestKeyboard(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
@@ -97,13 +97,13 @@ func TestKeyboard(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("80 times Tab do not lead to %s", what)
+		t.Fatalf("80 presses of Tab do not reach %s", what)
 	}
 	b.Press(chromium.Tab)
 	if !chromium.Evaluate[bool](b, `document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().top >= 0`) {
-		t.Error("the first stop is not the way past the navigation, or it is not to be seen")
+		t.Error("the first stop is not a visible skip link")
 	}
-	// Filtering as one types: the list becomes shorter, and the focus stays.
+	// Typing into the filter shortens the list and keeps the focus.
 	tabTo("the filter", "#filter")
 	b.Press("first")
 	b.Await(`document.querySelectorAll("table.folders tbody tr").length == 1 && document.activeElement.id == "filter" && location.search == "?q=first"`)
@@ -131,28 +131,28 @@ func TestKeyboard(t *testing.T) {
 	b.Press("0")
 	b.Await(from + " == 0 && " + to + " == 61")
 	if !chromium.Evaluate[bool](b, `location.search.includes("from=0") && location.search.includes("to=61")`) {
-		t.Error("the address does not say what is shown")
+		t.Error("the address does not contain the view")
 	}
-	// A filter by its select, with keys; and the way back.
+	// Choose a client by key, and go back.
 	tabTo("the clients", "#client")
 	b.Press("1")
 	b.Await(`location.search.includes("client=1") && document.querySelectorAll("#lanes .lane").length == 2 && document.activeElement.id == "client"`)
 	chromium.Evaluate[int](b, `history.back(), 0`)
 	b.Await(`!location.search.includes("client=") && document.querySelectorAll("#lanes .lane").length > 2`)
-	// In a field the keys belong to the field.
+	// Keys typed into a field do not move the window.
 	tabTo("the beginning", "#from")
 	b.Press("-")
 	if got := chromium.Evaluate[string](b, `location.search`); got == "" {
 		t.Error("the view was lost")
 	}
-	// A jump leads to what it names.
+	// A jump moves the window.
 	tabTo("a jump", "a[data-jump]")
 	b.Press(chromium.Enter)
 	b.Await(from + " == 15 && " + to + " == 35")
 	b.Quiet()
 }
 
-// TestLive: the page of a run in progress follows it without being loaded anew, and says when it has ended.
+// TestLive: the page of a run under way updates without a reload, and changes when the run ends.
 func TestLive(t *testing.T) {
 	ctx := chromium.Open(t)
 	s, address := liveServer(t)
@@ -162,9 +162,9 @@ func TestLive(t *testing.T) {
 	b.Await(`document.getElementById("status").textContent.includes("2 of 6 trials finished")`)
 	chromium.Evaluate[int](b, `window.same = 1`)
 	writeGoing(t, dir, last)
-	b.Await(`document.getElementById("status").textContent.includes("sign of life 1 s ago") && window.same == 1`)
+	b.Await(`document.getElementById("status").textContent.includes("last write 1 s ago") && window.same == 1`)
 	writeRun(t, dir, theTime(), "x")
-	b.Await(`!document.querySelector("[data-every]") && document.body.textContent.includes("Set beside")`)
+	b.Await(`!document.querySelector("[data-every]") && document.body.textContent.includes("Compare with")`)
 	b.Quiet()
 }
 

@@ -12,10 +12,10 @@ import (
 	"lockbench/reports/run"
 )
 
-// comparePage is two folders of a kind beside one another, or the choice of them.
+// comparePage holds the comparison of two folders, or only the form to choose them.
 type comparePage struct {
 	A, B     string
-	Of       []group // what there is to choose from
+	Of       []group // the folders to choose from
 	Problem  string
 	Tables   []comparedTable
 	Withheld []string
@@ -27,12 +27,13 @@ type group struct {
 	Folders []string
 }
 
-// comparedTable has rows that both folders have, those that differ first; Only are the others.
+// comparedTable holds the rows that differ between the two folders. Folded holds the other rows: those that are the same,
+// and those that only one folder has.
 type comparedTable struct {
 	Title, Status string
 	Head          []string
 	Rows          []comparedRow
-	Only          []comparedTable
+	Folded        []comparedTable
 }
 
 type comparedRow struct {
@@ -46,14 +47,22 @@ type comparedCell struct {
 	Small string
 }
 
-// settle puts rows that differ first, and says how many do.
+// settle keeps the rows that differ, folds the others, and sets the status.
 func (t *comparedTable) settle(noun string) {
-	differing := slices.DeleteFunc(slices.Clone(t.Rows), func(r comparedRow) bool { return !r.Differs })
-	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", len(differing), format.Plural(len(t.Rows), noun))
-	if len(differing) == 0 {
-		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
+	all := t.Rows
+	t.Rows = slices.DeleteFunc(slices.Clone(all), func(r comparedRow) bool { return !r.Differs })
+	same := slices.DeleteFunc(slices.Clone(all), func(r comparedRow) bool { return r.Differs })
+	switch {
+	case len(all) == 0:
+		t.Status = "A and B share no " + noun + "."
+	case len(t.Rows) == 0:
+		t.Status = "Nothing differs in " + format.Plural(len(all), "shared "+noun) + "."
+	default:
+		t.Status = fmt.Sprintf("%d of %s differ.", len(t.Rows), format.Plural(len(all), "shared "+noun))
 	}
-	t.Rows = append(differing, slices.DeleteFunc(t.Rows, func(r comparedRow) bool { return r.Differs })...)
+	if len(same) > 0 {
+		t.Folded = append(t.Folded, comparedTable{Title: format.Plural(len(same), noun) + " the same in both", Head: t.Head, Rows: same})
+	}
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
@@ -61,12 +70,12 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
 		switch len(pick) {
-		case 2: // the list has the newest first: the older one is the base
+		case 2: // the list is newest first, and the older folder is the base
 			p.A, p.B = pick[1], pick[0]
 		case 1:
-			p.Problem = "Two folders are compared, and one was chosen."
+			p.Problem = "Choose two folders to compare: one was chosen."
 		default:
-			p.Problem = fmt.Sprintf("Two folders are compared, and %d were chosen.", len(pick))
+			p.Problem = fmt.Sprintf("Choose two folders to compare: %d were chosen.", len(pick))
 		}
 	}
 	all, _, err := s.all()
@@ -80,7 +89,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 			p.Problem = reason(err, s.dir)
 		}
 	}
-	s.show(w, r, "compare", page{Title: "Side by side", Content: p})
+	s.show(w, r, "compare", page{Title: "Compare", Content: p})
 }
 
 func groups(all []folder) (of []group) {
@@ -101,21 +110,21 @@ func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	for _, name := range []string{p.A, p.B} {
 		i := slices.IndexFunc(all, func(f folder) bool { return f.Name == name && f.Problem == "" })
 		if i < 0 {
-			return fmt.Errorf("%q is no folder that can be compared: choose two of the list", clip(name))
+			return fmt.Errorf("%q is not a readable folder: choose two from the list", clip(name))
 		}
 		kinds = append(kinds, all[i].Kind)
 	}
 	switch {
 	case p.A == p.B:
-		return fmt.Errorf("%s would be compared with itself: choose two", p.A)
+		return fmt.Errorf("A and B are both %s: choose two different folders", p.A)
 	case kinds[0] != kinds[1]:
-		return fmt.Errorf("%s is of a %s and %s of a %s: two of a kind can be compared", p.A, kinds[0], p.B, kinds[1])
+		return fmt.Errorf("%s is of a %s and %s of a %s: choose two of the same kind", p.A, kinds[0], p.B, kinds[1])
 	case kinds[0] == runKind:
 		return s.compareRuns(p)
 	case kinds[0] == benchKind:
 		return s.compareBenches(p)
 	}
-	return errors.New("two pieces of advice have nothing in common that could be set side by side: open both")
+	return errors.New("advice cannot be compared: open both")
 }
 
 func (s *Server) compareRuns(p *comparePage) error {
@@ -128,7 +137,7 @@ func (s *Server) compareRuns(p *comparePage) error {
 		results, err := s.results(name)
 		switch {
 		case missing(err):
-			return fmt.Errorf("%s has no results yet: lockbench report makes them", name)
+			return fmt.Errorf("%s has no results yet: lockbench report writes them", name)
 		case err != nil:
 			return err
 		}
@@ -141,8 +150,8 @@ func (s *Server) compareRuns(p *comparePage) error {
 		}
 	}
 	head := []string{"lock", "workload", "fault", "property", "in A", "in B"}
-	t := comparedTable{Title: "Cell by cell", Head: head}
-	only := []comparedTable{{Title: "only in A", Head: head}, {Title: "only in B", Head: head}}
+	t := comparedTable{Title: "Checks of cells in both", Head: head}
+	only := [2]comparedTable{{Head: head}, {Head: head}}
 	for _, k := range keys {
 		a, b := found[0][k], found[1][k]
 		row := comparedRow{Cells: []comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario},
@@ -158,29 +167,33 @@ func (s *Server) compareRuns(p *comparePage) error {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	t.settle("finding")
-	t.Only = slices.DeleteFunc(only, func(t comparedTable) bool { return len(t.Rows) == 0 })
+	t.settle("check")
+	for i, o := range only {
+		if o.Title = format.Plural(len(o.Rows), "check") + " only in " + "AB"[i:i+1]; len(o.Rows) > 0 {
+			t.Folded = append(t.Folded, o)
+		}
+	}
 	p.Tables = []comparedTable{t}
 	return nil
 }
 
 func seen(o *run.Observation) comparedCell {
 	if o == nil {
-		return comparedCell{Small: "not there"}
+		return comparedCell{Small: "none"}
 	}
-	c := comparedCell{State: stateOf(o.Result, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
+	c := comparedCell{State: stateOf(o.Result, o.Observed), Text: o.Observed.String(), Small: o.Weight}
 	if o.Violations > 0 {
 		c.Text += ", " + format.Plural(o.Violations, "violation")
 	}
 	return c
 }
 
-// silent reports whether a finding was neither expected nor violated.
+// silent reports whether a check has no expectation and no violation.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }
 
-// compareBenches compares two benches as lockbench compare does, by the default metrics.
+// compareBenches compares two benches like lockbench compare, by the default metrics.
 func (s *Server) compareBenches(p *comparePage) error {
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {

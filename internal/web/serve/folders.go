@@ -3,7 +3,9 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -26,36 +28,38 @@ const (
 	adviceKind kind = "advice"
 )
 
-// manifests are the files that make a folder one of ours.
+// manifests lists the file by which each kind of folder is recognised.
 var manifests = []struct {
 	kind kind
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
+// folder is the summary of one folder. Kind is empty if it is not of a run, a bench or an advice.
 type folder struct {
 	Name     string
 	Kind     kind
 	What     string // in a few words
 	Started  time.Time
-	States   []state // the first is the gravest
+	States   []state // the worst first
+	Expected expectations
 	Counts   string
 	Servers  []string
 	Problem  string // why it cannot be read, in a sentence
 	Latest   bool
 	Ended    bool
-	Progress *progress          // of one that has not ended
-	Sentence string             // of an advice
+	Progress *progress          // if it has not ended
+	Sentence string             // the result of a run or an advice
 	Sources  []selection.Source // of an advice
 
 	// of a run or a bench
-	manifest    string // its file
+	manifest    string // file name
 	interrupted bool   // by hand
-	cells       []cell // of the plan, with what was found of each
+	cells       []cell // of the plan, with their results
 	unreported  error  // why there are no results
 }
 
 func (f folder) passes(filter string) bool {
-	words := append([]string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, format.When(f.Started)}, f.Servers...)
+	words := append([]string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, f.Expected.Text, format.When(f.Started)}, f.Servers...)
 	for _, s := range f.States {
 		words = append(words, s.Word)
 	}
@@ -63,17 +67,18 @@ func (f folder) passes(filter string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(filter)), func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// Running reports whether it is worth looking again in a second.
+// Running reports whether the run or bench is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all reads the folders there are, newest first and those that cannot be read last; more is how many were left out.
+// all returns the folders, newest first and unreadable ones last. It leaves out the oldest folders beyond mostFolders, and
+// more is their number.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return nil, 0, err
 	}
 	latest := map[string]bool{}
-	slices.Reverse(entries) // their names begin with the time: of too many the newest are shown
+	slices.Reverse(entries) // their names begin with the time
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
 			if to, err := s.root.Readlink(e.Name()); err == nil {
@@ -81,10 +86,14 @@ func (s *Server) all() (folders []folder, more int, err error) {
 			}
 			continue
 		}
-		if !e.IsDir() {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		for _, name := range s.within(e.Name()) {
+		names := s.foldersIn(e.Name())
+		if len(names) == 0 {
+			names = []string{e.Name()}
+		}
+		for _, name := range names {
 			if len(folders) == mostFolders {
 				more++
 				continue
@@ -101,14 +110,15 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// within returns a folder if it is one of ours, and those in it if it is none or an advice, which has its evidence beside it.
-func (s *Server) within(name string) (names []string) {
+// foldersIn returns the name of a run or a bench, or the names of the folders in another folder. An advice has both, since
+// its evidence is in it.
+func (s *Server) foldersIn(name string) (names []string) {
 	if k, _ := s.kindOf(name); k != "" {
 		if names = append(names, name); k != adviceKind {
 			return names
 		}
 	}
-	below, _ := fs.ReadDir(s.root.FS(), name) // one that cannot be read has none
+	below, _ := fs.ReadDir(s.root.FS(), name) // none if it is unreadable
 	for _, e := range below {
 		if inner := path.Join(name, e.Name()); e.IsDir() && s.isFolder(inner) {
 			names = append(names, inner)
@@ -117,7 +127,7 @@ func (s *Server) within(name string) (names []string) {
 	return names
 }
 
-// kindOf returns what a folder is of and the file that says so; "" for what is no folder of ours.
+// kindOf returns the kind of a folder and its manifest; "" if it has none.
 func (s *Server) kindOf(name string) (found kind, manifest string) {
 	if !folderName(name) {
 		return "", ""
@@ -135,7 +145,7 @@ func (s *Server) isFolder(name string) bool {
 	return k != ""
 }
 
-// folder sums a folder up. One that has ended is read once, until one of the files changes that the summary is made of.
+// folder returns the summary of a folder. If the run has ended, it is cached until a file changes that it is made of.
 func (s *Server) folder(name string) folder {
 	var stamps string
 	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
@@ -154,12 +164,14 @@ func (s *Server) folder(name string) folder {
 	return f
 }
 
-// look reads a folder: its summary, and the cells of a run or a bench.
+// look reads the summary of a folder, with the cells of a run or a bench.
 func (s *Server) look(name string) folder {
 	f := folder{Name: name}
 	f.Kind, f.manifest = s.kindOf(name)
 	_, err := s.stat(path.Join(name, f.manifest))
 	switch {
+	case f.Kind == "":
+		err = errors.New("it has no run.json, bench.json or advice.json, so no run, bench or advise wrote it")
 	case err != nil:
 	case f.Kind == adviceKind:
 		err = s.sumAdvice(&f)
@@ -177,13 +189,13 @@ func (s *Server) look(name string) folder {
 		s.sum(&f)
 	}
 	if f.Started.IsZero() {
-		f.Started = s.began(name)
+		f.Started = s.startedOf(name)
 	}
 	return f
 }
 
-// began returns when a folder was made that does not say so: by its name, or when it was last changed.
-func (s *Server) began(whole string) time.Time {
+// startedOf returns the time in the name of a folder or, without one, the time of its last change.
+func (s *Server) startedOf(whole string) time.Time {
 	const form = "20060102-150405"
 	name := path.Base(whole)
 	at, err := time.Parse(form, name[:min(len(name), len(form))])
@@ -196,46 +208,61 @@ func (s *Server) began(whole string) time.Time {
 	return time.Time{}
 }
 
-// reason returns an error as a sentence, without the place of the folder on this machine.
+// reason returns an error as a sentence, without the path of the served folder.
 func reason(err error, dir string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
+	text := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		file, _, _ := strings.Cut(text, ": ")
+		return file + " is cut off, or is not JSON"
+	}
+	return text
 }
 
-// sum completes the summary of a run or a bench. While it goes on, that comes first: nothing is final then.
+// sum completes the summary of a run or a bench. If it has not finished, the first state says so, and none is green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
 	f.Servers = slices.Compact(f.Servers)
 	if f.unreported != nil {
-		f.States, f.Counts = []state{unreported}, "no results: lockbench report makes them"
+		f.States, f.Counts, f.Expected = []state{unreported}, "no results: lockbench report writes them", expectations{}
 	}
-	if f.Ended {
-		if f.interrupted {
-			f.States = append(f.States, interrupted)
-		}
+	if f.Ended && !f.interrupted {
 		return
 	}
-	f.Progress = s.progress(f)
-	f.Counts = f.Progress.Counts()
-	now := stopped
-	if f.Progress.Alive {
-		now = running
+	now := interrupted
+	if !f.Ended {
+		f.Progress = s.progress(f)
+		f.Counts = f.Progress.Counts()
+		if now = stopped; f.Progress.Alive {
+			now = running
+		}
+		if f.unreported != nil {
+			f.States = nil
+		}
 	}
-	if f.unreported != nil {
-		f.States = nil
-	}
+	soFar(f.States)
 	f.States = append([]state{now}, f.States...)
+}
+
+// soFar replaces green states by amber ones: an unfinished run has no good result yet.
+func soFar(states []state) {
+	for i, s := range states {
+		if s.Class == pass.Class {
+			states[i] = state{Class: inconclusive.Class, Symbol: inconclusive.Symbol, Word: s.Word + " so far"}
+		}
+	}
 }
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run. The number of trials of each cell is in its command line.
+// readRun reads a run. The number of trials per cell is in its command line.
 func (s *Server) readRun(f *folder) error {
 	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {
 		return err
 	}
-	f.What, f.Started, f.Ended, f.interrupted = m.Name, m.Started, !m.Ended.IsZero(), m.Interrupted
+	f.What, f.Started, f.Ended, f.interrupted = lockNames(m), m.Started, !m.Ended.IsZero(), m.Interrupted
 	f.Servers = []string{m.Environment.Server}
 	results, err := s.results(f.Name)
 	f.unreported = err
@@ -251,14 +278,33 @@ func (s *Server) readRun(f *folder) error {
 		each, _ = strconv.Atoi(found[1])
 	}
 	for _, c := range m.Plan {
-		f.cells = append(f.cells, cell{Name: c.Dir, Dir: c.Dir, Planned: each, Gap: gaps[c.Dir],
-			States: gravest(found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}])})
+		planned := cell{Name: c.Dir, Dir: c.Dir, Planned: each, Gap: gaps[c.Dir]}
+		if rows := found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}]; len(rows) > 0 {
+			planned.States, planned.Expected = []state{run.ExclusionBadge(rows)}, expectationsOf(tallyOf(rows))
+		}
+		f.cells = append(f.cells, planned)
 	}
 	t := results.Tally
-	worst, counts := tallied(t)
-	f.States = []state{worst}
-	f.Counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + counts
+	f.Counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation"))
+	if err == nil {
+		f.States, f.Expected, f.Sentence = results.ExclusionBadges(), expectationsOf(t), results.Headline()
+	}
 	return nil
+}
+
+// lockNames lists the locks of a run, at most four by name.
+func lockNames(m run.Manifest) string {
+	const most = 4
+	var names []string
+	for _, c := range m.Plan {
+		if !slices.Contains(names, c.Lock) {
+			names = append(names, c.Lock)
+		}
+	}
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 type cellKey struct{ lock, deployment, workload, fault, scenario string }
@@ -295,8 +341,8 @@ func (s *Server) readBench(f *folder) error {
 	for _, row := range results.Rows {
 		rows[path.Join(row.Point, row.Subject)] = row
 		trials += row.Trials
-		if rowState(row) == fail {
-			worst = fail
+		if row.Unsafe != nil && !row.Unsafe.Expected {
+			worst = overlapped
 		}
 	}
 	for _, pair := range p.Pairs {
@@ -304,6 +350,9 @@ func (s *Server) readBench(f *folder) error {
 		c := cell{Name: subject + " at " + point, Dir: path.Join(point, subject), Planned: p.Trials}
 		if row, ok := rows[c.Dir]; ok {
 			c.States, c.Gap = []state{rowState(row)}, row.Limited
+			if row.Unsafe != nil && row.Unsafe.Expected {
+				c.Expected = asExpected
+			}
 		}
 		f.cells = append(f.cells, c)
 	}

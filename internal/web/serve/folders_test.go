@@ -30,7 +30,7 @@ const (
 	turned   = "evil\u202egnp.exe"
 )
 
-// overlapping is a history in which client 1 is granted what client 0 still holds, from 20 to 30 ms, during a fault.
+// overlapping returns a history in which client 1 is granted the key that client 0 holds, from 20 to 30 ms, during a fault.
 func overlapping(key string) []histories.Op {
 	acquire := func(client int32, hold int64, call, back time.Duration) histories.Op {
 		return histories.Op{Client: client, Hold: hold, Kind: histories.Acquire, Outcome: histories.OK, Key: key, Due: call, Call: call, Return: back}
@@ -51,7 +51,7 @@ func overlapping(key string) []histories.Op {
 	}
 }
 
-// sound is a history of clients that hold one after another, each for a millisecond.
+// sound returns a history of clients that hold one after another, each for a millisecond.
 func sound(clients, sections int) []histories.Op {
 	var ops []histories.Op
 	for i := range sections {
@@ -63,7 +63,7 @@ func sound(clients, sections int) []histories.Op {
 	return ops
 }
 
-// writeHistory writes a history as it would stand there while it goes on: without a verdict.
+// writeHistory writes a history without a verdict, as during a trial.
 func writeHistory(t testing.TB, dir string, h histories.Header, ops []histories.Op) {
 	t.Helper()
 	var b bytes.Buffer
@@ -116,18 +116,18 @@ func manifestOf(started time.Time, locks ...string) run.Manifest {
 	return m
 }
 
-func expectations() []histories.Expectation {
+func exclusionExpected() []histories.Expectation {
 	return []histories.Expectation{{Property: "mutual-exclusion", Expected: histories.ToHold}}
 }
 
-// writeRun writes a run of two locks: the first is sound, the second lets two in.
+// writeRun writes a run of two locks. Only the first excludes.
 func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	t.Helper()
 	m := manifestOf(started, "sound", second)
 	if err := run.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
-	h := histories.Header{Workload: "contend", Fault: "none", Server: "redis 7.0.15 (local)", Expectations: expectations(), TTL: histories.Nanos(time.Second)}
+	h := histories.Header{Workload: "contend", Fault: "none", Server: "redis 7.0.15 (local)", Expectations: exclusionExpected(), TTL: histories.Nanos(time.Second)}
 	h.Lock = "sound"
 	writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, "001"), h, sound(4, 20))
 	h.Lock = second
@@ -137,7 +137,7 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-// writeBench writes a recorded bench under another seed, in which fenced completes a multiple.
+// writeBench writes a recorded bench with a seed, in which the goodput of fenced is multiplied by a factor.
 func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))
@@ -154,7 +154,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // its controls too
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // also in the controls
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))
@@ -176,10 +176,10 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	}
 }
 
-// theTime is when the tests look.
+// theTime returns the current time of the tests.
 func theTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// writeGoing writes a run that goes on: one cell is done, one is driven, one waits; its last sign of life was at a time.
+// writeGoing writes a run under way with a time for its last write: one cell is done, one has begun, one is waiting.
 func writeGoing(t testing.TB, dir string, last time.Time) {
 	t.Helper()
 	m := manifestOf(last.Add(-time.Minute), "done", "driven", "waits")
@@ -187,24 +187,27 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	if err := run.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
-	h := histories.Header{Workload: "contend", Expectations: expectations()}
+	h := histories.Header{Workload: "contend", Expectations: exclusionExpected()}
 	for _, n := range []string{"001", "002"} {
 		writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, n), h, overlapping("k0"))
 	}
 	writeHistory(t, filepath.Join(dir, m.Plan[1].Dir, "001"), h, sound(2, 5))
 	writeTrial(t, filepath.Join(dir, m.Plan[1].Dir, "002"), h, sound(2, 5))
-	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.VoidName), `{"reason":"the stall did not reach its client"}`)
+	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.VoidName), `{"reason":"the stall had no effect"}`)
+	setTimes(t, dir, last)
+}
+
+// setTimes sets the time of the last write of a folder and all that is in it.
+func setTimes(t testing.TB, dir string, at time.Time) {
+	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chtimes(path, last, last)
+		return errors.Join(err, os.Chtimes(path, at, at))
 	}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// writeAll writes a folder of every kind.
+// writeAll writes folders of every kind.
 func writeAll(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -216,6 +219,8 @@ func writeAll(t testing.TB) string {
 	writeBench(t, filepath.Join(dir, "20261117-bench-b"), 2, 1.5)
 	write(t, filepath.Join(dir, "20261116-torn", "run.json"), `{"lockbench_run": 1,`)
 	write(t, filepath.Join(dir, "20261116-newer", "bench.json"), `{"lockbench_bench": 99}`)
+	write(t, filepath.Join(dir, "foreign", "notes.txt"), "nothing of lockbench")
+	write(t, filepath.Join(dir, ".git", "HEAD"), "hidden")
 	a := selection.Report{Version: selection.Version, Decision: selection.Decision{Outcome: selection.OneLock, Recommended: []string{"fenced"}},
 		Evidence: selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "../20261117-bench-a"}, {ID: "B2", Kind: "bench", Dir: "../../elsewhere"}}}}
 	writeRun(t, filepath.Join(dir, "20261115-advice", "run"), theTime().Add(-120*time.Hour), "broken")
@@ -230,7 +235,7 @@ func writeAll(t testing.TB) string {
 	return dir
 }
 
-// writeHostile writes a run in which every text is somebody's attempt.
+// writeHostile writes a run in which every text is an attack.
 func writeHostile(t testing.TB, dir string) {
 	t.Helper()
 	m := manifestOf(theTime().Add(-100*time.Hour), scripted)
@@ -241,7 +246,7 @@ func writeHostile(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	key := scripted + turned + withPass
-	h := histories.Header{Lock: scripted, Workload: turned, Server: withPass, Expectations: expectations()}
+	h := histories.Header{Lock: scripted, Workload: turned, Server: withPass, Expectations: exclusionExpected()}
 	writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, "001"), h, overlapping(key))
 	if _, err := run.Build(dir); err != nil {
 		t.Fatal(err)
@@ -267,7 +272,7 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds looks for what a text must have, escaped or not, and what it may not have.
+// holds checks what a text must have, escaped or not, and what it must not have.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

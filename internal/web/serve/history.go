@@ -17,23 +17,24 @@ import (
 	"lockbench/reports/run"
 )
 
-// historyPage is a window of a history, and all that there is to move it to.
+// historyPage holds a window of a history and the places to move it to.
 type historyPage struct {
 	Folder, Dir string
 	Over        *overview
 	Window      *window
 	Drawing     template.HTML
 	Strip       []slice
-	Jumps       jumps // to violations, and to times in which two held one key
+	Jumps       jumps // to violations and overlaps
 	Faults      jumps
-	Verdicts    []mark
+	Result      trialResult
+	Judged      bool
 	Clients     []int32
-	Hidden      int // lanes that are not drawn
+	Hidden      int // clients without a lane
 	File        string
 	Warnings    []string
 }
 
-// jumps are places in the history that are worth a look: the first ones, and how many more there are.
+// jumps holds the first links to places in the history, and the number of further places.
 type jumps struct {
 	First []jump
 	More  int
@@ -43,7 +44,7 @@ type jump struct {
 	State state
 	Text  string
 	To    view
-	Here  bool // it lies within what is shown
+	Here  bool // it is in the window
 }
 
 func (j *jumps) add(v view, st state, from, to time.Duration, text string, args ...any) {
@@ -54,7 +55,7 @@ func (j *jumps) add(v view, st state, from, to time.Duration, text string, args 
 	j.First = append(j.First, jump{st, fmt.Sprintf(text, args...), v.around(from, to), from <= v.To && to >= v.From})
 }
 
-// slice is a part of the strip that shows the whole history.
+// slice is a bar of the strip that shows the whole history.
 type slice struct {
 	X, W, H  float64 // of 1000 by 48
 	Overlaps bool
@@ -78,7 +79,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	verdict := s.verdictOf(path.Join(name, dir))
 	v, err := parseView(r.URL.Query(), over.Until, func() (time.Duration, time.Duration) { return standard(over, verdict) })
 	if err != nil {
-		s.fail(w, http.StatusBadRequest, "This view cannot be shown: "+err.Error()+".", "The history's page without parameters shows a view to begin with.")
+		s.fail(w, http.StatusBadRequest, "This view cannot be shown: "+err.Error()+".", "Open the page without parameters for the standard view.")
 		return
 	}
 	if p.Window, err = s.windowOf(r.Context(), file, v); err != nil {
@@ -92,7 +93,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	if len(verdict.Faults) > 0 {
 		faults = verdict.Faults
 	}
-	p.Verdicts = marksOf(verdict, over.Header)
+	p.Result, p.Judged = trialResultOf(verdict, over.Header), len(verdict.Findings) > 0
 	p.jump(v, verdict, faults)
 	p.strip(v)
 	p.draw(faults)
@@ -101,12 +102,12 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return // nobody waits for it
+		return // the client has gone away
 	}
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns what is shown at first: the first violation, or the beginning with some dozens of operations.
+// standard returns the times of the standard view: the first violation or overlap, or the first operations.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)
@@ -121,7 +122,7 @@ func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration)
 	return all.From, all.To
 }
 
-// shown reports whether a finding is a violation with a place in the history.
+// shown reports whether a finding is a violation whose time is known.
 func shown(f checker.Finding) bool { return f.Observed == checker.Violated && f.Witness != nil }
 
 func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
@@ -140,9 +141,14 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 		}
 	}
 	for i, o := range p.Over.Overlaps {
-		p.Jumps.add(v, overlapped, o.From, o.To, "overlap %d: %s hold %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
+		st := p.Result.State
+		if st.Class == pass.Class || !p.Judged {
+			st = inconclusive // holds overlapped: never green
+		}
+		st.Word = overlapped.Word
+		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
 	}
-	p.Jumps.More += p.Over.Shared - len(p.Over.Overlaps)
+	p.Jumps.More += p.Over.OverlapCount - len(p.Over.Overlaps)
 	for _, f := range faults {
 		to, of, without := f.To, "", ""
 		if to == histories.StillOpen || to > v.until {
@@ -152,13 +158,13 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 			of = " of " + clientName(f.Client)
 		}
 		if !f.Effective {
-			without = ", not seen to take effect"
+			without = ", not verified"
 		}
 		p.Faults.add(v, faulted, f.From, to, "%s%s at %s ms%s", f.Name, of, at(f.From), without)
 	}
 }
 
-// strip draws the whole history: how much happened when, where two held one key, and what of it is shown.
+// strip fills the strip: operations and overlaps over time, and the part in the window.
 func (p *historyPage) strip(v view) {
 	o := p.Over
 	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)
@@ -183,8 +189,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 	w := p.Window
 	p.Clients = p.lanes()
 	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: faults, Holds: w.Holds,
-		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
-		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
+		Title: fmt.Sprintf("Timeline from %s to %s ms", at(w.From), at(w.To)),
+		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight; overlaps of holds are hatched. %s.",
 			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
 	for _, o := range w.Overlaps {
 		drawn.Overlaps = append(drawn.Overlaps, o.Overlap)
@@ -195,7 +201,7 @@ func (p *historyPage) draw(faults []checker.Band) {
 	p.Drawing = run.DrawWindow(drawn)
 }
 
-// lanes returns the clients to be drawn: all of a small history, so that none comes and goes, else the active ones.
+// lanes returns the clients to draw: all clients of a small history, otherwise those with operations in the window.
 func (p *historyPage) lanes() (clients []int32) {
 	w := p.Window
 	for _, c := range p.Over.Clients {

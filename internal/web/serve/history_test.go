@@ -26,7 +26,7 @@ func serverWith(t testing.TB, ops []histories.Op) *Server {
 
 const trialFile = "run/cell/001/" + run.HistoryName
 
-// TestWindow: what lies in a window is there, what lies outside is not, and what reaches into it is known with its ends.
+// TestWindow: a window has the operations and holds that overlap it, with their true ends, and no others.
 func TestWindow(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for _, c := range []struct {
@@ -52,18 +52,18 @@ func TestWindow(t *testing.T) {
 		for _, op := range w.Ops {
 			ops = append(ops, fmt.Sprint(op.Client, " ", op.Kind))
 		}
-		if !slices.Equal(ops, c.ops) || w.Count != len(c.ops) || len(w.Holds) != c.holds || w.Shared != c.shared || len(w.Clients) != c.shares {
-			t.Errorf("%s: %q (%d), %d holds, %d overlaps, %d clients, want %+v", c.name, ops, w.Count, len(w.Holds), w.Shared, len(w.Clients), c)
+		if !slices.Equal(ops, c.ops) || w.Count != len(c.ops) || len(w.Holds) != c.holds || w.OverlapCount != c.shared || len(w.Clients) != c.shares {
+			t.Errorf("%s: %q (%d), %d holds, %d overlaps, %d clients, want %+v", c.name, ops, w.Count, len(w.Holds), w.OverlapCount, len(w.Clients), c)
 		}
 		for _, h := range w.Holds {
 			if !h.Ended {
-				t.Errorf("%s: a hold that ends after the window is taken for one without an end", c.name)
+				t.Errorf("%s: a hold that ends after the window has no end", c.name)
 			}
 		}
 	}
 }
 
-// TestOverlaps: what counts as two inside, and what does not.
+// TestOverlaps: which holds count as an overlap.
 func TestOverlaps(t *testing.T) {
 	grant := func(client, life int32, hold int64, at time.Duration, depth uint16) histories.Op {
 		return histories.Op{Client: client, Life: life, Hold: hold, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Depth: depth, Due: at - msec, Call: at - msec, Return: at}
@@ -98,7 +98,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestLongHistory: of a long history a page shows what fits on one, and a window at its beginning does not read to its end.
+// TestLongHistory: the page of a long history is limited, and a window at its start does not read all of it.
 func TestLongHistory(t *testing.T) {
 	const sections = 100_000
 	s := serverWith(t, sound(8, sections))
@@ -137,11 +137,11 @@ func TestLongHistory(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.windowOf(cancelled, trialFile, view{To: time.Second, until: time.Second}); !errors.Is(err, context.Canceled) {
-		t.Errorf("nobody waits any more, and it goes on: %v", err)
+		t.Errorf("the request was cancelled: %v", err)
 	}
 }
 
-// TestTornHistory: what stands before a mistake is shown, and the mistake is told.
+// TestTornHistory: the history before an error is shown, with the error.
 func TestTornHistory(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for name, text := range map[string]string{
@@ -150,7 +150,7 @@ func TestTornHistory(t *testing.T) {
 	} {
 		write(t, filepath.Join(s.dir, "run", "cell", "002", run.HistoryName), text)
 		w := get(s.Handler("127.0.0.1"), "/history/run/cell/002")
-		holds(t, name, w.Body.String(), []string{"read up to a mistake", "client 0"}, nil)
+		holds(t, name, w.Body.String(), []string{"is shown up to an error", "client 0"}, nil)
 		if w.Code != 200 {
 			t.Errorf("%s: %d", name, w.Code)
 		}
@@ -160,12 +160,12 @@ func TestTornHistory(t *testing.T) {
 		t.Errorf("%d %.300s", w.Code, w.Body)
 	}
 	write(t, filepath.Join(s.dir, "run", "cell", "004", run.HistoryName), "{\"lockbench\":1}\n")
-	if w := get(s.Handler("127.0.0.1"), "/history/run/cell/004"); w.Code != 200 || !strings.Contains(w.Body.String(), "Nothing happened in this window") {
-		t.Errorf("an empty one: %d %.300s", w.Code, w.Body)
+	if w := get(s.Handler("127.0.0.1"), "/history/run/cell/004"); w.Code != 200 || !strings.Contains(w.Body.String(), "No operations in this window") {
+		t.Errorf("an empty history: %d %.300s", w.Code, w.Body)
 	}
 }
 
-// TestMoves: each way to move leads where it says, and never out of the history.
+// TestMoves: each move gives the expected times, within the history.
 func TestMoves(t *testing.T) {
 	v := view{From: 40 * msec, To: 60 * msec, until: 100 * msec}
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// FuzzView: whatever a query says, the window lies in the history, and its link shows the same again.
+// FuzzView: the view of any valid query is in the history, and its own query gives the same view.
 func FuzzView(f *testing.F) {
 	for _, q := range []string{"", "from=1&to=2", "from=1.5", "to=0.000001", "from=9e9&to=x", "from=-1", "from=1&to=1", "client=3&key=k0", "client=harness", "client=4294967296",
 		"key=%3Cscript%3E", "from=99999999999999999999999999", "from=0.0000001&to=0.0000002", "from=NaN&to=Inf", "from=1/3&to=2", "client=-1", "from=.&to=.."} {
@@ -199,7 +199,7 @@ func FuzzView(f *testing.F) {
 		v, err := parseView(q, until, standard)
 		if err != nil {
 			if !strings.Contains(err.Error(), "want") && !strings.Contains(err.Error(), "must") && !strings.Contains(err.Error(), "longer") {
-				t.Errorf("%q: %v says not what is wanted", query, err)
+				t.Errorf("%q: %v does not say what is allowed", query, err)
 			}
 			return
 		}

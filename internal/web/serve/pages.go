@@ -16,13 +16,15 @@ import (
 	"lockbench/reports/selection"
 )
 
-// listPage is all folders, or those that a filter lets through.
+// listPage holds the folders that match a filter. An empty filter matches all.
 type listPage struct {
-	Dir     string
-	Filter  string
-	Folders []folder
-	Of      int // how many there are
-	More    int // how many were left out
+	Dir        string
+	Filter     string
+	Newest     *folder // the newest run, whether it matches or not
+	Folders    []folder
+	Unreadable []folder
+	Of         int // number of folders without the filter
+	More       int // number of folders left out
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
@@ -34,20 +36,31 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	l := listPage{Dir: path.Base(strings.ReplaceAll(s.dir, `\`, "/")), Filter: strings.TrimSpace(r.URL.Query().Get("q")), Of: len(all), More: more}
 	l.Filter = l.Filter[:min(len(l.Filter), 200)]
 	refresh := slices.ContainsFunc(all, folder.Running)
-	l.Folders = slices.DeleteFunc(all, func(f folder) bool { return !f.passes(l.Filter) })
+	for _, f := range all {
+		if l.Newest == nil && f.Kind == runKind && f.Problem == "" {
+			l.Newest = &f
+		}
+		switch {
+		case !f.passes(l.Filter):
+		case f.Problem != "":
+			l.Unreadable = append(l.Unreadable, f)
+		default:
+			l.Folders = append(l.Folders, f)
+		}
+	}
 	s.show(w, r, "list", page{Title: "Runs", Refresh: refresh, Content: l})
 }
 
-// folderPage is one folder: where its report is, what its cells came to, and the way to their histories.
+// folderPage holds one folder with its cells and links to its reports and histories.
 type folderPage struct {
 	folder
 	Cells   []cell // of a run or a bench
 	Reports []string
-	Others  []string // to be compared with
+	Others  []string // names of folders to compare with
 	s       *Server
 }
 
-// Here returns the name of a source's folder if it can be shown.
+// Here returns the name of the folder of a source, or "" if it is not in the served folder.
 func (p folderPage) Here(dir string) string {
 	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
@@ -84,14 +97,14 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		now = s.progress(&f)
 	}
 	if p.Cells = now.Cells; f.Running() || f.unreported != nil {
-		for i, c := range p.Cells { // nothing is final yet, or nothing was found
-			p.Cells[i].States, p.Cells[i].Gap = []state{c.Stage}, ""
+		for i, c := range p.Cells { // there are no results yet
+			p.Cells[i].States, p.Cells[i].Expected, p.Cells[i].Gap = []state{c.Stage}, expectations{}, ""
 		}
 	}
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
 
-// overview is a whole history in a few figures: what there is to choose from and to jump to.
+// overview summarises a whole history: its clients and keys, its activity over time, and places to jump to.
 type overview struct {
 	Header   histories.Header
 	Until    time.Duration
@@ -101,10 +114,11 @@ type overview struct {
 	MoreKeys bool
 	Width    time.Duration // of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first ones
-	Shared   int        // how many there are
+	Overlaps []*overlap // the first of OverlapCount
 	Faults   []checker.Band
 	Warnings []string
+
+	OverlapCount int
 
 	clients map[int32]bool
 	keys    map[string]bool
@@ -114,7 +128,7 @@ type bucket struct {
 	Ops, Overlaps int
 }
 
-// overviewOf reads a history once, as long as its file is the same.
+// overviewOf returns the overview of a history. It is cached until the file changes.
 func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error) {
 	info, err := s.stat(file)
 	if err != nil {
@@ -172,7 +186,7 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket returns the bucket of a time. Buckets become wider as the history goes on, since its length is not known.
+// bucket returns the bucket of a time. It doubles the width of all buckets if the time lies beyond the last one.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {
@@ -185,17 +199,17 @@ func (o *overview) bucket(at time.Duration) *bucket {
 }
 
 func (o *overview) overlap(v *overlap) {
-	o.Shared++
+	o.OverlapCount++
 	for at := v.From; at < v.To; at += o.Width {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // a window reads them again
+		v.Parts = nil // save memory: a window reads them again
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }
 
-// verdictOf returns the verdict beside a history; one without findings if it cannot be read.
+// verdictOf returns the verdict on a history, or a verdict without findings if it cannot be read.
 func (s *Server) verdictOf(dir string) *checker.Verdict {
 	var v checker.Verdict
 	if err := s.read(path.Join(dir, run.VerdictName), &v); err != nil {

@@ -17,32 +17,50 @@ import (
 	"lockbench/reports/selection"
 )
 
+// progress says how far a run or a bench is.
 type progress struct {
 	Planned, Finished, Discarded int // trials
-	Sign                         time.Time
-	Silence                      time.Duration // since the last sign of life
+	LastWrite                    time.Time
+	Idle                         time.Duration // since LastWrite
+	Left                         time.Duration // estimated from the trials so far; 0: unknown
 	Alive                        bool
 	Cells                        []cell
-	Newest                       []trial // of what has not ended
+	Newest                       []trial // unless the run has ended
 }
 
-// cell is one cell of the plan: of a bench a lock at a point.
+// cell is one cell of the plan. In a bench it is a lock under one condition.
 type cell struct {
 	Name, Dir                    string
 	Planned, Finished, Discarded int
 	Stage                        state
-	States                       []state // of what was found, the gravest first
-	Gap                          string  // why something is missing
+	States                       []state
+	Expected                     expectations
+	Gap                          string // why results are missing
 	Trials                       []trial
 }
 
-// trial is a trial's folder; History reports whether there is one to look at.
+// expectations says beside a state whether the expectations were met.
+type expectations struct {
+	Text  string
+	Unmet bool
+}
+
+var asExpected = expectations{Text: "as expected"}
+
+// trial is the folder of a trial. History reports whether it has a history.
 type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
-	Findings  []mark    // of one of the newest
-	at        time.Time // when it was finished
+	Result    trialResult // of the newest trials
+	at        time.Time   // of the last write
+}
+
+// trialResult is the verdict on a trial: whether the lock excluded, and a mark for each checked property.
+type trialResult struct {
+	State    state
+	Expected expectations
+	Marks    []mark
 }
 
 type mark struct {
@@ -50,17 +68,22 @@ type mark struct {
 	Text  string
 }
 
+// Counts returns the number of finished and discarded trials in words.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
 		text += fmt.Sprintf(", %s discarded", format.Count(p.Discarded))
 	}
-	if !p.Alive {
-		text += "; no sign of life for " + format.Lasting(p.Silence)
+	switch {
+	case !p.Alive:
+		text += "; last write " + format.Lasting(p.Idle) + " ago"
+	case p.Left > 0:
+		text += "; about " + format.Lasting(p.Left) + " left"
 	}
 	return text
 }
 
+// Cut returns the number of cells at a stage.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -71,19 +94,19 @@ func (p *progress) Cut(word string) (n int) {
 }
 
 func (s *Server) progress(f *folder) *progress {
-	p := &progress{Sign: f.Started, Cells: slices.Clone(f.cells)}
+	p := &progress{LastWrite: f.Started, Cells: slices.Clone(f.cells)}
 	if info, err := s.root.Stat(path.Join(f.Name, f.manifest)); err == nil {
-		p.Sign = later(p.Sign, info.ModTime())
+		p.LastWrite = later(p.LastWrite, info.ModTime())
 	}
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		c.Trials = s.trialsOf(f.Name, c.Dir)
 		for _, t := range c.Trials {
-			p.Sign = later(p.Sign, t.at)
+			p.LastWrite = later(p.LastWrite, t.at)
 		}
 	}
-	p.Silence = s.now().Sub(p.Sign)
-	p.Alive = !f.Ended && p.Silence < quiet
+	p.Idle = s.now().Sub(p.LastWrite)
+	p.Alive = !f.Ended && p.Idle < idleTimeout
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		c.count(p.Alive)
@@ -94,10 +117,17 @@ func (s *Server) progress(f *folder) *progress {
 			}
 		}
 	}
+	if p.Alive && p.Finished > 0 {
+		p.Left = p.LastWrite.Sub(f.Started) * time.Duration(p.Planned-p.Finished) / time.Duration(p.Finished)
+	}
 	slices.SortStableFunc(p.Newest, func(a, b trial) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.Dir, a.Dir)) })
 	p.Newest = p.Newest[:min(len(p.Newest), mostNewest)]
 	for i := range p.Newest {
-		p.Newest[i].Findings = s.marks(f.Name, p.Newest[i].Dir)
+		r := s.resultOf(f.Name, p.Newest[i].Dir)
+		if r.State.Class == pass.Class {
+			r.State.Class = observed.Class // the run has not finished: nothing is green
+		}
+		p.Newest[i].Result = r
 	}
 	return p
 }
@@ -109,7 +139,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the trials of a cell. What still runs in a run that is not alive was never judged.
+// count counts the trials of a cell and sets its stage. An unfinished trial of a run that is not alive was not judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -136,10 +166,13 @@ func (c *cell) count(alive bool) {
 	default:
 		c.Stage = waiting
 	}
+	if c.Finished < c.Planned {
+		soFar(c.States)
+	}
 }
 
 func (s *Server) trialsOf(name, dir string) (trials []trial) {
-	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // none before the first trial
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // fails before the first trial
 	for _, at := range dirs {
 		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
 		files, _ := fs.ReadDir(s.root.FS(), at)
@@ -165,26 +198,25 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 	return trials
 }
 
-// state is what became of something: a symbol, a word and a colour, so that nothing depends on colour alone.
+// state is shown as a symbol, a word and a colour. The colour is what happened, expected or not.
 type state = html.Badge
 
 var (
 	pass         = stateOf(checker.Pass, checker.Held)
-	xfail        = stateOf(checker.XFail, checker.Violated)
-	fail         = stateOf(checker.Fail, checker.Violated)
 	inconclusive = stateOf(checker.Inconclusive, checker.Undecided)
 	observed     = stateOf(checker.NoExpectation, checker.Held)
-	overlapped   = state{Class: "result-violated", Symbol: "◫", Word: "both inside"}
+	overlapped   = run.ExclusionBadge([]run.Observation{{Property: "mutual-exclusion", Observed: checker.Violated}})
 	faulted      = state{Class: "result-fault", Symbol: "⚡", Word: "fault"}
 	running      = state{Class: "result-running", Symbol: "▶", Word: "running"}
 	waiting      = state{Class: "result-observed", Symbol: "·", Word: "waiting"}
-	begun        = state{Class: "result-observed", Symbol: "◐", Word: "begun"}
+	begun        = state{Class: "result-observed", Symbol: "◐", Word: "partly done"}
 	done         = state{Class: "result-observed", Symbol: "✓", Word: "done"}
+	measured     = state{Class: "result-observed", Symbol: "✓", Word: "measured"}
 	interrupted  = state{Class: "result-interrupted", Symbol: "■", Word: "interrupted"}
 	stopped      = state{Class: "result-interrupted", Symbol: "■", Word: "stopped"}
 	discarded    = state{Class: "result-inconclusive", Symbol: "–", Word: "discarded"}
 	notJudged    = state{Class: "result-inconclusive", Symbol: "?", Word: "not judged"}
-	withheld     = state{Class: "result-inconclusive", Symbol: "?", Word: "withheld"}
+	withheld     = state{Class: "result-inconclusive", Symbol: "?", Word: "figures withheld"}
 	unreported   = state{Class: "result-inconclusive", Symbol: "?", Word: "no results"}
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
@@ -198,104 +230,97 @@ func stateOf(result checker.Result, observed checker.Observed) state {
 	return b
 }
 
-// gravest returns the states of a cell's verdicts, each once, the gravest first.
-func gravest(rows []run.Observation) (states []state) {
-	slices.SortStableFunc(rows, func(a, b run.Observation) int {
-		return run.Gravity(b.Result, b.Observed) - run.Gravity(a.Result, a.Observed)
-	})
+func tallyOf(rows []run.Observation) (t run.Tally) {
 	for _, o := range rows {
-		if s := stateOf(o.Result, checker.NotApplicable); len(states) == 0 || s != observed && s != states[len(states)-1] {
-			states = append(states, s)
-		}
+		*t.Of(o.Result)++
 	}
-	return states
+	return t
 }
 
-// tallied returns the gravest state of what a run found, and how often each was found.
-func tallied(t run.Tally) (worst state, counts string) {
-	worst = observed
-	for _, result := range []checker.Result{checker.XFail, checker.Pass, checker.Inconclusive, checker.XPass, checker.Fail} {
+// expectationsOf returns the worst result that was not expected, with its count.
+func expectationsOf(t run.Tally) expectations {
+	for _, result := range []checker.Result{checker.Fail, checker.XPass, checker.Inconclusive} {
 		if n := *t.Of(result); n > 0 {
-			worst = stateOf(result, checker.NotApplicable)
-			counts += fmt.Sprintf(", %s %s", format.Count(n), worst.Word)
+			return expectations{format.Count(n) + " " + result.String(), true}
 		}
 	}
-	if worst == xfail {
-		worst = pass
+	if t.Expected() == 0 {
+		return expectations{Text: "nothing expected"}
 	}
-	return worst, counts
+	return asExpected
 }
 
 func rowState(row bench.Row) state {
-	switch {
-	case row.Unsafe == nil:
-		return observed
-	case row.Unsafe.Expected:
-		return xfail
+	if row.Unsafe == nil {
+		return measured
 	}
-	return fail
+	return overlapped
 }
 
 var outcomes = map[selection.Outcome]state{
-	selection.OneLock:      {Class: "result-pass", Symbol: "✓", Word: "advised"},
+	selection.OneLock:      {Class: "result-pass", Symbol: "✓", Word: "recommended"},
 	selection.NoLockNeeded: {Class: "result-pass", Symbol: "✓", Word: "no lock needed"},
 	selection.ATie:         {Class: "result-inconclusive", Symbol: "=", Word: "a tie"},
 	selection.NothingFits:  {Class: "result-fail", Symbol: "✗", Word: "nothing fits"},
 }
 
-func (s *Server) marks(name, dir string) []mark {
+func (s *Server) resultOf(name, dir string) trialResult {
 	var v checker.Verdict
 	err := s.read(path.Join(name, dir, run.VerdictName), &v)
 	switch {
 	case missing(err):
-		return s.benchMarks(name, dir)
+		return s.benchResult(name, dir)
 	case err != nil:
-		return []mark{{unreadable, reason(err, s.dir)}}
+		return trialResult{State: unreadable, Marks: []mark{{observed, reason(err, s.dir)}}}
 	}
 	var h histories.Header
 	if r, closeAll, err := s.openHistory(path.Join(name, dir, run.HistoryName)); err == nil {
 		defer closeAll()
 		h = r.Header
 	}
-	return marksOf(&v, h)
+	return trialResultOf(&v, h)
 }
 
-// marksOf returns the findings of a verdict, without what was neither expected nor violated.
-func marksOf(v *checker.Verdict, h histories.Header) []mark {
-	var found []mark
-	gravity := map[state]int{}
+// trialResultOf returns the result of a verdict. It has no mark for a property without an expectation or violation.
+func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
+	var seen []run.Observation
 	for _, f := range v.Findings {
 		result := checker.ResultOf(h.Expectation(f.Property).Expected, f.Observed)
-		m := mark{State: stateOf(result, f.Observed), Text: f.Property}
-		if m.State == observed {
-			continue
-		}
-		if f.Observed == checker.Violated {
-			m.Text += ", " + format.Plural(f.Violations, "violation")
-		}
-		if f.Observed == checker.Undecided && f.Why != "" {
-			m.Text += ": " + f.Why
-		}
-		gravity[m.State] = run.Gravity(result, f.Observed)
-		found = append(found, m)
+		seen = append(seen, run.Observation{Property: f.Property, Observed: f.Observed, Result: result, Why: f.Why, Violations: f.Violations})
 	}
+	slices.SortStableFunc(seen, func(a, b run.Observation) int {
+		return run.Gravity(b.Result, b.Observed) - run.Gravity(a.Result, a.Observed)
+	})
+	r := trialResult{State: run.ExclusionBadge(seen), Expected: expectationsOf(tallyOf(seen))}
 	if len(v.Oracle.Disagreements) > 0 {
-		gravity[unreadable] = run.Gravity(checker.Inconclusive, checker.Undecided)
-		found = append(found, mark{unreadable, "monitor and oracle disagree: a fault of lockbench"})
+		r.State = unreadable
+		r.Marks = append(r.Marks, mark{observed, "monitor and oracle disagree: a defect of lockbench"})
 	}
-	slices.SortStableFunc(found, func(a, b mark) int { return gravity[b.State] - gravity[a.State] })
-	return found
+	for _, o := range seen {
+		m := mark{State: stateOf(o.Result, o.Observed), Text: o.Property}
+		switch {
+		case m.State == observed:
+			continue
+		case o.Observed == checker.Violated:
+			m.Text += ", " + format.Plural(o.Violations, "violation")
+		case o.Observed == checker.Undecided && o.Why != "":
+			m.Text += ": " + o.Why
+		}
+		m.State.Class = observed.Class // colour is for the state of the whole trial
+		r.Marks = append(r.Marks, m)
+	}
+	return r
 }
 
-func (s *Server) benchMarks(name, dir string) []mark {
+func (s *Server) benchResult(name, dir string) trialResult {
 	var t bench.Trial
 	if err := s.read(path.Join(name, dir, bench.TrialName), &t); err != nil {
-		return nil
+		return trialResult{State: notJudged}
 	}
 	if t.Void != "" {
-		return []mark{{discarded, t.Void}}
+		return trialResult{State: discarded, Marks: []mark{{observed, t.Void}}}
 	}
-	return []mark{{observed, "a baseline: there is nothing to judge"}}
+	return trialResult{State: measured}
 }
 
 func (s *Server) openHistory(file string) (*histories.Reader, func(), error) {

@@ -13,12 +13,13 @@ import (
 	"lockbench/histories"
 	"lockbench/reports/format"
 	"lockbench/reports/html"
+	"lockbench/reports/run"
 )
 
 type page struct {
 	Title   string
-	Folder  string // the page above this one
-	Refresh bool   // something goes on: look again in a second
+	Folder  string // that the page belongs to
+	Refresh bool   // the page reloads every second
 	Content any
 }
 
@@ -36,12 +37,12 @@ func parsePages() (map[string]*template.Template, error) {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"lasting": format.Lasting, "millis": ms, "at": at, "span": span, "client": clientName, "clientword": clientWord,
+		"lasting": format.Lasting, "exclusionkeys": run.ExclusionKeys, "millis": ms, "at": at, "span": span, "client": clientName, "clientword": clientWord,
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
-		"up":      func(height float64) float64 { return 48 - height }, // the strip is measured from above
+		"up":      func(height float64) float64 { return 48 - height }, // the y of a bar in the strip
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
 		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}
@@ -54,7 +55,7 @@ type move struct {
 	Key, ID, Text string
 }
 
-// link returns a path of this server. Each name is escaped whole, so that none can lead elsewhere.
+// link returns a path of this server. It escapes each name, so that none can lead to another page.
 func link(room, name string, more ...string) template.URL {
 	path := "/" + room + "/" + url.PathEscape(name)
 	for _, part := range strings.Split(strings.Join(more, "/"), "/") {
@@ -72,7 +73,7 @@ func clientName(c int32) string {
 	return "client " + clientWord(c)
 }
 
-// show writes a page. With ?part=live it is the part that changes, for the script.
+// show writes a page, or with ?part=live only the part that the script replaces.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, p page) {
 	what := "page"
 	if r.URL.Query().Get("part") == "live" {
@@ -84,7 +85,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, p pag
 func (s *Server) render(w http.ResponseWriter, status int, name, what string, p page) {
 	text, err := html.Render(s.pages[name], what, p)
 	if err != nil {
-		http.Error(w, "The page could not be made: "+string(harmless([]byte(err.Error()))), http.StatusInternalServerError)
+		http.Error(w, "The page could not be rendered: "+string(harmless([]byte(err.Error()))), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -92,7 +93,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 		w.Header().Set("X-Running", "1")
 	}
 	w.WriteHeader(status)
-	w.Write(harmless(text)) // an error is that nobody reads it any more
+	w.Write(harmless(text)) // fails only if the client has gone away
 }
 
 type failure struct{ Sentence, Hint string }
@@ -101,20 +102,19 @@ func (s *Server) fail(w http.ResponseWriter, status int, sentence, hint string) 
 	s.render(w, status, "fail", "page", page{Title: http.StatusText(status), Content: failure{sentence, hint}})
 }
 
-// unreadable answers that something cannot be read, or is missing.
+// unreadable responds that something cannot be read or does not exist.
 func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	if missing(err) {
-		s.fail(w, http.StatusNotFound, what+" is not there.", "It may have been removed since the page before was shown.")
+		s.fail(w, http.StatusNotFound, what+" does not exist.", "It may have been removed.")
 		return
 	}
 	s.fail(w, http.StatusUnprocessableEntity, what+" cannot be read: "+reason(err, s.dir)+".", "")
 }
 
-// credentials matches what precedes the @ of an address, also one that was escaped for a link.
+// credentials matches the user and password of a URL, also if it is escaped.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
-// harmless is the last look at a page: no password leaves in an address, and no hidden character. It stands here and not
-// where the texts come from, so that none is forgotten.
+// harmless removes passwords in URLs and control characters from a whole page, so that no text on it can be missed.
 func harmless(text []byte) []byte {
 	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }

@@ -1,6 +1,6 @@
-// Package serve shows the folders that runs and benches left, in a browser: what comes in is a folder of folders and an
-// address, what goes out is pages. It reads and never writes, serves nothing that lies outside of its folder, and has no
-// password: that is why it listens on loopback unless told otherwise.
+// Package serve shows the folders of runs, benches and advice in a browser. A folder that holds such folders goes in, and
+// a Server of HTML pages comes out. The server never writes, reads nothing outside the folder, and has no password, so it
+// listens on loopback by default.
 package serve
 
 import (
@@ -26,31 +26,31 @@ var script []byte
 
 // Server shows one folder of folders.
 type Server struct {
-	dir   string // as it was named
+	dir   string // as given
 	root  *os.Root
 	now   func() time.Time
 	pages map[string]*template.Template
 
-	folders   *lru.Cache[string, folder] // by their stamps, as overviews are
+	folders   *lru.Cache[string, folder] // by stamp
 	overviews *lru.Cache[string, *overview]
-	scans     chan struct{} // at most so many histories are read at once
+	scans     chan struct{} // limits the histories that are read at once
 }
 
-// How much of anything is kept, read at once or shown.
+// Limits of what is cached, read and shown.
 const (
 	mostRequests  = 64 // at once
 	mostFolders   = 2000
-	mostScans     = 2         // of histories, at once
-	mostUnmarked  = 2_000_000 // operations of a history before a mark: replay keeps them in memory
-	mostFileBytes = 256 << 20 // of a JSON file that is read whole
-	mostPageBytes = 64 << 20  // of a page that is served whole
-	mostNewest    = 6         // verdicts of a run in progress
+	mostScans     = 2         // histories read at once
+	mostUnmarked  = 2_000_000 // operations between two marks of a history: replay keeps them in memory
+	mostFileBytes = 256 << 20 // of a JSON file
+	mostPageBytes = 64 << 20  // of a report
+	mostNewest    = 6         // verdicts of a run under way
 
-	// A run without a sign of life for this long is taken for killed. One in progress writes twice a second, except while
-	// servers come up or a long history is judged.
-	quiet = time.Minute
+	// idleTimeout is the time without a write after which a run counts as stopped. A run writes twice a second, except
+	// while servers start or a long history is judged.
+	idleTimeout = time.Minute
 
-	// Of an overview.
+	// Limits of an overview.
 	buckets      = 96
 	mostClients  = 4096
 	mostKeys     = 1000
@@ -59,19 +59,19 @@ const (
 	mostParts    = 500 // holds of one overlap: without a lock it lasts as long as the run
 	mostJumps    = 24
 
-	// Of a window.
+	// Limits of a window.
 	narrowest  = time.Microsecond
-	mostOps    = 300 // drawn and listed one by one
+	mostOps    = 300 // drawn and listed individually
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // holds that are nearer than one part in so many are drawn as one
+	resolution = 450 // holds closer than this part of the window are drawn as one
 	mostHatch  = 60
-	mostBeyond = 20_000 // events after the window, in which what it began may end
+	mostBeyond = 20_000 // events read after the window to find the ends of its operations
 )
 
-const harness = "harness" // its client number in a query
+const harness = "harness" // the harness as a client in a query
 
-// New looks at the folder that is to be shown. Close frees it.
+// New returns a server for a folder. Close frees it.
 func New(dir string) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,10 +87,10 @@ func New(dir string) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the reading of the folder.
+// Close closes the folder.
 func (s *Server) Close() error { return s.root.Close() }
 
-// Handler answers requests; bound is the host name or address that was asked to listen on.
+// Handler returns the handler of all pages. It accepts requests for bound, the host that the server listens on.
 func (s *Server) Handler(bound string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.list)
@@ -101,18 +101,18 @@ func (s *Server) Handler(bound string) http.Handler {
 	mux.HandleFunc("GET /compare", s.compare)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		s.fail(w, http.StatusNotFound, "There is no such page.", "The list has all that there is to see.")
+		s.fail(w, http.StatusNotFound, "There is no such page.", "The list links all pages.")
 	})
 	return s.guard(bound, mux)
 }
 
-// What is wrong with an address before anybody tries to listen on it.
+// Errors of Listen for an address that it refuses.
 var (
 	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
 	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
 )
 
-// Listen listens on an address that only this machine can reach, or on any if anyone may look.
+// Listen listens on an address. Unless anyone is true, it refuses an address that other machines can reach.
 func Listen(address string, anyone bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -122,7 +122,7 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // a name may be resolved to something else
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name resolved to another address
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
 	return l, err
@@ -133,13 +133,13 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Run answers requests until the context ends; requests under way then have a second to finish.
+// Run serves requests until ctx ends. Requests under way then have a second to finish.
 func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	server := &http.Server{
 		Handler:           s.Handler(bound),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      2 * time.Minute, // a long history takes its time
+		WriteTimeout:      2 * time.Minute, // for long histories
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
@@ -150,16 +150,16 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 		return err
 	case <-ctx.Done():
 	}
-	moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if server.Shutdown(moment) == nil {
+	if server.Shutdown(grace) == nil {
 		return nil
 	}
-	return server.Close() // a request is cut off: nothing is lost by that
+	return server.Close()
 }
 
-// Policies of what a page may do. Ours run the one script and fetch from here alone. Reports are files that may have come
-// from anybody: they may style and script themselves, as an origin of their own, and fetch nothing.
+// Content security policies. Pages of this server run one script and fetch from this server only. Reports may come from
+// anywhere: they are sandboxed, may use inline styles and scripts, and fetch nothing.
 const (
 	ownPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -167,7 +167,7 @@ const (
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-// guard lets only reads through, by a name of this server, and a limited number at once.
+// guard accepts only read requests that name this server, and limits their number at once.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	places := make(chan struct{}, mostRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -177,13 +177,12 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 			h.Set(name, value)
 		}
 		if !ours(r, bound) {
-			s.fail(w, http.StatusMisdirectedRequest, "This server does not answer to that name.",
-				"Open it by the address that lockbench serve printed: another site's name could be made to lead here.")
+			s.fail(w, http.StatusMisdirectedRequest, "This server does not accept that host name.", "Open the address that lockbench serve printed.")
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			h.Set("Allow", "GET, HEAD")
-			s.fail(w, http.StatusMethodNotAllowed, "There is nothing to change here: pages can be read, and no more.", "")
+			s.fail(w, http.StatusMethodNotAllowed, "Only GET and HEAD requests are accepted.", "")
 			return
 		}
 		select {
@@ -199,8 +198,8 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a request names this server: by a name or address of loopback, by the one it listens on, or by the
-// address that the request came in on. It refuses a name that another site made lead here (DNS rebinding).
+// ours reports whether a request names this server by a loopback name, by the host that it listens on, or by the address
+// that received the request. Any other name may be an attack by DNS rebinding.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestPages asks for each page, and looks for what a user would.
+// TestPages requests each page and checks its text.
 func TestPages(t *testing.T) {
 	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
 	for _, c := range []struct {
@@ -24,44 +24,47 @@ func TestPages(t *testing.T) {
 		status     int
 		has, lacks []string
 	}{
-		{"/", 200, []string{"11 folders", "✗", "FAIL", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
-			"It cannot be read: run.json: unexpected end of JSON input.", "99", "advised", "fenced", "latest", "data-every"}, nil},
-		{"/?q=bench+synthetic", 200, []string{"2 folders of 11", "20261117-bench-a"}, []string{"20261118-100000-first"}},
-		{"/?q=nothing-like-that", 200, []string{"No folder has all of these words"}, nil},
+		{"/", 200, []string{"9 folders", "✗", "two held at once: 1", "excluded: 1", "1 FAIL", "▶", "running", "stopped", "last write 2 h ago", "2 of 6 trials finished", "about 2 min left",
+			"bench: synthetic", "redis 7.0.15 (local)", "3 folders without a readable run, bench or advice", "run.json is cut off, or is not JSON.", "99",
+			"it has no run.json, bench.json or advice.json, so no run, bench or advise wrote it.", "recommended", "fenced", "latest", "data-every",
+			`Newest run, <a href="/folder/20261120-115900-going" id="newest">20261120-115900-going</a>: under way, 2 of 6 trials`}, []string{"both inside", ".git"}},
+		{"/?q=bench+synthetic", 200, []string{"2 folders of 12", "20261117-bench-a"}, []string{"20261118-100000-first"}},
+		{"/?q=nothing-like-that", 200, []string{"No readable folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
-		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "pass", "FAIL", "/history/20261118-100000-first/lock1/contend+none/001",
-			"/files/20261118-100000-first/report/index.html", "Set beside"}, []string{"data-every"}},
+		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "excluded", "1 FAIL", "1 of 2 locks excluded in every trial", "two held at once", "as expected", "/history/20261118-100000-first/lock1/contend+none/001",
+			"/files/20261118-100000-first/report/index.html", "Compare with"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
-		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "xfail", "report/index.html"}, []string{"withheld"}},
+		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "two held at once</span> <small>as expected", "report/index.html"}, []string{"withheld"}},
 		{"/folder/20261115-advice", 200, []string{"Choose fenced", "/files/20261115-advice/advice.html",
 			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
 		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
 		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"1: two clients held at once"}, nil},
-		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"locks excluded in every trial"}, nil},
 		{"/folder/20261115-advice%2F..%2F20261115-advice", 404, nil, nil},
-		{"/folder/20261116-torn", 422, []string{"cannot be read", "unexpected end"}, nil},
+		{"/folder/20261116-torn", 422, []string{"cannot be read", "is cut off"}, nil},
 		{"/folder/nowhere", 404, []string{"no such folder"}, nil},
 		{"/nowhere", 404, []string{"no such page"}, nil},
 		{"/compare", 200, []string{"<select", "20261117-bench-b"}, nil},
-		{"/compare?a=20261118-100000-first&b=20261119-100000-second", 200, []string{"1 finding only in A", "1 finding only in B", "None of 1 finding differs", "<details>"}, nil},
+		{"/compare?a=20261118-100000-first&b=20261119-100000-second", 200, []string{"1 check only in A", "1 check only in B", "Nothing differs in 1 shared check.", "1 check the same in both", "<details>"}, nil},
 		{"/compare?pick=20261119-100000-second&pick=20261118-100000-first", 200, []string{"A is <a href=\"/folder/20261118-100000-first\""}, nil},
 		{"/compare?pick=latest", 200, []string{"one was chosen"}, nil},
-		{"/compare?a=20261117-bench-a&b=20261117-bench-b", 200, []string{"goodput", "better", "~ (p=", "differ; they stand first", "+5"}, nil},
-		{"/compare?a=20261117-bench-a&b=20261118-100000-first", 200, []string{"two of a kind"}, nil},
-		{"/compare?a=20261117-bench-a&b=20261117-bench-a", 200, []string{"compared with itself"}, nil},
+		{"/compare?a=20261117-bench-a&b=20261117-bench-b", 200, []string{"goodput", "better", "~ (p=", "differ.", "the same in both", "+5"}, nil},
+		{"/compare?a=20261117-bench-a&b=20261118-100000-first", 200, []string{"two of the same kind"}, nil},
+		{"/compare?a=20261117-bench-a&b=20261117-bench-a", 200, []string{"choose two different folders"}, nil},
 		{"/compare?a=20261118-100000-first&b=20261120-100000-killed", 200, []string{"has no results yet"}, nil},
-		{"/compare?a=../etc&b=x", 200, []string{"no folder that can be compared"}, nil},
-		{"/files/20261118-100000-first/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/compare?a=../etc&b=x", 200, []string{"is not a readable folder"}, nil},
+		{"/files/20261118-100000-first/report/index.html", 200, []string{"locks excluded in every trial"}, nil},
 		{"/files/20261118-100000-first/results.json", 200, []string{"lockbench_results"}, nil},
-		{"/history/20261118-100000-first/lock0/contend+none/001?from=0&to=10", 200, []string{"Swim lanes", "client 0", "acquire", `data-key="+"`}, nil},
-		{"/history/20261118-100000-first/lock1/contend+none/001", 200, []string{"1: two clients held at once for 10.00 ms", "clients 0, 1 hold k0 from 20 to 30 ms", "process-pause",
-			"mutual-exclusion at 20 ms", "class=\"hold\"", "class=\"fault\""}, nil},
-		{"/history/20261118-100000-first/lock1/contend+none/001?client=2", 200, []string{"0 operations", "client 2 alone"}, nil},
+		{"/history/20261118-100000-first/lock0/contend+none/001?from=0&to=10", 200, []string{"Timeline", "client 0", "acquire", `data-key="+"`}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001", 200, []string{"1: two clients held at once for 10.00 ms", "overlap 1: clients 0, 1 held k0 for 10.0 ms from 20 ms", "clients 0, 1 held k0 from 20 to 30 ms", "process-pause",
+			`<span class="result result-fail"><i aria-hidden="true">✗</i> two held at once</span> <small class="unmet">1 FAIL</small>`,
+			"mutual-exclusion at 20 ms", "class=\"hold\"", "class=\"fault\""}, []string{"result-pass", "both inside"}},
+		{"/history/20261118-100000-first/lock1/contend+none/001?client=2", 200, []string{"0 operations", "only client 2"}, nil},
 		{"/history/20261118-100000-first/lock1/contend+none/001?from=x", 400, []string{"want milliseconds"}, nil},
 		{"/history/20261118-100000-first/lock1/contend+none/001?from=9&to=3", 400, []string{"the end must lie after the beginning"}, nil},
 		{"/history/20261118-100000-first/lock1/contend+none/001?client=-3", 400, []string{"want a number, or harness"}, nil},
-		{"/history/20261118-100000-first/lock1/contend+none/009", 404, []string{"is not there"}, nil},
-		{"/history/20261120-115900-going/lock1/contend+none/001", 200, []string{"Swim lanes"}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/009", 404, []string{"does not exist"}, nil},
+		{"/history/20261120-115900-going/lock1/contend+none/001", 200, []string{"Timeline"}, nil},
 		{"/static/serve.css", 200, []string{"--ground", ".skip"}, nil},
 		{"/static/serve.js", 200, []string{"part=live"}, nil},
 		{"/static/layout.html.tmpl", 404, nil, nil},
@@ -74,11 +77,35 @@ func TestPages(t *testing.T) {
 	}
 	list := get(h, "/").Body.String()
 	if strings.Index(list, "20261116-torn") < strings.Index(list, "20261114-hostile") {
-		t.Error("a folder that cannot be read stands above one that can")
+		t.Error("an unreadable folder is above a readable one")
 	}
 }
 
-// TestHostile: what others wrote is shown as what it is, and without the password.
+// TestCompareRuns: of the checks in both runs only those that differ are in the open table.
+func TestCompareRuns(t *testing.T) {
+	dir := t.TempDir()
+	for name, second := range map[string]string{"a": "broken", "b": "broken"} {
+		writeRun(t, filepath.Join(dir, name), theTime(), second)
+	}
+	m := manifestOf(theTime(), "other")
+	h := histories.Header{Lock: "other", Workload: "contend", Fault: "none", Expectations: exclusionExpected()}
+	writeTrial(t, filepath.Join(dir, "unlike", m.Plan[0].Dir, "001"), h, sound(2, 4))
+	if err := runreport.WriteManifest(filepath.Join(dir, "unlike"), m); err != nil {
+		t.Fatal(err)
+	}
+	h.Lock = "broken" // the lock excludes in b
+	writeTrial(t, filepath.Join(dir, "b", "lock1/contend+none", "001"), h, sound(2, 4))
+	for _, name := range []string{"b", "unlike"} {
+		if _, err := runreport.Build(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := serverOf(t, dir).Handler("127.0.0.1")
+	holds(t, "one differs", get(s, "/compare?a=a&b=b").Body.String(), []string{"1 of 2 shared checks differ.", "1 check the same in both", `class="differs"><th scope="row" class="word">broken`}, []string{"only in"})
+	holds(t, "nothing shared", get(s, "/compare?a=a&b=unlike").Body.String(), []string{"A and B share no check.", "2 checks only in A", "1 check only in B"}, []string{`class="differs"`, "the same in both"})
+}
+
+// TestHostile: hostile texts of files are escaped, and control characters and passwords are removed.
 func TestHostile(t *testing.T) {
 	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
 	for _, path := range []string{"/", "/folder/20261114-hostile", "/history/20261114-hostile/lock0/contend+none/001",
@@ -99,7 +126,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHost: another's name that leads here is not answered.
+// TestHost: a request for another host name is refused.
 func TestHost(t *testing.T) {
 	dir := t.TempDir()
 	s := serverOf(t, dir)
@@ -155,7 +182,7 @@ func TestMethodsAndHeaders(t *testing.T) {
 		got := w.Header().Get("Content-Security-Policy")
 		holds(t, path, got, policy, []string{"http:", "https:", "*", "allow-same-origin"})
 		if strings.HasPrefix(path, "/files/") == strings.Contains(got, "connect-src 'self'") {
-			t.Errorf("%s: a report may fetch, or a page of ours may not: %s", path, got)
+			t.Errorf("%s: only pages of the server may fetch: %s", path, got)
 		}
 		for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Access-Control-Allow-Origin": ""} {
 			if w.Header().Get(header) != want {
@@ -165,7 +192,7 @@ func TestMethodsAndHeaders(t *testing.T) {
 	}
 	w := get(h, "/files/20261118-100000-first/lock0/contend+none/001/"+runreport.HistoryName)
 	if w.Header().Get("Content-Disposition") != "attachment" || w.Body.Len() == 0 {
-		t.Errorf("a history is not handed over: %v", w.Header())
+		t.Errorf("a history is not a download: %v", w.Header())
 	}
 }
 
@@ -210,10 +237,10 @@ func TestNothingOutside(t *testing.T) {
 			t.Errorf("%s: %v %.200s", path, err, text)
 		}
 		if r.StatusCode == http.StatusOK && !strings.HasPrefix(path, "/compare") && r.Request.URL.Path != "/" {
-			t.Errorf("%s: it is answered: %.200s", path, text)
+			t.Errorf("%s: status 200: %.200s", path, text)
 		}
 		if strings.HasPrefix(path, "/compare") {
-			holds(t, path, string(text), []string{"leads out of the folder"}, nil)
+			holds(t, path, string(text), []string{"leads out of the served folder"}, nil)
 		}
 	}
 }
@@ -238,7 +265,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestOlderResults: results of an earlier version are refused with the command that writes them again.
+// TestOlderResults: results of an earlier version are unreadable, and the page has the command that writes them again.
 func TestOlderResults(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "20261118-100000-first"), theTime().Add(-50*time.Hour), "broken")
@@ -252,7 +279,7 @@ func TestOlderResults(t *testing.T) {
 		"results.json has version 1 and this lockbench reads version 2: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
 }
 
-// TestInProgress: a run that goes on tells how far it has come, and one that was killed how long ago it last gave a sign.
+// TestInProgress: the page of a run under way shows its progress, and that of a killed run the time of its last write.
 func TestInProgress(t *testing.T) {
 	dir := writeAll(t)
 	s := serverOf(t, dir)
@@ -262,33 +289,46 @@ func TestInProgress(t *testing.T) {
 	plain := func(w *httptest.ResponseRecorder) string {
 		return strings.Join(strings.Fields(spaces.ReplaceAllString(w.Body.String(), " ")), " ")
 	}
-	holds(t, "going", plain(going), []string{"In progress", "2 of 6 trials finished, 1 discarded; last sign of life 3 s ago", "1 done, 1 running, 0 begun, 1 waiting",
-		"✗ FAIL mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"Killed"})
-	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, nil)
-	holds(t, "killed", plain(killed), []string{"Killed, as it seems.", "last sign of life was 2 h ago", "0 running", "1 interrupted"}, []string{"In progress"})
+	holds(t, "going", plain(going), []string{"Under way", "2 of 6 trials finished, 1 discarded; about 2 min left; last write 3 s ago", "1 done, 1 running, 0 partly done, 1 waiting",
+		"✗ two held at once 1 FAIL ✗ FAIL mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"stopped before its end"})
+	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, []string{"result result-pass"})
+	holds(t, "killed", plain(killed), []string{"It was stopped before its end", "last write 2 h ago", "0 running", "1 interrupted"}, []string{"Under way"})
 	holds(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
 	if going.Header().Get("X-Running") == "" || killed.Header().Get("X-Running") != "" {
-		t.Error("the script is not told whether to look again")
+		t.Error("X-Running is wrong")
 	}
-	// It ends: what is shown is read anew.
+	// When the run ends, the page changes.
 	writeRun(t, filepath.Join(dir, "20261120-115900-going"), theTime(), "x")
-	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "In progress") {
-		t.Error("a run that ended is still in progress")
+	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "Under way") {
+		t.Error("a run that ended is still under way")
 	}
-	// One that was killed was reported: what was found stands there, and that it was killed does so too.
+	// The report of a killed run is shown, but not as finished.
 	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "✗ FAIL"}, nil)
-	// The time goes on, and nothing else: it is taken for killed.
+	reported := get(h, "/folder/20261120-100000-killed")
+	holds(t, "reported", plain(reported), []string{"It was stopped before its end", "✗ two held at once: 1 1 FAIL", "Incomplete"}, nil)
+	holds(t, "reported", reported.Body.String(), nil, []string{"result result-pass"})
+	// A lock that excluded in an unfinished run is not green.
+	m := manifestOf(theTime().Add(-time.Hour), "sound", "broken")
+	m.Ended = time.Time{}
+	first := filepath.Join(dir, "20261118-100000-first")
+	if err := runreport.WriteManifest(first, m); err != nil {
+		t.Fatal(err)
+	}
+	setTimes(t, first, theTime().Add(-time.Hour))
+	unfinished := get(h, "/folder/20261118-100000-first")
+	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ two held at once: 1 ? excluded: 1 so far 1 FAIL", "? excluded so far as expected"}, nil)
+	holds(t, "unfinished", unfinished.Body.String(), nil, []string{"result result-pass"})
+	// A run without a write for too long counts as stopped.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
-	s.now = func() time.Time { return theTime().Add(2 * quiet) }
-	if w := get(h, "/folder/20261120-115901-going"); !strings.Contains(w.Body.String(), "Killed") {
-		t.Error("a silent run is not taken for killed")
+	s.now = func() time.Time { return theTime().Add(2 * idleTimeout) }
+	if w := get(h, "/folder/20261120-115901-going"); !strings.Contains(w.Body.String(), "stopped before its end") {
+		t.Error("an idle run does not count as stopped")
 	}
 }
 
-// TestRun: the server ends with its context.
+// TestRun: the server stops when its context ends.
 func TestRun(t *testing.T) {
 	l, err := Listen("127.0.0.1:0", false)
 	if err != nil {

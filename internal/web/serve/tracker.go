@@ -15,10 +15,10 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read")
+var errEnough = errors.New("enough was read") // ends a replay early
 
-// replay reads a history and visits its events in order. What is malformed ends it, and is a warning: what stands before it is
-// sound, and is shown.
+// replay reads a history and visits its events in order. It stops at a malformed line and returns a warning, since the
+// events before it are valid.
 func (s *Server) replay(ctx context.Context, file string, visit func(histories.Event) error) (h histories.Header, warnings []string, err error) {
 	select {
 	case s.scans <- struct{}{}:
@@ -45,35 +45,36 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	_, err = histories.Replay(next, visit)
 	warnings = r.Warnings
 	if err != nil && !errors.Is(err, errEnough) && err != io.EOF && ctx.Err() == nil {
-		warnings = append(warnings, "the history was read up to a mistake: "+err.Error())
+		warnings = append(warnings, "the history is shown up to an error: "+err.Error())
 	}
 	return r.Header, warnings, ctx.Err()
 }
 
-// tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
+// tracker follows the holds of a history as an application sees them: from a grant to the release, the loss, or the end
+// of the client.
 type tracker struct {
 	*projection.Projection
-	at   time.Duration
-	both map[*projection.Key]*overlap // the time that goes on in which two hold a key
-	into reader
+	at       time.Duration
+	overlaps map[*projection.Key]*overlap // the current overlap of each key
+	into     reader
 }
 
-// reader takes in what a history comes to.
+// reader receives the events, holds and overlaps of a history.
 type reader interface {
 	event(histories.Event, *tracker) error
-	hold(run.Hold) // one that has ended, or that the history leaves open
+	hold(run.Hold) // ended, or open at the end of the history
 	overlap(*overlap)
 }
 
 func (s *Server) follow(ctx context.Context, file string, into reader) (histories.Header, []string, error) {
-	k := &tracker{both: map[*projection.Key]*overlap{}, into: into}
+	k := &tracker{overlaps: map[*projection.Key]*overlap{}, into: into}
 	k.Projection = projection.New(0, k.change)
 	h, warnings, err := s.replay(ctx, file, func(e histories.Event) error {
 		k.event(e)
 		return into.event(e, k)
 	})
-	for _, key := range k.Keys { // what is still held
-		if o := k.both[key]; o != nil {
+	for _, key := range k.Keys { // holds that did not end
+		if o := k.overlaps[key]; o != nil {
 			k.close(key, o)
 		}
 	}
@@ -81,7 +82,7 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 	return h, warnings, err
 }
 
-// overlap is a time in which one key was held by two or more clients: from the second grant until one holder was left.
+// overlap is a time in which two or more clients held one key: from the second grant until at most one holder is left.
 type overlap struct {
 	run.Overlap
 	Key     string
@@ -99,8 +100,9 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
+// Who names the clients of an overlap.
 func (o *overlap) Who() string {
-	if len(o.Clients) == 1 { // it did not know whether it held, and went on as another
+	if len(o.Clients) == 1 { // it acquired the key again without knowing that it held it
 		return "client " + clientWord(o.Clients[0]) + " twice"
 	}
 	const most = 6
@@ -127,11 +129,11 @@ func (k *tracker) event(e histories.Event) {
 
 func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.Change) {
 	switch {
-	case h.End < h.Granted: // its client was gone before the answer came
-	case c == projection.Began && len(key.Live) > 1 && k.both[key] == nil:
-		k.both[key] = &overlap{Key: key.Name, Overlap: run.Overlap{From: h.Granted}}
+	case h.End < h.Granted: // the client ended before the grant arrived
+	case c == projection.Began && len(key.Live) > 1 && k.overlaps[key] == nil:
+		k.overlaps[key] = &overlap{Key: key.Name, Overlap: run.Overlap{From: h.Granted}}
 	case c == projection.Ended:
-		if o := k.both[key]; o != nil {
+		if o := k.overlaps[key]; o != nil {
 			o.add(h, h.End)
 			if len(key.Live) < 2 {
 				k.close(key, o)
@@ -143,18 +145,18 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends an overlap, and reports it unless it had no length.
+// close ends an overlap, and passes it to the reader unless its length is 0.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)
 	}
-	delete(k.both, key)
+	delete(k.overlaps, key)
 	if o.To = k.at; o.To > o.From {
 		k.into.overlap(o)
 	}
 }
 
-// holds reports whether a hold that was granted by then goes on.
+// holds reports whether a hold that was granted before a time has not ended.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

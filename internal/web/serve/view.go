@@ -20,17 +20,17 @@ import (
 	"lockbench/reports/format"
 )
 
-// view is what of a history is looked at. Its query is the whole of it, so that a link shows another what one sees.
+// view selects a part of a history. Its query contains all of it, so that a link shows the same view.
 type view struct {
 	From, To time.Duration
 	Client   string // a number, harness, or empty for all
 	Key      string // empty for all
 
-	until time.Duration // of the history
+	until time.Duration // the end of the history
 }
 
-// parseView reads a query. Times are milliseconds, with digits down to the nanosecond; what lies outside of the history is
-// moved into it. Without times it is the standard view.
+// parseView reads a query. Times are in milliseconds, down to the nanosecond, and are moved into the history. Without
+// times the view is the standard one.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
 	v := view{Client: q.Get("client"), Key: q.Get("key"), until: max(until, narrowest)}
 	if v.Client != "" && v.Client != harness {
@@ -54,7 +54,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if text == "" {
 			continue
 		}
-		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond: what a float would round is another window
+		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond, unlike a float
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
@@ -74,22 +74,22 @@ func clip(s string) string {
 	return s
 }
 
-// ms writes a time of a history as milliseconds, whole to the nanosecond: it can be read back.
+// ms formats a time in milliseconds, exact to the nanosecond, so that parseView reads it back.
 func ms(d time.Duration) string {
 	return format.TrimZeros(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond))
 }
 
-// at writes a time of a history as milliseconds, to the microsecond, for people.
+// at formats a time in milliseconds for display, rounded to the microsecond.
 func at(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
 
-// fit moves the window into the history; one that is longer becomes the history.
+// fit moves the view into the history, and shortens it to the history's length.
 func (v *view) fit() {
 	width := min(max(v.To-v.From, narrowest), v.until)
 	v.From = min(max(v.From, 0), v.until-width)
 	v.To = v.From + width
 }
 
-// wants reports whether the filters let an operation through. What has no key, such as a fault, belongs to all.
+// wants reports whether an operation matches the filters. An operation without a key, such as a fault, matches every key.
 func (v view) wants(client int32, key string) bool {
 	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
@@ -101,7 +101,7 @@ func clientWord(client int32) string {
 	return strconv.Itoa(int(client))
 }
 
-// Query is the view as a query, in a form of its own: the same view has the same query.
+// Query returns the view as a query. Equal views have equal queries.
 func (v view) Query() string {
 	q := url.Values{"from": {ms(v.From)}, "to": {ms(v.To)}}
 	if v.Client != "" {
@@ -113,7 +113,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the view moved to another time, to the microsecond if that makes no difference.
+// at returns the view with other times, rounded to microseconds if it spans at least a millisecond.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -123,9 +123,9 @@ func (v view) at(from, to time.Duration) view {
 	return v
 }
 
-// The ways to move: each is a view again.
-
 func (v view) half() time.Duration { return (v.To - v.From) / 2 }
+
+// The methods below return the view after a move or a zoom.
 
 func (v view) In() view    { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
 func (v view) Out() view   { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
@@ -136,14 +136,13 @@ func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; retu
 func (v view) All() view   { v.From, v.To = 0, v.until; return v }
 
 func (v view) around(from, to time.Duration) view {
-	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // a file may say anything
+	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // the times come from an unchecked file
 	margin := max((to-from)/2, time.Millisecond/2)
 	return v.at(max(0, from-margin), to+margin)
 }
 
-// Everything is opened through the root: links within the folder are followed, and none leads out of it.
-
-// stat describes a regular file within the folder. Others are refused: a pipe would block its reader.
+// stat describes a regular file in the served folder. All files are opened through the root, which follows links within
+// the folder and refuses links that lead out of it. A pipe is refused because reading it could block.
 func (s *Server) stat(name string) (fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -168,7 +167,7 @@ func (s *Server) read(name string, into any) error {
 	}
 	defer f.Close()
 	if info.Size() > mostFileBytes {
-		return fmt.Errorf("%s has %d MiB, more than is read here", path.Base(name), info.Size()>>20)
+		return fmt.Errorf("%s has %d MiB: at most %d are read", path.Base(name), info.Size()>>20, mostFileBytes>>20)
 	}
 	if err = json.NewDecoder(io.LimitReader(f, mostFileBytes)).Decode(into); err != nil {
 		err = fmt.Errorf("%s: %w", path.Base(name), err)
@@ -176,35 +175,36 @@ func (s *Server) read(name string, into any) error {
 	return err
 }
 
-// contained refuses a folder in which a link leads out of what is served: readers of whole folders follow links.
+// contained returns an error if a folder has a link that leads out of the served folder. It guards readers of whole
+// folders, which follow links.
 func (s *Server) contained(dir string) error {
 	return fs.WalkDir(s.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type().IsRegular() || d.IsDir() {
 			return err
 		}
 		if info, err := s.root.Stat(name); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
-			return fmt.Errorf("%s leads out of the folder that is served, or is no file", path.Base(name))
+			return fmt.Errorf("%s leads out of the served folder, or is not a file", path.Base(name))
 		}
 		return nil
 	})
 }
 
-// folderName reports whether a name may be that of a folder: one in the folder that is served, or one in such a one.
+// folderName reports whether a name may be that of a folder: in the served folder, or one level deeper.
 func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
 
-// missing reports whether something does not exist, or lies outside of what is served.
+// missing reports whether an error means that a file does not exist or lies outside the served folder.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath is for readers of whole folders: what they read was checked before, by stat or contained.
+// folderPath returns the path of a folder for readers of whole folders. Callers check the folder with stat or contained.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-// fileType returns the type of a file, and whether a browser shows it; others are downloads.
+// fileType returns the content type of a file, and whether it is shown or downloaded.
 func fileType(name string) (kind string, shown bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":
@@ -219,10 +219,10 @@ func fileType(name string) (kind string, shown bool) {
 	return "application/octet-stream", false
 }
 
-// userinfo finds a password in the address of a file's text: in a file as it was written, so that nothing else is changed.
+// userinfo matches the user and password of a URL in a file.
 var userinfo = regexp.MustCompile(`://[^\s"'<>/?#@]*:[^\s"'<>/?#@]*@`)
 
-// file serves a file of a folder: a report, which may do nothing but be looked at, or data.
+// file serves a report or a data file of a folder. Text is served without passwords and control characters.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	name, rest, ok := s.pathOf(w, r, "file")
 	if !ok {
@@ -249,14 +249,14 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		s.unreadable(w, "The file", err)
 		return
 	}
-	w.Write(userinfo.ReplaceAll(text, []byte("://***@")))
+	w.Write(format.Visible(userinfo.ReplaceAll(text, []byte("://***@"))))
 }
 
-// pathOf returns the folder and the path in it that a request names, or answers that there is no such thing.
+// pathOf returns the folder and the path that a request names, or responds that it does not exist.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
 	if rest != "." && !strings.Contains(rest, `\`) {
-		if what = "folder of a run, a bench or an advice"; s.isFolder(name) {
+		if what = "run, bench or advice"; s.isFolder(name) {
 			return name, rest, true
 		}
 	}
@@ -264,7 +264,7 @@ func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (na
 	return "", "", false
 }
 
-// stamp identifies one content of a file, for caches.
+// stamp returns a cache key that changes with the file.
 func stamp(name string, info fs.FileInfo) string {
 	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }

@@ -11,16 +11,17 @@ import (
 	"lockbench/reports/run"
 )
 
-// window is a part of a history: the operations of that time, or where they are too many to be drawn, who held when.
+// window is a part of a history, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // in the order of their calls
-	Count    int            // how many there are, of which Ops are the first
+	Ops      []histories.Op // the first of Count, in the order of their calls
+	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap
-	Shared   int // how many there are, of which Overlaps are the first
+	Overlaps []*overlap // the first of OverlapCount
 	Clients  []clientShare
 	Warnings []string
+
+	OverlapCount int
 
 	merged map[int32][]run.Hold
 	bars   int
@@ -29,13 +30,13 @@ type window struct {
 	beyond int // events after the window
 }
 
-// clientShare is what one client did in the window: the drawing, for those who do not see it.
+// clientShare sums up what one client did in the window, as the text alternative of the drawing.
 type clientShare struct {
-	Client    int32
-	Ops       int
-	Grants    int
-	Held      time.Duration
-	Contended int // holds that were shared with another's
+	Client   int32
+	Ops      int
+	Grants   int
+	Held     time.Duration
+	Overlaps int // holds that overlapped a hold of another client
 }
 
 type openID struct {
@@ -43,16 +44,16 @@ type openID struct {
 	call   time.Duration
 }
 
-// Crowded reports whether there are too many operations to draw each.
+// Crowded reports whether the window has too many operations to draw each.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history that a view shows, and as much after it as it takes to know the ends.
+// windowOf reads the part of a history in a view, and what follows until the operations in it have ended.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
 	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	for _, op := range w.open { // what had no end when the reading ended
+	for _, op := range w.open { // operations without an end
 		w.add(op)
 	}
 	w.settle()
@@ -98,7 +99,8 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold keeps what was held in the window, once for each and once with what lies close together as one.
+// hold adds a hold that is in the window, and merges it with the client's previous hold for a crowded drawing if both are
+// close together.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
@@ -131,10 +133,10 @@ func (w *window) overlap(o *overlap) {
 	if o.From > w.To || o.To < w.From || !wanted {
 		return
 	}
-	w.Shared++
+	w.OverlapCount++
 	for _, part := range o.Parts {
 		if w.wants(part.Client, o.Key) && part.From <= w.To && part.To >= w.From {
-			w.share(part.Client).Contended++
+			w.share(part.Client).Overlaps++
 		}
 	}
 	if len(w.Overlaps) < mostHatch {
@@ -154,7 +156,7 @@ func (w *window) settle() {
 		w.Holds = nil
 		for _, c := range w.Clients {
 			for _, h := range w.merged[c.Client] {
-				h.Acquire.Validity = 0 // so many promises hide one another
+				h.Acquire.Validity = 0 // too many leases to draw
 				w.Holds = append(w.Holds, h)
 			}
 		}

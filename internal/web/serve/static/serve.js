@@ -1,5 +1,5 @@
-// What the pages do beside what they do without a script: they look again by themselves, filter as one types, and move a
-// history's window without being loaded anew. All of it is asked of the address that the page has, with part=live.
+// This script refreshes pages, filters the list while typing, and moves the window of a history without a reload. The pages
+// work without it. It fetches the page's own address with part=live.
 "use strict";
 
 const live = document.getElementById("live");
@@ -10,7 +10,7 @@ function part(address) {
   return u;
 }
 
-// swap puts a new part in, and the focus back to where it was.
+// swap replaces the live part and restores the focus, the choices and the scroll positions.
 function swap(html) {
   const at = document.activeElement, inside = live.contains(at) && at != live;
   const id = inside && at.id, href = inside && at.getAttribute("href"), value = inside && "value" in at && at.type != "checkbox" ? at.value : null;
@@ -27,7 +27,7 @@ function swap(html) {
   if (again && value !== null && again.tagName == "INPUT" && again.type != "search" && !live.hasAttribute("data-history")) again.value = value;
 }
 
-// as is a part as the browser writes it.
+// as returns a part in the browser's serialisation.
 function as(html) {
   const t = document.createElement("template");
   t.innerHTML = html;
@@ -36,7 +36,7 @@ function as(html) {
 
 let latest = 0, shown = live?.innerHTML;
 
-// look fetches the part of an address. Of several under way the last one counts. False: it could not be had.
+// look fetches the live part of an address. If another fetch has begun since, it returns null; if the fetch fails, false.
 async function look(address) {
   const mine = ++latest;
   live.classList.add("busy");
@@ -44,7 +44,7 @@ async function look(address) {
     const answer = await fetch(part(address), {headers: {Accept: "text/html"}});
     const html = await answer.text();
     if (mine != latest) return null;
-    if (!answer.ok) { location.assign(address); return null; } // the page says what is wrong
+    if (!answer.ok) { location.assign(address); return null; } // that page shows the error
     const now = as(html);
     if (now != shown) swap(html);
     shown = now;
@@ -56,20 +56,20 @@ async function look(address) {
   }
 }
 
-// Looking again, while something goes on and somebody looks.
+// Refresh while the run is under way and the page is visible.
 const every = Number(live?.dataset.every);
 if (every) {
   const again = async () => {
     if (!document.hidden) {
       const answer = await look(location.href);
-      if (answer && !answer.headers.has("X-Running")) { location.reload(); return; } // it has ended: the whole page says so
+      if (answer && !answer.headers.has("X-Running")) { location.reload(); return; } // it has ended: load the whole page
     }
     setTimeout(again, every);
   };
   setTimeout(again, every);
 }
 
-// Filtering as one types.
+// Filter while typing.
 const filter = document.getElementById("filter");
 if (filter) {
   let pause;
@@ -84,7 +84,7 @@ if (filter) {
   });
 }
 
-// A history's window.
+// Move the window of a history.
 if (live?.hasAttribute("data-history")) {
   const go = async (address, how) => {
     const u = new URL(address, location.href);
@@ -115,7 +115,7 @@ if (live?.hasAttribute("data-history")) {
     go(a.getAttribute("href"), e.repeat ? "replaceState" : "pushState");
   });
 
-  // The axis of the drawing is as long as its time.
+  // The axis of the drawing spans the window.
   const axis = () => document.querySelector("#lanes svg path.rule").getBoundingClientRect();
   const times = () => {
     const q = id => Number(document.getElementById(id).defaultValue);
