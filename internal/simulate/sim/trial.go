@@ -91,7 +91,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s talks to %s, and virtual time has an emulator of Redis only", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s has its server track what it has read, and the emulator tracks nothing", t.Lock.Name)
-	case t.Lock.Peer: // go-redis, at its defaults, pauses for a random time before it sends a command again
+	case t.Lock.ThirdParty: // go-redis, at its defaults, pauses for a random time before it sends a command again
 		return fmt.Errorf("%s is a library of others, with randomness of its own: the same seed would not tell the same story", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
