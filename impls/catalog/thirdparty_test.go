@@ -178,8 +178,8 @@ func TestThirdPartyUsesTheNetworkOfTheEnv(t *testing.T) {
 	})
 }
 
-// TestThirdPartyDoubt checks that an acquire at a silent server ends, and is indeterminate.
-func TestThirdPartyDoubt(t *testing.T) {
+// TestThirdPartyUnanswered checks that an acquire at a silent server ends, and is indeterminate.
+func TestThirdPartyUnanswered(t *testing.T) {
 	eachThirdPartyAlone(t, func(s site) {
 		l := s.connected(0)
 		if err := s.group.Nodes[0].Pause(); err != nil {
@@ -232,9 +232,9 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRueidislockTellsOfALoss checks that the context ends when the keys are gone, and that the release then reports no
+// TestRueidislockReportsLoss checks that the context ends when the keys are gone, and that the release then reports no
 // success.
-func TestRueidislockTellsOfALoss(t *testing.T) {
+func TestRueidislockReportsLoss(t *testing.T) {
 	t.Parallel() // mostly waits
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
 		t.Run(name, func(t *testing.T) {
@@ -281,10 +281,10 @@ func TestOwnHasNoThirdParty(t *testing.T) {
 	}
 }
 
-// TestRueidislockForgetsWhoWaits reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
+// TestRueidislockForgetsWaiters reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
 // waits forever although the lock is free and granted to new requests. If this test fails, remove the expectation of that
 // defect.
-func TestRueidislockForgetsWhoWaits(t *testing.T) {
+func TestRueidislockForgetsWaiters(t *testing.T) {
 	t.Parallel() // mostly waits
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
 	a, b := s.connected(0), s.connected(1)
