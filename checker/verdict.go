@@ -28,10 +28,8 @@ var observedNames = [...]string{"undecided", "holds", "violated", "not applicabl
 
 func (o Observed) String() string { return histories.NameOf(observedNames[:], int(o)) }
 
-// MarshalText returns the name used in files.
 func (o Observed) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText sets o to a named observation and refuses other text.
 func (o *Observed) UnmarshalText(text []byte) error {
 	return histories.Parse(o, observedNames[:], text, "observation")
 }
@@ -123,10 +121,8 @@ var resultNames = [...]string{"observed", "pass", "xfail", "FAIL", "xpass", "inc
 
 func (r Result) String() string { return histories.NameOf(resultNames[:], int(r)) }
 
-// MarshalText returns the name used in files.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText sets r to a named result and refuses other text.
 func (r *Result) UnmarshalText(text []byte) error {
 	return histories.Parse(r, resultNames[:], text, "result")
 }

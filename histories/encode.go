@@ -105,5 +105,4 @@ func appendString(b []byte, name, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// MarshalJSON returns the operation's line.
 func (op Op) MarshalJSON() ([]byte, error) { return AppendOp(nil, &op), nil }

@@ -56,7 +56,6 @@ var expectedNames = [...]string{"unspecified", "holds", "violated"}
 
 func (e Expected) String() string { return NameOf(expectedNames[:], int(e)) }
 
-// MarshalText returns the name used in files.
 func (e Expected) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText parses a name; it also accepts the older names open and breaks.

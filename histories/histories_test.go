@@ -53,7 +53,7 @@ func read(t testing.TB, text []byte) ([]Line, []string, error) {
 	}
 }
 
-func TestWhatIsRecordedIsRead(t *testing.T) {
+func TestRecordAndRead(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
 		l.Call(Op{Kind: Acquire, Hold: l.NextHold(), Key: `a "key" – €`})
@@ -120,8 +120,8 @@ func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
 	}
 }
 
-// TestMarksCover checks that a replay delivers every event, in order, if several clients record while marks are made.
-func TestMarksCover(t *testing.T) {
+// TestReplayDeliversAllEvents checks that a replay delivers every event, in order, if several clients record while marks are made.
+func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
@@ -200,9 +200,9 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestAFaultIsListedAtAMark checks that marks list open faults, however many there are and whatever their client does,
+// TestOpenFaultsAreListedAtAMark checks that marks list open faults, however many there are and whatever their client does,
 // because a replay needs their calls in time.
-func TestAFaultIsListedAtAMark(t *testing.T) {
+func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
 		killed := l.Inject(Op{Fault: "holder-kill", Value: Gone})
@@ -239,8 +239,8 @@ func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	return got, cover.Ops
 }
 
-// TestAtTheVeryTimeOfAMark checks that events at the time of a mark are ordered across the mark, calls before returns.
-func TestAtTheVeryTimeOfAMark(t *testing.T) {
+// TestEventsAtTheTimeOfAMark checks that events at the time of a mark are ordered across the mark, calls before returns.
+func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	lines := []Line{
 		{Op: Op{Client: 0, Kind: Acquire, Outcome: OK, Call: 5, Return: 10}},
 		{Mark: true, At: 10},
@@ -292,7 +292,7 @@ func TestKilledRun(t *testing.T) {
 
 const header = `{"lockbench":1}` + "\n"
 
-func TestTornTail(t *testing.T) {
+func TestTruncatedLine(t *testing.T) {
 	text := header + `{"client":0,"kind":"acquire","call":1,"return":2,"outcome":"ok"}` + "\n" + `{"client":0,"kind":"rele`
 	lines, warnings, err := read(t, []byte(text))
 	if err != nil || len(lines) != 1 || len(warnings) != 1 {
@@ -337,7 +337,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-func TestReplayRefusesTwoThingsAtOnce(t *testing.T) {
+func TestReplayRefusesOverlappingOperations(t *testing.T) {
 	ops := []Op{{Kind: Acquire, Call: 1, Return: 5, Outcome: OK}, {Kind: Release, Call: 4, Return: 6, Outcome: OK}}
 	if _, err := Replay(Ops(ops), func(Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "client 0") {
 		t.Errorf("got %v", err)
@@ -405,7 +405,7 @@ func randomLines(r *rand.Rand) (ops []Op, lines []Line) {
 	return ops, lines
 }
 
-func TestFullDiskIsToldAndNothingHangs(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	rec, err := NewRecorder(&limited{left: 500}, Header{}, 1)
 	if err != nil {
 		t.Fatal(err)

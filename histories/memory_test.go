@@ -37,7 +37,7 @@ func recordSome(t *testing.T, rec *Recorder) {
 	}
 }
 
-func TestMemoryHoldsWhatAFileDoes(t *testing.T) {
+func TestMemoryEqualsFile(t *testing.T) {
 	header := Header{Lock: "some", Clients: 2, TTL: Nanos(time.Second), Params: map[string]string{"a": "b"},
 		Expectations: []Expectation{{Property: "p", Expected: ToHold, Because: "so"}}}
 	var file bytes.Buffer

@@ -34,10 +34,8 @@ var kindNames = [...]string{"", "acquire", "renew", "release", "lost", "read", "
 
 func (k Kind) String() string { return NameOf(kindNames[:], int(k)) }
 
-// MarshalText returns the name used in files.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText sets k to a named kind and refuses other text.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
@@ -60,10 +58,8 @@ var outcomeNames = [...]string{"unknown", "ok", "refused"}
 
 func (o Outcome) String() string { return NameOf(outcomeNames[:], int(o)) }
 
-// MarshalText returns the name used in files.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText sets o to a named outcome and refuses other text.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	return Parse(o, outcomeNames[:], text, "outcome")
 }

@@ -47,7 +47,6 @@ func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	return newRecorder(enc, h, clients, logCapacity)
 }
 
-// newRecorder writes the header; capacity is the number of operations that a log holds.
 func newRecorder(enc sink, h Header, clients, capacity int) (*Recorder, error) {
 	h.Version = Version
 	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, capacity)}

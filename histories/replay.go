@@ -190,7 +190,6 @@ func (p *replay) end() error {
 	return nil
 }
 
-// deliver visits all events before a time and holds back the others.
 func (p *replay) deliver(before time.Duration) error {
 	slices.SortFunc(p.queue, func(a, b queued) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), p.faultsFirst(a, b), cmp.Compare(a.ev, b.ev))
@@ -246,7 +245,6 @@ type Memory struct {
 	Lines  []Line // as they would be in a file
 }
 
-// memoryCapacity is the initial capacity of a client's log in memory, in operations.
 const memoryCapacity = 16
 
 // NewMemory returns a recorder with one log per client and one for the harness, and the Memory that it records into.

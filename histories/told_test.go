@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestTold checks that operations recorded by Tell are replayed in order with those of other clients, however many marks
+// TestTell checks that operations recorded by Tell are replayed in order with those of other clients, however many marks
 // were written since the Begin, and that an indeterminate acquire ends a life.
-func TestTold(t *testing.T) {
+func TestTell(t *testing.T) {
 	var file bytes.Buffer
 	rec, err := NewRecorder(&file, Header{}, 2)
 	if err != nil {

@@ -107,7 +107,7 @@ type Impl struct {
 	Store          string        // "redis", "mysql", ..., or "" for none
 	Deployment     string        // the usual one: single, replica, five or three; "" without a store
 	Control        bool          // a negative control: it is here for its defect
-	Peer           bool          // a third-party library, called as its users call it; tried only if it is named
+	ThirdParty     bool          // a third-party library, called as its users call it; tried only if it is named
 	Tracks         bool          // needs client tracking, which no emulator has, so it cannot run in virtual time
 	Reentrant      bool          // grants again to its holder
 	Renews         bool          // renews by itself while held

@@ -24,10 +24,8 @@ var arrivalNames = []string{"closed", "constant", "poisson", "burst"}
 
 func (a Arrivals) String() string { return histories.NameOf(arrivalNames, int(a)) }
 
-// MarshalText returns the name used in flags and files.
 func (a Arrivals) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText sets a to a named kind and refuses other text.
 func (a *Arrivals) UnmarshalText(text []byte) error {
 	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
@@ -55,10 +53,8 @@ func (p *Params) schedule(now time.Duration) *schedule {
 		hiccup: p.Hiccup, left: BurstSize, rand: rand.New(rand.NewPCG(p.Seed, 1<<63))}
 }
 
-// hiccupAfter is the time of the generator's pause, if there is one.
 const hiccupAfter = 200 * time.Millisecond
 
-// next returns the intended start of the next iteration.
 func (s *schedule) next() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

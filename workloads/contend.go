@@ -14,7 +14,6 @@ func contend() Workload {
 	}
 }
 
-// hold acquires a key and, if it is granted, calls do and releases it.
 func (c *Client) hold(ctx context.Context, key string, wait time.Duration, do func(context.Context, *Held)) {
 	if h, ok := c.Acquire(ctx, key, wait); ok {
 		do(ctx, &h)

@@ -159,7 +159,6 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	}
 }
 
-// begin seeds the client's randomness for an iteration.
 func (c *Client) begin(i uint64) {
 	c.iteration, c.stall = i, 0
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)

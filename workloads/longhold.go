@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// shortLease is the lease of the workloads that let it expire.
 const shortLease = 300 * time.Millisecond
 
 // longHold works for one and a half leases while its process lives: a lock that renews keeps its hold, and any other loses

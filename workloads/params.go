@@ -28,7 +28,7 @@ type Params struct {
 	Stock     int           `json:"stock,omitempty"`    // of each key, in the workload inventory
 	Seed      uint64        `json:"seed"`
 
-	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how iterations begin
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations begin
 	Rate     float64       `json:"rate,omitempty"`      // per second, for all clients together, unless arrivals are closed
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator pauses once for so long, soon after its start: a test of the measurement
 
@@ -83,15 +83,12 @@ var spreadNames = []string{"one", "uniform", "zipf", "own"}
 
 func (s Spread) String() string { return histories.NameOf(spreadNames, int(s)) }
 
-// MarshalText returns the name used in flags and files.
 func (s Spread) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText sets s to a named spread and refuses other text.
 func (s *Spread) UnmarshalText(text []byte) error {
 	return histories.Parse(s, spreadNames, text, "distribution")
 }
 
-// wait returns the Wait of a request by a client that waits.
 func (p *Params) wait() time.Duration {
 	if p.Wait == 0 {
 		return -1
@@ -101,7 +98,6 @@ func (p *Params) wait() time.Duration {
 
 const zipfExponent = 1.1
 
-// key returns the number of the key of a client's next iteration.
 func (p *Params) key(client int32, r *rand.Rand) int {
 	switch p.Spread {
 	case Own:

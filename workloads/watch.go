@@ -17,7 +17,6 @@ type Watch struct {
 	early map[hold][]renewal // renewals before the client has received its grant
 }
 
-// hold identifies the hold of a renewal.
 type hold struct{ key, token string }
 
 // watched holds the client of a hold.
@@ -27,7 +26,6 @@ type watched struct {
 	call time.Duration // of its acquire
 }
 
-// renewal holds the arguments of Renewed.
 type renewal struct {
 	grant impls.Grant
 	sent  time.Duration

@@ -118,8 +118,8 @@ func kinds(ops []histories.Op, client int32) (s []string) {
 	return s
 }
 
-// TestWhatEachWorkloadDoes checks the operations of one client's first iteration, of the set-up and of the epilogue.
-func TestWhatEachWorkloadDoes(t *testing.T) {
+// TestOperationsOfEachWorkload checks the operations of one client's first iteration, of the set-up and of the epilogue.
+func TestOperationsOfEachWorkload(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter":   "acquire read write release",
 		"inventory": "acquire read write append release",
@@ -217,8 +217,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestLostStopsTheWork checks that a client does not write after the report of a loss.
-func TestLostStopsTheWork(t *testing.T) {
+// TestLossStopsTheWork checks that a client does not write after the report of a loss.
+func TestLossStopsTheWork(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold = 1, 1, 50*time.Millisecond, 20*time.Millisecond
 	ops, _ := drive(t, "counter", p, func() fake {
@@ -306,8 +306,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnderWayIsFinished checks that acquires that can still be granted are not cancelled at the end.
-func TestWhatIsUnderWayIsFinished(t *testing.T) {
+// TestOperationsAreFinished checks that acquires that can still be granted are not cancelled at the end.
+func TestOperationsAreFinished(t *testing.T) {
 	p := Defaults()
 	p.Duration, p.Hold = 50*time.Millisecond, 20*time.Millisecond
 	ops, took := drive(t, "contend", p, mutex)
@@ -321,8 +321,8 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	}
 }
 
-// TestCutOff checks that an acquire without an answer is cancelled after the TTL and a second.
-func TestCutOff(t *testing.T) {
+// TestUnansweredAcquireIsCancelled checks that an acquire without an answer is cancelled after the TTL and a second.
+func TestUnansweredAcquireIsCancelled(t *testing.T) {
 	lock := fake{func(ctx context.Context, _ impls.Request) (impls.Hold, error) {
 		<-ctx.Done()
 		return impls.Hold{}, ctx.Err()
@@ -337,9 +337,9 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestFreshClientAsksAgain checks that the epilogue's client tries again if it got no answer, unless the lock's grants
+// TestFreshClientTriesAgain checks that the epilogue's client tries again if it got no answer, unless the lock's grants
 // never expire, because the first try may have acquired the key.
-func TestFreshClientAsksAgain(t *testing.T) {
+func TestFreshClientTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		validity time.Duration
 		want     string

@@ -76,7 +76,7 @@ func BenchmarkMonitor(b *testing.B) {
 	p.look(nil)
 	for b.Loop() {
 		j := newJudge(h, Options{})
-		j.oracle = oracle.New(false, 0) // no views
+		j.oracle = oracle.New(false, 0) // without views
 		if _, err := histories.Replay(repeated(lines, 1), j.visit); err != nil || j.Counts.Grants != 500_000 {
 			b.Fatal(err, j.Counts)
 		}

@@ -99,8 +99,8 @@ func enough(t *testing.T, files []string) {
 	}
 }
 
-// TestEDNKeepsVerdicts writes the corpus as Jepsen's EDN and judges that: findings, witnesses and counts must be the same.
-func TestEDNKeepsVerdicts(t *testing.T) {
+// TestEDNPreservesVerdicts writes the corpus as Jepsen's EDN and judges that: findings, witnesses and counts must be the same.
+func TestEDNPreservesVerdicts(t *testing.T) {
 	for _, file := range corpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			want, header, err := File(file, Options{})

@@ -119,7 +119,7 @@ func (g *generated) end() {
 	slices.SortStableFunc(g.ops, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
 }
 
-// plain generates grants, releases, losses and busy answers.
+// plain generates grants, releases, losses and refusals.
 func (g *generated) plain() {
 	for range 2 + g.r.IntN(5) {
 		a, effect := g.grant()

@@ -136,8 +136,8 @@ type blind string
 func (b blind) Monitors() string   { return string(b) }
 func (blind) Violated(string) bool { return false }
 
-// TestDisagreementIsSeen checks that the oracle finds a violation that the monitor misses.
-func TestDisagreementIsSeen(t *testing.T) {
+// TestDisagreementIsReported checks that the oracle finds a violation that the monitor misses.
+func TestDisagreementIsReported(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50, faulty: 1}
 	j := newJudge(m.header(), Options{})
 	if _, err := histories.Replay(histories.Ops(m.run()), j.visit); err != nil {
@@ -150,7 +150,7 @@ func TestDisagreementIsSeen(t *testing.T) {
 	}
 }
 
-func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
+func TestUnverifiedFaultIsUndecided(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50}
 	h := m.header()
 	h.Fault = "process-pause"
@@ -163,8 +163,8 @@ func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
 	}
 }
 
-// TestAFaultOfNoKey checks that a fault without a key is counted and listed, and adds no key.
-func TestAFaultOfNoKey(t *testing.T) {
+// TestFaultWithoutKey checks that a fault without a key is counted and listed, and adds no key.
+func TestFaultWithoutKey(t *testing.T) {
 	op := func(client int32, kind histories.Kind, fault string, call time.Duration, outcome histories.Outcome) histories.Op {
 		return histories.Op{Client: client, Kind: kind, Fault: fault, Outcome: outcome, Call: call, Return: call + 2}
 	}
@@ -237,8 +237,8 @@ func TestHandOffs(t *testing.T) {
 	}
 }
 
-// TestScores checks that an unknown never passes, and that an undetected control is an unexpected pass.
-func TestScores(t *testing.T) {
+// TestResults checks that an unknown never passes, and that an undetected control is an unexpected pass.
+func TestResults(t *testing.T) {
 	for _, c := range []struct {
 		expected histories.Expected
 		observed checker.Observed

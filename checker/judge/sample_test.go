@@ -16,9 +16,9 @@ func one(client int32, number int64, from, to, validity time.Duration) []histori
 	}
 }
 
-// TestSampleSeesWhatTheMonitorSees checks that a violation late in a long history is searched although most windows are
+// TestSampleFindsTheMonitorsViolations checks that a violation late in a long history is searched although most windows are
 // skipped, and that an invented violation is refuted.
-func TestSampleSeesWhatTheMonitorSees(t *testing.T) {
+func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)
 	for i := range int64(150_000) {

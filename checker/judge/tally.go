@@ -11,7 +11,6 @@ import (
 // maxBands bounds the faults listed in a verdict; all are counted.
 const maxBands = 1000
 
-// tally counts the evidence.
 type tally struct {
 	*checker.Counts
 	lost     map[int32]histories.Op // by client: its last loss, until a probe shows that the store still has the hold

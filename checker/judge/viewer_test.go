@@ -49,8 +49,8 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestNoViewerOfWhatIsNoViolation checks that a witness whose operations do not overlap has no page.
-func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
+// TestNoViewerWithoutViolation checks that a witness whose operations do not overlap has no page.
+func TestNoViewerWithoutViolation(t *testing.T) {
 	v, _, err := File("../../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl", Options{})
 	if err != nil {
 		t.Fatal(err)

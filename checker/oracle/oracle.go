@@ -42,7 +42,6 @@ type Oracle struct {
 	ops      int // operations in the windows searched
 }
 
-// searched holds the state of one key in one view.
 type searched struct {
 	key     *projection.Key
 	pairs   []pair  // until the history is too long to be searched at once

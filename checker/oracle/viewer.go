@@ -47,7 +47,6 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 	return out.Bytes(), err == nil, err
 }
 
-// holdsOf folds the operations of a witness into holds.
 func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error) {
 	var holds []*projection.Hold
 	p := projection.New(slack, func(_ *projection.Key, h *projection.Hold, c projection.Change) {

@@ -10,9 +10,9 @@ import (
 	"lockbench/histories"
 )
 
-// TestHoldThatNeverEnds checks that windows are still searched if a hold does not end, and that no result is reported if
+// TestEndlessHold checks that windows are still searched if a hold does not end, and that no result is reported if
 // the hold is renewed after the search.
-func TestHoldThatNeverEnds(t *testing.T) {
+func TestEndlessHold(t *testing.T) {
 	for _, renewed := range []bool{false, true} {
 		op := func(client int32, number int64, kind histories.Kind, call, ret, validity time.Duration) histories.Op {
 			return histories.Op{Client: client, Hold: number, Kind: kind, Outcome: histories.OK, Key: "a", Call: call, Return: ret, Validity: validity}

@@ -55,7 +55,7 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// Change is a change of a hold that an event causes.
+// Change is the effect of an event on a hold.
 type Change uint8
 
 const (

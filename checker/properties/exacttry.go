@@ -98,7 +98,6 @@ func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Chang
 	}
 }
 
-// settle counts the doubts that no outstanding operation can explain.
 func (x *tries) settle(t *tried) {
 	if len(t.doubts) == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestTokensAreForgotten checks that the number of stored tokens is bounded, and that a dropped token still counts.
-func TestTokensAreForgotten(t *testing.T) {
+// TestStoredTokensAreBounded checks that the number of stored tokens is bounded, and that a dropped token still counts.
+func TestStoredTokensAreBounded(t *testing.T) {
 	x := &tokens{monitor: monitor{Facts: &Facts{}}, open: map[int32]time.Duration{}}
 	k := &projection.Key{Name: "a"}
 	grant := func(number, fence int64, from time.Duration) {

@@ -71,7 +71,6 @@ func (x *inventory) order(op *histories.Op) {
 	}
 }
 
-// atEnd compares every product's orders with its stock.
 func (x *inventory) atEnd() {
 	for _, p := range x.products {
 		if !p.inventory || p.segments == 0 {

@@ -8,9 +8,9 @@ import (
 	"lockbench/histories"
 )
 
-// TestOverlapsWithOneThatNeverEnds checks that each grant beside a hold that does not end is a violation, however many
+// TestOverlapsWithEndlessHold checks that each grant beside a hold that does not end is a violation, however many
 // there are, and that the witness shows the first.
-func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
+func TestOverlapsWithEndlessHold(t *testing.T) {
 	const grants = 3 * maxOpen
 	ops := []histories.Op{{Client: 0, Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2, Validity: histories.Unbounded}}
 	for i := range int64(grants) {

@@ -136,7 +136,6 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	}
 }
 
-// granted checks the time until the key was granted again.
 func (x *recoveries) granted(b *bereft, h *projection.Hold) {
 	v := b.victim
 	took := h.Granted - v.fault.Call
@@ -157,7 +156,6 @@ func (x *recoveries) granted(b *bereft, h *projection.Hold) {
 	}
 }
 
-// never checks a key that was not granted again.
 func (x *recoveries) never(b *bereft) {
 	v := b.victim
 	asking := x.Until

@@ -21,7 +21,6 @@ type reentrant struct {
 	unclear  int              // possible violations that faults of servers may explain
 }
 
-// entry is a nested acquire of a client that holds the key.
 type entry struct {
 	hold  *projection.Hold
 	inner histories.Op

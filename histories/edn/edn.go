@@ -151,7 +151,6 @@ func (h *history) entry() (*form, error) {
 	return &f, nil
 }
 
-// take converts an entry into lines if it ends an operation.
 func (h *history) take(f *form) error {
 	e, err := h.parse(f)
 	if err == nil {

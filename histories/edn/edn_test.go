@@ -129,7 +129,7 @@ func TestEDNMalformed(t *testing.T) {
 	}
 }
 
-func TestEDNTornTail(t *testing.T) {
+func TestEDNTruncated(t *testing.T) {
 	const first = "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0}\n"
 	for text, want := range map[string]string{
 		first + "{:type :invoke :f":      "the file ends within line 3, at byte 74",
@@ -144,8 +144,8 @@ func TestEDNTornTail(t *testing.T) {
 	}
 }
 
-// TestEDNIsReadInLittleMemory checks that marks are inserted, which bound the memory of a replay.
-func TestEDNIsReadInLittleMemory(t *testing.T) {
+// TestEDNMemoryIsBounded checks that marks are inserted, which bound the memory of a replay.
+func TestEDNMemoryIsBounded(t *testing.T) {
 	var text strings.Builder
 	for i := range 3 * markEvery {
 		fmt.Fprintf(&text, "{:type :invoke :f :acquire :process %d}{:type :fail :f :acquire :process %d}\n", i%5, i%5)
@@ -226,8 +226,8 @@ func events(t *testing.T, text []byte) []histories.Event {
 	return all
 }
 
-// TestAFaultIsListedAtAMark checks that several faults open at once are written and read in order.
-func TestAFaultIsListedAtAMark(t *testing.T) {
+// TestOpenFaultsAreListedAtAMark checks that several faults open at once are written and read in order.
+func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	var file, out bytes.Buffer
 	rec, err := histories.NewRecorder(&file, histories.Header{Lock: "test"}, 1)
 	if err != nil {

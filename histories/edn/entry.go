@@ -234,7 +234,6 @@ func (e *entry) setValue() error {
 	return nil
 }
 
-// complete adds the fields of the second entry to an operation.
 func (e *entry) complete(op *histories.Op) {
 	op.Outcome, op.Error = e.op.Outcome, e.op.Error
 	if e.keyed {

@@ -66,7 +66,6 @@ type forms struct {
 	start  int64 // of the current form
 }
 
-// errTorn reports that the text ends within a form.
 var errTorn = errors.New("the text ends within a form")
 
 // next skips space and comments and returns the first byte of the next form without consuming it.

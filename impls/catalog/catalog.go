@@ -41,7 +41,7 @@ func All() []impls.Impl {
 
 // Own returns the locks of the table without the third-party locks.
 func Own() []impls.Impl {
-	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.Peer })
+	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.ThirdParty })
 }
 
 // OnRedis returns the locks that use Redis or no store at all: they run in virtual time and on the emulator.

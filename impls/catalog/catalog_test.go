@@ -131,7 +131,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 	})
 }
 
-func TestReleaseOfWhatIsNotHeld(t *testing.T) {
+func TestReleaseWithoutHold(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
 		h, err := a.Acquire(t.Context(), request("a", 0))
 		if err != nil {

@@ -40,9 +40,9 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 	}
 }
 
-// TestAClusterIsReachedAsGiven checks that a cluster is reached by the given addresses, also after a failover and for every
+// TestClusterIsReachedByGivenAddresses checks that a cluster is reached by the given addresses, also after a failover and for every
 // part of the keys.
-func TestAClusterIsReachedAsGiven(t *testing.T) {
+func TestClusterIsReachedByGivenAddresses(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	urls, dial := beside(t, g)
 	for _, name := range []string{"set-px-lua", "redisson"} {
@@ -105,8 +105,8 @@ func (d *deaf) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAClusterIsNotAskedTwice checks that a SET NX with a lost answer is not resent: the second answer would be busy.
-func TestAClusterIsNotAskedTwice(t *testing.T) {
+// TestClusterClientDoesNotResend checks that a SET NX with a lost answer is not resent: the second answer would be busy.
+func TestClusterClientDoesNotResend(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	var sent atomic.Int64
 	l := open(t, "set-px-lua", impls.Env{Nodes: g.Front(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -99,8 +99,8 @@ func TestOverwrittenField(t *testing.T) {
 	})
 }
 
-// TestRefusedAndGranted checks the marker that is set before the request and never cleared.
-func TestRefusedAndGranted(t *testing.T) {
+// TestRefusedThenGranted checks the marker that is set before the request and never cleared.
+func TestRefusedThenGranted(t *testing.T) {
 	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
 		l := b.open(0, nil)
 		b.acquire(l, "a", 10*time.Second, 0)
@@ -114,8 +114,8 @@ func TestRefusedAndGranted(t *testing.T) {
 	})
 }
 
-// TestLeaseThatRanOut checks that an owner whose lease expired does not re-enter without a request.
-func TestLeaseThatRanOut(t *testing.T) {
+// TestExpiredLeaseIsNotReentered checks that an owner whose lease expired does not re-enter without a request.
+func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	eachNamed(t, []string{"reentrant-count-fixed", "redisson-lease"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 300*time.Millisecond, 0)

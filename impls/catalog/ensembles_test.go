@@ -179,9 +179,9 @@ func TestLeasedRefusesToRelease(t *testing.T) {
 	})
 }
 
-// TestLeasedKeepsItself checks that a hold outlives its lease while its process lives, reports its renewals, and ends when
+// TestLeasedRenewsItself checks that a hold outlives its lease while its process lives, reports its renewals, and ends when
 // its lock is closed.
-func TestLeasedKeepsItself(t *testing.T) {
+func TestLeasedRenewsItself(t *testing.T) {
 	eachLeased(t, func(s site) {
 		var r told
 		a, b := s.open(0, r.renewed), s.open(1, nil)
@@ -206,8 +206,8 @@ func TestLeasedKeepsItself(t *testing.T) {
 	})
 }
 
-// TestLeasedNoticesLoss checks that a holder cut off from the server detects the loss by its own clock.
-func TestLeasedNoticesLoss(t *testing.T) {
+// TestLeasedReportsLoss checks that a holder cut off from the server detects the loss by its own clock.
+func TestLeasedReportsLoss(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a := s.open(0, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: time.Second})
@@ -249,9 +249,9 @@ func TestLeasedOutlivesARestart(t *testing.T) {
 	})
 }
 
-// TestZooKeeperMute checks that a hold survives a server that accepts a connection and never answers, as a starting server
+// TestZooKeeperSilentServer checks that a hold survives a server that accepts a connection and never answers, as a starting server
 // does.
-func TestZooKeeperMute(t *testing.T) {
+func TestZooKeeperSilentServer(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -42,8 +42,8 @@ func lockedEtcd(t *testing.T, impl impls.Impl) string {
 	return host
 }
 
-// TestEtcdKnowsItsUser checks that a wrong user or password is refused, and that no error contains the password.
-func TestEtcdKnowsItsUser(t *testing.T) {
+// TestEtcdUser checks that a wrong user or password is refused, and that no error contains the password.
+func TestEtcdUser(t *testing.T) {
 	impl := catalog.All()[slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == "etcd" })]
 	host := lockedEtcd(t, impl)
 	for before, granted := range map[string]bool{"": false, "root:s3other@": false, "root:s3%20same%2F%40@": true} {

@@ -107,7 +107,7 @@ func TestFences(t *testing.T) {
 	})
 }
 
-func TestFencedReleaseSaysWhy(t *testing.T) {
+func TestFencedReleaseErrors(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
@@ -319,9 +319,9 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensOfAServerThatForgot checks that tokens that follow the clock go on rising after a loss of memory, whether an
+// TestTokensAfterLossOfMemory checks that tokens that follow the clock go on rising after a loss of memory, whether an
 // acquire or a hand-over mints them. Counted tokens begin again.
-func TestTokensOfAServerThatForgot(t *testing.T) {
+func TestTokensAfterLossOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
 		rises bool
@@ -370,9 +370,9 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 	}
 }
 
-// TestATokenOfWhatWasGivenBack checks that re-entry on a replica that lags mints a new token: the replica may still have a
+// TestTokenOfReleasedHold checks that re-entry on a replica that lags mints a new token: the replica may still have a
 // hold that was released before another grant.
-func TestATokenOfWhatWasGivenBack(t *testing.T) {
+func TestTokenOfReleasedHold(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
@@ -408,8 +408,8 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// TestFencedKeepsItsFence checks that a free lock has only the last fence in the store.
-func TestFencedKeepsItsFence(t *testing.T) {
+// TestFreeFencedLockHasItsFence checks that a free lock has only the last fence in the store.
+func TestFreeFencedLockHasItsFence(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
 		c := raw(t, g.URLs()[0])
@@ -494,8 +494,8 @@ func TestFencedLostAnswer(t *testing.T) {
 	})
 }
 
-// TestFencedElse checks that nothing is granted, refused or changed if the key has another type.
-func TestFencedElse(t *testing.T) {
+// TestFencedKeyOfAnotherType checks that nothing is granted, refused or changed if the key has another type.
+func TestFencedKeyOfAnotherType(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		c := raw(t, g.URLs()[0])
@@ -523,8 +523,8 @@ func TestFencedElse(t *testing.T) {
 	})
 }
 
-// TestFencedMayNotPublish checks that a release that cannot notify the next waiter has no effect.
-func TestFencedMayNotPublish(t *testing.T) {
+// TestFencedWithoutPermissionToPublish checks that a release that cannot notify the next waiter has no effect.
+func TestFencedWithoutPermissionToPublish(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Single)
 	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 	c := raw(t, g.URLs()[0])

@@ -81,8 +81,8 @@ func TestCloseEndsRenewal(t *testing.T) {
 	})
 }
 
-// TestLossIsNoticed deletes the key of a holder. Redisson's watchdog reports the loss; the blind one goes on renewing.
-func TestLossIsNoticed(t *testing.T) {
+// TestLossIsReported deletes the key of a holder. Redisson's watchdog reports the loss; the blind one goes on renewing.
+func TestLossIsReported(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told

@@ -115,8 +115,8 @@ func TestDatabaseRelease(t *testing.T) {
 	})
 }
 
-// TestDatabaseOpensAtOnce checks that processes that open a lock at once can all create the table.
-func TestDatabaseOpensAtOnce(t *testing.T) {
+// TestDatabaseOpensConcurrently checks that processes that open a lock at once can all create the table.
+func TestDatabaseOpensConcurrently(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		var all sync.WaitGroup

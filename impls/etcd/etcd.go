@@ -78,7 +78,6 @@ func (l *etcdLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, 
 	})
 }
 
-// place is a key in a queue.
 type place struct {
 	grant impls.Grant
 	s     *etcdSession
@@ -271,7 +270,6 @@ func (s *etcdSession) keepAlive(ctx context.Context) error {
 	return nil
 }
 
-// get reads with CommandTimeout.
 func (s *etcdSession) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()

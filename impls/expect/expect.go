@@ -69,7 +69,6 @@ func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	return out
 }
 
-// each returns changed copies of all expectations.
 func each(change func(*impls.Expectation), lists [][]impls.Expectation) []impls.Expectation {
 	all := slices.Concat(lists...)
 	for i := range all {

@@ -11,9 +11,9 @@ import (
 	"lockbench/impls"
 )
 
-// TestRenewalsThatAreCutOffAreTold checks that each sent renewal is reported with its result, even if the hold ended
+// TestCancelledRenewalsAreReported checks that each sent renewal is reported with its result, even if the hold ended
 // meanwhile, and that an unsent one is not.
-func TestRenewalsThatAreCutOffAreTold(t *testing.T) {
+func TestCancelledRenewalsAreReported(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
 	for name, c := range map[string]struct {

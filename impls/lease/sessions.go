@@ -25,7 +25,6 @@ type Sessions[S Session] struct {
 	held map[string]hold[S]
 }
 
-// hold is a session with its grant.
 type hold[S Session] struct {
 	session S
 	release func(context.Context) bool // ends the renewal; returns false if the hold had ended before

@@ -43,7 +43,6 @@ func expiredTwice(properties ...string) []impls.Expectation {
 	return expect.Observed("two clients that find the document expired at once are both granted, but here they rarely come at once", properties...)
 }
 
-// clientClock uses the clock of the client.
 type clientClock struct{}
 
 // enter does not match a held document, and then fails to insert another of its name.

@@ -68,7 +68,6 @@ func openDocuments(env impls.Env) (documents, error) {
 	return documents{client.Database(database).Collection(lockCollection), waiting.NewPolling(env), env}, nil
 }
 
-// network is an Env's dialer.
 type network func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (n network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -77,7 +76,6 @@ func (n network) DialContext(ctx context.Context, network, addr string) (net.Con
 
 func (d documents) named(key string) bson.D { return bson.D{{Key: "_id", Value: d.env.Prefix + key}} }
 
-// owned is the owner in a document.
 type owned struct {
 	Owner string `bson:"owner"`
 }
@@ -124,7 +122,6 @@ type clock interface {
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
-// leaseLock is a lease in one document.
 type leaseLock struct {
 	documents
 	clock

@@ -111,7 +111,7 @@ func probe(t *testing.T, l impls.Lock, key string) (string, time.Duration) {
 	return token, left
 }
 
-func TestDocumentIsOnePersons(t *testing.T) {
+func TestDocumentHasOneOwner(t *testing.T) {
 	eachDocument(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		h, err := a.Acquire(t.Context(), request("x", 0))
 		if err != nil {
@@ -203,9 +203,9 @@ func TestDocumentIsRenewed(t *testing.T) {
 	})
 }
 
-// TestExpiredDocumentIsTakenOnce checks that exactly one of many clients is granted an expired document. FerretDB, which
+// TestExpiredDocumentIsGrantedOnce checks that exactly one of many clients is granted an expired document. FerretDB, which
 // lacks this, is skipped.
-func TestExpiredDocumentIsTakenOnce(t *testing.T) {
+func TestExpiredDocumentIsGrantedOnce(t *testing.T) {
 	lock := named(t, "mongodb")
 	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")
 	short := request("x", 0)

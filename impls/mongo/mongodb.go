@@ -58,7 +58,6 @@ func (serverClock) renewal(ttl time.Duration) any {
 	return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: end(ttl)}}}}}
 }
 
-// left has the server subtract.
 func (serverClock) left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
 	var found struct {
 		Owner string `bson:"owner"`

@@ -57,7 +57,6 @@ type directory struct {
 	given sync.Map      // by the address in the cluster or the given one
 }
 
-// introduceWithin bounds the wait for a server's own address.
 const introduceWithin = time.Second
 
 func (d *directory) open(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -77,7 +77,6 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 
 func (l *fencedLock) keys(key string) []string { return []string{l.Key(key)} }
 
-// request is one Acquire under way.
 type request struct {
 	impls.Request
 	*waiter
@@ -185,7 +184,6 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	return l.hold(r, impls.Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
 }
 
-// standing parses the answer of the acquire script if the lock is held.
 func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	if parts, _ := reply.([]any); len(parts) == 3 {
 		var whole [3]bool
@@ -274,7 +272,7 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected releases a grant without a waiter here: its request was abandoned on its way to the queue.
+// unexpected releases a grant for which this process has no waiter, because its request was abandoned.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]

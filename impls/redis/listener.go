@@ -35,7 +35,6 @@ type listener struct {
 	waiters map[string]*waiter
 }
 
-// waiter is a queued request.
 type waiter struct {
 	granted chan int64    // the fence
 	look    chan struct{} // a message may have been lost: check the store

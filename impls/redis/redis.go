@@ -80,7 +80,6 @@ func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 	return impls.ErrBusy
 }
 
-// compareAndDelete releases by a script that compares the token and deletes.
 func (n Node) compareAndDelete(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(g.Key)}, g.Token).Int64())
 }
@@ -156,13 +155,11 @@ func (l *simple) Acquire(ctx context.Context, req impls.Request) (impls.Hold, er
 
 func (l *simple) Release(ctx context.Context, g impls.Grant) error { return l.release(ctx, g) }
 
-// setToken attempts with a random token: SET NX PX.
 func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	mine := impls.Token(s.env.Rand)
 	return impls.Grant{Token: mine, Validity: req.TTL}, s.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// fixedValue is the value that locks without a token write.
 const fixedValue = "locked"
 
 // deleteKey releases by a plain DEL, which deletes any holder's key.
@@ -181,7 +178,6 @@ func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	return s.deleteKey(ctx, g)
 }
 
-// pexpire sets the lease of a key in a separate command.
 func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (there bool, err error) {
 	return s.PExpire(ctx, s.Key(key), ttl.Truncate(time.Millisecond)).Result()
 }

@@ -109,7 +109,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	return impls.Hold{}, err
 }
 
-// try requests the lock once. If it is refused, left is the rest of the holder's lease.
+// try requests the lock once. If it is refused, try returns the rest of the holder's lease.
 func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Time) (impls.Hold, time.Duration, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, 0, err

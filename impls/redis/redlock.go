@@ -79,7 +79,6 @@ type votes struct {
 	missed  []error // errors of the servers without an answer, by their position
 }
 
-// err returns the error of the first server in the list that did not answer.
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
 // ask calls do for several servers concurrently, each with a timeout, and returns when there are enough answers. A refused

@@ -37,10 +37,8 @@ type counted struct {
 	of map[ownedKey]*entered
 }
 
-// ownedKey is a key and its owner.
 type ownedKey struct{ key, owner string }
 
-// entered is a hold of the process.
 type entered struct {
 	token string
 	until time.Time // the lease's end, counted from the request that was granted

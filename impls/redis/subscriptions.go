@@ -91,7 +91,6 @@ func (s *subscriptions) drop(c *subscription) {
 	}
 }
 
-// reconnectPause is the reader's delay before it reconnects.
 const reconnectPause = 100 * time.Millisecond
 
 func (s *subscriptions) read() {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestFirstInTheRow checks that of several servers that do not answer the error names the first, whatever the order of the
+// TestFirstServerIsNamed checks that of several servers that do not answer the error names the first, whatever the order of the
 // answers.
-func TestFirstInTheRow(t *testing.T) {
+func TestFirstServerIsNamed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		v := votes{missed: make([]error, 3)}
 		errs := []error{errors.New("a"), errors.New("b"), errors.New("c")}

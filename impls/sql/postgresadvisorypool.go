@@ -41,7 +41,6 @@ func PostgresAdvisoryPool() impls.Impl {
 	}
 }
 
-// pooled is the number of connections in a pool.
 const pooled = 2
 
 type postgresPoolLock struct {

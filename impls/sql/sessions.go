@@ -24,7 +24,6 @@ type session interface {
 	ping(ctx context.Context) error
 }
 
-// unleased has the methods of a session without a lease.
 type unleased struct{}
 
 func (unleased) Alive(context.Context) bool { return true }
@@ -87,7 +86,6 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 }
 
-// nextWait returns the next wait at the server.
 func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	end, ends := ctx.Deadline()
 	switch {

@@ -30,7 +30,6 @@ const (
 		expires DATETIME(6) NULL) ENGINE=InnoDB`
 )
 
-// mysqlConnector returns a connector to the lock's only server, MariaDB or MySQL.
 func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	u, err := env.Server("mysql://user@host:port/database")
 	if err != nil {
@@ -47,7 +46,6 @@ func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	return mysql.NewConnector(c)
 }
 
-// rows is a lock that polls rows of one table.
 type rows struct {
 	waiting.Polling
 	env impls.Env
@@ -56,7 +54,6 @@ type rows struct {
 
 var _ impls.Prober = rows{}
 
-// openRows connects, and creates the table if it is missing.
 func openRows(env impls.Env) (rows, error) {
 	c, err := mysqlConnector(env)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // ended. The fence is the revision of the answer that granted it.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
-		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,
+		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true,
 		Shortest: 2 * time.Second, Late: time.Second,
 		Doc: "the Mutex of etcd's client library (concurrency), with a separate Session for each hold",
 		Expect: slices.Concat(
@@ -72,13 +72,11 @@ type etcdMutexes struct {
 	holds  *objects[etcdMutex]
 }
 
-// etcdMutex is one hold.
 type etcdMutex struct {
 	*concurrency.Mutex
 	session *etcdSession
 }
 
-// etcdSession is a session with its requested lease.
 type etcdSession struct {
 	*concurrency.Session
 	ttl time.Duration

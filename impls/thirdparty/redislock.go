@@ -35,7 +35,7 @@ func RedislockTuned() impls.Impl {
 
 func redisLockImpl(name string, pause time.Duration, doc string, more []impls.Expectation) impls.Impl {
 	return impls.Impl{
-		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: pause, Doc: doc,
+		Name: name, Store: "redis", Deployment: "single", ThirdParty: true, BackOff: pause, Doc: doc,
 		Expect: slices.Concat(expect.Excludes("one script sets a free key, and grants again only to the same random token"),
 			expect.Holds("its script deletes only the owner's key, and other keys expire", "no-orphan", "progress"),
 			more),

@@ -37,7 +37,7 @@ func RedsyncTuned() impls.Impl {
 func redSyncImpl(name string, tries int, least, most time.Duration, doc string) impls.Impl {
 	const because = "SET NX is atomic on the server, and the value of each lock is random"
 	return impls.Impl{
-		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: most, Doc: doc,
+		Name: name, Store: "redis", Deployment: "single", ThirdParty: true, BackOff: most, Doc: doc,
 		Expect: slices.Concat(expect.Excludes(because),
 			expect.Holds("its scripts delete only the owner's keys, and other keys expire", "no-orphan", "progress"),
 			leased(expect.Violated), expect.PromiseOutlived()),

@@ -23,7 +23,7 @@ import (
 // It promises no time and has no loss signal. Its connection reports the end of its session when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
-		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,
+		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true,
 		Late: 200 * time.Millisecond, // the server ends sessions at its ticks
 		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(
@@ -51,7 +51,6 @@ func ZKLock() impls.Impl {
 	}
 }
 
-// zkTry is the wait of a try.
 const zkTry = 100 * time.Millisecond
 
 type zkLocks struct {
@@ -64,13 +63,11 @@ type zkLocks struct {
 	running   waiting.Group
 }
 
-// zkHeld is a hold or a request.
 type zkHeld struct {
 	*zk.Lock
 	client *zkClient
 }
 
-// zkClient is a connection and its session.
 type zkClient struct {
 	*zk.Conn
 	ttl  time.Duration // the requested lease

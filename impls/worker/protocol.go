@@ -126,7 +126,7 @@ type Line struct {
 
 	Lost    int64 `json:"lost,omitempty"`       // a notice: the hold with this acquire id is lost
 	Renewed int64 `json:"renewed,omitempty"`    // a notice: the hold was renewed, refused or not confirmed: see ok, refused, error
-	Elapsed int64 `json:"elapsed_ns,omitempty"` // since the acquire was read: of the loss, or of the renewal's request
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // from reading the acquire to the loss or to the renewal's request
 }
 
 // Grant returns the grant that a request names.
@@ -230,7 +230,6 @@ func count(these ...bool) (n int) {
 	return n
 }
 
-// strictly decodes one JSON object and refuses other text.
 func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestLinesThatMakeNoSense(t *testing.T) {
+func TestInvalidLines(t *testing.T) {
 	for text, want := range map[string]string{
 		`Starting up...`:                                   "standard error",
 		`{"id":1}`:                                         "no outcome",
@@ -35,7 +35,7 @@ func TestLinesThatMakeNoSense(t *testing.T) {
 
 func zeros(n int) string { return strings.Repeat("0", n) + "}" }
 
-func TestFirstLinesThatMakeNoSense(t *testing.T) {
+func TestInvalidFirstLines(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"lockbench_worker":1,"name":"../up"}`: "under which results are stored",
 		`Traceback`:                             "Traceback",

@@ -153,7 +153,6 @@ func (s *server) write(l Line) {
 	}
 }
 
-// close abandons all holds, as a lock's Close does.
 func (s *server) close() error {
 	s.end()
 	err := s.lock.Close()
@@ -276,7 +275,6 @@ func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, 
 	return Line{Key: h.Key, Token: h.Token, Fence: h.Fence, Depth: h.Depth, SentAfter: int64(h.SentAfter), Validity: int64(h.Validity)}, nil
 }
 
-// remember reports the loss and the renewals of an outermost hold.
 func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	s.mu.Lock()
 	over, early := s.held.begin(id, name(h.Key, h.Token))
@@ -297,7 +295,6 @@ func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	})
 }
 
-// renewed reports a renewal from the lock's Env.
 func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
 	l := Line{Elapsed: int64(sent), Validity: int64(g.Validity)}
 	l.setOutcome(err)

@@ -204,7 +204,7 @@ func TestFirstLines(t *testing.T) {
 	}
 }
 
-func TestFirstLineOfAnother(t *testing.T) {
+func TestFirstLineOfAnotherProgram(t *testing.T) {
 	for _, text := range []string{"", "hello\n", `{"lockbench_worker":2}` + "\n", `{"lockbench_worker":1}` + "\n"} {
 		var out strings.Builder
 		err := Serve(strings.NewReader(text), &out, func(Open) (About, error) { return About{}, errors.New("no such lock") }, nil)

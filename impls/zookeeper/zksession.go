@@ -135,7 +135,6 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	}
 }
 
-// longestGreeting bounds the wait for a server's first answer.
 const longestGreeting = time.Second
 
 // zkWire is a connection that parses the first answer, because the library hides the granted timeout. After a length and

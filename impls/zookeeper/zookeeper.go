@@ -72,7 +72,6 @@ func (l *zooKeeperLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 	})
 }
 
-// place is a node in a queue.
 type place struct {
 	lock  *zooKeeperLock
 	s     *zkSession

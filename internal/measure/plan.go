@@ -115,7 +115,7 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 			continue
 		}
 		subject := bench.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
-			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.Peer, Doc: lock.Doc}
+			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.ThirdParty, Doc: lock.Doc}
 		if lock.Control {
 			subject.Defect = lock.Doc
 		}

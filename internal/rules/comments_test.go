@@ -12,7 +12,7 @@ import (
 )
 
 // selfExplanatory are the methods of well-known interfaces, which need no comment.
-var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP"}
+var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
 
 // riddle matches the beginning of a comment that describes a thing by what it is for another.
 var riddle = regexp.MustCompile(`^\w+ (is|are|was) (what|how|who|whether|when|where|why|whatever|which)\b|^\w+ tells?\b`)

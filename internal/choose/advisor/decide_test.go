@@ -122,7 +122,7 @@ func TestChoices(t *testing.T) {
 		if len(k.languages) == 0 || k.lease == "" {
 			t.Errorf("%s has no languages, or no lease", k.lock)
 		}
-		if renews := impl.Renews || impl.Session && impl.Store != "mysql" && impl.Store != "postgres"; renews != (k.lease == selection.Renewed) && !impl.Peer {
+		if renews := impl.Renews || impl.Session && impl.Store != "mysql" && impl.Store != "postgres"; renews != (k.lease == selection.Renewed) && !impl.ThirdParty {
 			t.Errorf("%s: its lease is %s, and the table of locks says that it renews: %v", k.lock, k.lease, renews)
 		}
 	}

@@ -77,7 +77,7 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 // held tells whether exclusion was seen to hold where the table says nothing of it: sessions outlive a message that is lost.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
-	return impl.Session && !impl.Peer && !said && !s.Special
+	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
 // outlasting is a pause that the advised lease outlasts: of all locks but the one whose hand-over comes with a shorter one.

@@ -32,7 +32,7 @@ var (
 )
 
 func describeLock(l impls.Impl) (name, doc string) {
-	if l.Peer {
+	if l.ThirdParty {
 		l.Doc = "third-party: " + l.Doc
 	}
 	return l.Name, l.Doc

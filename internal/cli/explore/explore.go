@@ -120,7 +120,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 	names := x.locks
 	if len(names) == 0 {
 		for _, l := range catalog.OnRedis() {
-			if l.Store != "" && !l.Peer {
+			if l.Store != "" && !l.ThirdParty {
 				names = append(names, l.Name)
 			}
 		}

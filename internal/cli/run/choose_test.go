@@ -28,7 +28,7 @@ func TestPeersAreChosenByName(t *testing.T) {
 		}
 		var got []string
 		for _, l := range locks {
-			if l.Peer {
+			if l.ThirdParty {
 				got = append(got, l.Name)
 			}
 		}

@@ -364,8 +364,8 @@ func TestPageOfBounds(t *testing.T) {
 	for what, is := range map[string]any{
 		"a line, in either direction": fmt.Sprint(worker.MaxLine, " bytes"), "from the start to the first line": b.ready,
 		"from a request to its reply, beyond its `wait_ms`":                   b.answer,
-		"from a `cancel` to the reply, until nobody waits for it":             b.giveUp,
-		"for the worker to read what it is told":                              b.write,
+		"from a `cancel` to the reply, after which the reply is ignored":      b.giveUp,
+		"for the worker to read a line":                                       b.write,
 		"from `shutdown` to the end":                                          b.end,
 		"Its last " + fmt.Sprint(children.TailSize) + " bytes are shown when": nil,
 	} {

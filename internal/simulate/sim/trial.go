@@ -91,7 +91,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
-	case t.Lock.Peer: // its default configuration of go-redis has random back-off
+	case t.Lock.ThirdParty: // its default configuration of go-redis has random back-off
 		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)

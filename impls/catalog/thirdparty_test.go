@@ -16,16 +16,16 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// eachPeer runs a test on each third-party lock, on real servers that the tests share.
-func eachPeer(t *testing.T, test func(site)) { onEachPeer(t, shared, test) }
+// eachThirdParty runs a test on each third-party lock, on real servers that the tests share.
+func eachThirdParty(t *testing.T, test func(site)) { onEachThirdParty(t, shared, test) }
 
-// eachPeerAlone runs a test that injects faults into servers: each lock has separate servers.
-func eachPeerAlone(t *testing.T, test func(site)) { onEachPeer(t, started, test) }
+// eachThirdPartyAlone runs a test that injects faults into servers: each lock has separate servers.
+func eachThirdPartyAlone(t *testing.T, test func(site)) { onEachThirdParty(t, started, test) }
 
-func onEachPeer(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
+func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
 	t.Parallel() // mostly waits
 	for _, impl := range catalog.All() {
-		if !impl.Peer {
+		if !impl.ThirdParty {
 			continue
 		}
 		t.Run(impl.Name, func(t *testing.T) {
@@ -60,10 +60,10 @@ func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	}
 }
 
-// TestPeersTakeTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
+// TestThirdPartyTakesTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
 // grants the next waiter.
-func TestPeersTakeTurns(t *testing.T) {
-	eachPeer(t, func(s site) {
+func TestThirdPartyTakesTurns(t *testing.T) {
+	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
 		h := s.soon(a, "a")
 		if h.Token == "" || h.SentAfter < 0 || s.impl.Fences != (h.Fence > 0) {
@@ -105,9 +105,9 @@ func (s site) givesUp(l impls.Lock) {
 	s.Errorf("waiting 20 times: last %v, want busy once", err)
 }
 
-// TestPeersOutliveTheirAsking checks that a hold ends neither with the context of its acquire nor with its wait.
-func TestPeersOutliveTheirAsking(t *testing.T) {
-	eachPeer(t, func(s site) {
+// TestThirdPartyOutlivesItsAcquire checks that a hold ends neither with the context of its acquire nor with its wait.
+func TestThirdPartyOutlivesItsAcquire(t *testing.T) {
+	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
 		ctx, cancel := context.WithCancel(s.Context())
 		h, err := a.Acquire(ctx, request("a", time.Second))
@@ -128,10 +128,10 @@ func TestPeersOutliveTheirAsking(t *testing.T) {
 	})
 }
 
-// TestPeersRefuseToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
+// TestThirdPartyRefusesToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
 // old grant.
-func TestPeersRefuseToRelease(t *testing.T) {
-	eachPeer(t, func(s site) {
+func TestThirdPartyRefusesToRelease(t *testing.T) {
+	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
 		before := s.soon(a, "a")
 		s.free(a, before)
@@ -158,9 +158,9 @@ func TestPeersRefuseToRelease(t *testing.T) {
 	})
 }
 
-// TestPeersUseTheNetworkOfTheEnv checks that all connections use the Env's dialer.
-func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
-	eachPeer(t, func(s site) {
+// TestThirdPartyUsesTheNetworkOfTheEnv checks that all connections use the Env's dialer.
+func TestThirdPartyUsesTheNetworkOfTheEnv(t *testing.T) {
+	eachThirdParty(t, func(s site) {
 		var dialled atomic.Int64
 		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 			dialled.Add(1)
@@ -178,9 +178,9 @@ func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
 	})
 }
 
-// TestPeersDoubt checks that an acquire at a silent server ends, and is indeterminate.
-func TestPeersDoubt(t *testing.T) {
-	eachPeerAlone(t, func(s site) {
+// TestThirdPartyUnanswered checks that an acquire at a silent server ends, and is indeterminate.
+func TestThirdPartyUnanswered(t *testing.T) {
+	eachThirdPartyAlone(t, func(s site) {
 		l := s.connected(0)
 		if err := s.group.Nodes[0].Pause(); err != nil {
 			s.Fatal(err)
@@ -206,9 +206,9 @@ func TestPeersDoubt(t *testing.T) {
 	})
 }
 
-// TestPeersClosedWhileTheyWait checks that a waiter whose lock is closed is not refused (busy).
-func TestPeersClosedWhileTheyWait(t *testing.T) {
-	eachPeer(t, func(s site) {
+// TestThirdPartyClosedWhileItWaits checks that a waiter whose lock is closed is not refused (busy).
+func TestThirdPartyClosedWhileItWaits(t *testing.T) {
+	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
 		h := s.soon(a, "a")
 		waited := make(chan error, 1)
@@ -232,9 +232,9 @@ func TestPeersClosedWhileTheyWait(t *testing.T) {
 	})
 }
 
-// TestRueidislockTellsOfALoss checks that the context ends when the keys are gone, and that the release then reports no
+// TestRueidislockReportsLoss checks that the context ends when the keys are gone, and that the release then reports no
 // success.
-func TestRueidislockTellsOfALoss(t *testing.T) {
+func TestRueidislockReportsLoss(t *testing.T) {
 	t.Parallel() // mostly waits
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
 		t.Run(name, func(t *testing.T) {
@@ -262,12 +262,12 @@ func TestRueidislockTellsOfALoss(t *testing.T) {
 	}
 }
 
-// TestOwnHasNoPeers checks that Own has no third-party locks, and that every lock tried in virtual time works on an
+// TestOwnHasNoThirdParty checks that Own has no third-party locks, and that every lock tried in virtual time works on an
 // emulator.
-func TestOwnHasNoPeers(t *testing.T) {
+func TestOwnHasNoThirdParty(t *testing.T) {
 	peers := func(all []impls.Impl) (names []string) {
 		for _, i := range all {
-			if i.Peer {
+			if i.ThirdParty {
 				names = append(names, i.Name)
 			}
 		}
@@ -281,10 +281,10 @@ func TestOwnHasNoPeers(t *testing.T) {
 	}
 }
 
-// TestRueidislockForgetsWhoWaits reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
+// TestRueidislockForgetsWaiters reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
 // waits forever although the lock is free and granted to new requests. If this test fails, remove the expectation of that
 // defect.
-func TestRueidislockForgetsWhoWaits(t *testing.T) {
+func TestRueidislockForgetsWaiters(t *testing.T) {
 	t.Parallel() // mostly waits
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
 	a, b := s.connected(0), s.connected(1)
