@@ -1,5 +1,5 @@
-// Package scenarios lists scenarios, each of which shows one known pitfall of distributed locks. Scenario.Cells returns
-// its trials: the affected locks with the fault, and locks that avoid the pitfall.
+// Package scenarios lists scenarios, each of which shows one known pitfall of distributed locks. Scenario.Cells returns its
+// trials: the affected locks with the fault, and locks that avoid the pitfall.
 package scenarios
 
 import (

@@ -47,8 +47,8 @@ func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	return t
 }
 
-// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and
-// that a client's operations do not overlap.
+// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and that a
+// client's operations do not overlap.
 func TestHoldsAppearShorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	placed, holds := 0, 0

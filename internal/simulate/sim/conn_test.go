@@ -119,8 +119,8 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 	}
 }
 
-// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on
-// the connections.
+// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on the
+// connections.
 func TestOneInstant(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}

@@ -459,8 +459,7 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context
-// ends.
+// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)

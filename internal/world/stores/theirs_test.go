@@ -217,8 +217,8 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing
-// the password.
+// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing the
+// password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {

@@ -151,8 +151,7 @@ func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatRepeatsThePassword checks that errors hide the password. A server without AUTH repeats its
-// arguments.
+// TestAnAnswerThatRepeatsThePassword checks that errors hide the password. A server without AUTH repeats its arguments.
 func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
 	for _, answer := range []string{"-ERR unknown command 'AUTH', with args beginning with: 's3same'\r\n", "s3same\r\n", "+s3same\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,8 +10,8 @@ import (
 )
 
 // forwarder is a proxy through which replicas and Sentinels reach a node. It can withhold the node's output from one
-// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers
-// and arrives later.
+// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers and
+// arrives later.
 type forwarder struct {
 	link *proxy.Link
 
@@ -20,8 +20,8 @@ type forwarder struct {
 	followers map[int]*greeting
 }
 
-// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it
-// requests data.
+// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it requests
+// data.
 type greeting struct {
 	talk     *proxy.Conversation
 	commands int    // number of commands so far

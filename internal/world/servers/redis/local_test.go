@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs,
-// and wait.
+// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs, and
+// wait.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {

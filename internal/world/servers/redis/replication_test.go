@@ -58,8 +58,7 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	}
 }
 
-// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in
-// flight.
+// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in flight.
 func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())
