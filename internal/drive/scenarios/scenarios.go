@@ -97,7 +97,7 @@ var ofAlgorithms = []Scenario{
 	},
 	{
 		Name:    "release-reports-success",
-		Warning: "a release that finds nothing to release must say so",
+		Warning: "a release that finds nothing to release must report it",
 		Doc: "A lease expires, and its holder releases afterwards. The older scripts of Redisson publish and return 1 although the " +
 			"key is gone, so that the client does not learn that it worked without the lock.",
 		Parts: []Part{{Locks: "redisson-legacy redisson set-px-lua", Workload: "misuse"}},

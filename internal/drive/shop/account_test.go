@@ -113,8 +113,8 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHoldEndsThere checks that a loss ends the hold no later than it was noticed.
-func TestLostHoldEndsThere(t *testing.T) {
+// TestLostHold checks that a loss ends the hold no later than it was noticed.
+func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{
 		{Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Called: ms, Returned: 2 * ms},

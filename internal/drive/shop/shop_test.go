@@ -175,8 +175,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestProcessSays checks that the error of a failed start contains the output of the service and not its input.
-func TestProcessSays(t *testing.T) {
+// TestFailedStartShowsOutput checks that the error of a failed start contains the output of the service and not its input.
+func TestFailedStartShowsOutput(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{
 		{"echo some trouble >&2; exit 3", "some trouble"},

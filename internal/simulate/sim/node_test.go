@@ -50,8 +50,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftCountsFromItsBeginning checks that a drift does not affect the time before and after it.
-func TestDriftCountsFromItsBeginning(t *testing.T) {
+// TestDriftBeforeAndAfter checks that a drift does not affect the time before and after it.
+func TestDriftBeforeAndAfter(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
 		time.AfterFunc(200*time.Millisecond, func() { heal = did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })

@@ -136,7 +136,7 @@ func always(f Fate) func(context.Context, Command) Fate {
 	return func(context.Context, Command) Fate { return f }
 }
 
-func TestPassesOn(t *testing.T) {
+func TestForwardsBytes(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, answering))
 	for _, delay := range []time.Duration{0, 5 * time.Millisecond} {
@@ -151,7 +151,7 @@ func TestPassesOn(t *testing.T) {
 	}
 }
 
-func TestListenWantsAPort(t *testing.T) {
+func TestListenNeedsPort(t *testing.T) {
 	if l, err := Listen("127.0.0.1", RESP); err == nil {
 		l.Close()
 		t.Error("an address without a port was accepted")

@@ -38,7 +38,7 @@ func newForwarder(node string) (*forwarder, error) {
 	}
 	f := &forwarder{link: link, stalled: map[string]bool{}, followers: map[int]*greeting{}}
 	link.On(proxy.Rule{Point: proxy.Request, Do: func(_ context.Context, c proxy.Command) proxy.Fate {
-		f.heard(c.Conn, c.Bytes)
+		f.received(c.Conn, c.Bytes)
 		return proxy.Pass
 	}})
 	return f, nil
@@ -49,8 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// heard looks for the announcement of a replica before the node receives it, so before any answer.
-func (f *forwarder) heard(conn int, text []byte) {
+// received looks for the announcement of a replica before the node receives it, so before any answer.
+func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.followers[conn]
