@@ -17,6 +17,6 @@ var delayedRelease = Fault{
 	},
 }
 
-// releaseDelay returns a delay after which the lease of a release has expired and the next holder is still at work,
-// with a margin for slow machines.
+// releaseDelay returns a delay after which the lease of a release has expired and the next holder is still at work, with a
+// margin for slow machines.
 func releaseDelay(s Scene) time.Duration { return s.TTL * 3 / 5 }

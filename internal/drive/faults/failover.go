@@ -6,8 +6,8 @@ import (
 	"lockbench/workloads"
 )
 
-// failover stalls the replication link first, so that the replica reliably lacks the grant. Then the plan promotes
-// the replica, or three Sentinels do. With two replicas, the promoted one lacks the grant and the other has it.
+// failover stalls the replication link first, so that the replica reliably lacks the grant. Then the plan promotes the
+// replica, or three Sentinels do. With two replicas, the promoted one lacks the grant and the other has it.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
 	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",

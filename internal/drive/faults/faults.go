@@ -1,6 +1,6 @@
-// Package faults describes the faults of a trial, one per file, and lists them in All. In goes a Scene; out comes a
-// Plan, which states the actions and when they happen. Package inject carries it out on real processes and servers
-// (drive/trial) or in virtual time (simulate/sim).
+// Package faults describes the faults of a trial, one per file, and lists them in All. In goes a Scene; out comes a Plan,
+// which states the actions and when they happen. Package inject carries it out on real processes and servers (drive/trial)
+// or in virtual time (simulate/sim).
 package faults
 
 import (
@@ -19,8 +19,7 @@ type Fault struct {
 
 	// On returns the deployment to use, given the lock's usual one. If it is nil, the usual one is used.
 	On func(usual string) string
-	// Only returns the reason why the fault does not apply to a lock, or "". If it is nil, the fault applies to every
-	// lock.
+	// Only returns the reason why the fault does not apply to a lock, or "". If it is nil, the fault applies to every lock.
 	Only func(impls.Impl) string
 	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
@@ -40,7 +39,6 @@ func (f Fault) NotFor(l impls.Impl) string {
 	return ""
 }
 
-// needsRedis reports whether a plan has an action that is supported for Redis only.
 func needsRedis(p Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		return slices.Contains([]Verb{Mute, Unlink, Failover, Jump, Drift, Evict}, s.Do.Verb)
@@ -109,8 +107,8 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens: before the clients start (the zero value), at a moment of a client, or when a
-// command passes the network after that moment.
+// Trigger states when a step happens: before the clients start (the zero value), at a moment of a client, or when a command
+// passes the network after that moment.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
 	Later time.Duration    `json:"later_ns,omitempty"` // delay after the moment, during which the client continues
@@ -191,8 +189,8 @@ func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// gatesInTurn makes the second client start when the victim holds the lock, and the third when the second holds it.
-// So the second client waits for the victim, and the third for the second.
+// gatesInTurn makes the second client start when the victim holds the lock, and the third when the second holds it. So the
+// second client waits for the victim, and the third for the second.
 func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},
@@ -205,7 +203,6 @@ func working(client int32) workloads.Moment {
 	return workloads.Moment{Client: client, Point: workloads.Working}
 }
 
-// aroundFirstHold returns a plan with steps around the victim's first hold.
 func aroundFirstHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
@@ -217,10 +214,8 @@ func aroundLaterHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, warmUp), Quick: warmUp, Steps: steps}
 }
 
-// whenGranted returns the trigger at the victim's first grant.
 func whenGranted() Trigger { return Trigger{At: granted(victim, 0)} }
 
-// whenAnswered returns the trigger at the reply to the victim's first acquire.
 func whenAnswered() Trigger {
 	return Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
@@ -237,9 +232,8 @@ func reasonUnless(can bool, why string) string {
 // longerThanLease returns a time longer than a lease, and shorter than a lease and the next holder's work.
 func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params returns the parameters of a trial with the fault: three clients in three processes share one key, and each
-// works for most of a lease, so that a client that is granted the lock too early meets another. A TTL of 0 means
-// UsualTTL.
+// Params returns the parameters of a trial with the fault: three clients in three processes share one key, and each works
+// for most of a lease, so that a client that is granted the lock too early meets another. A TTL of 0 means UsualTTL.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -255,8 +249,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	return p
 }
 
-// UsualTTL is the default lease. It is short, to keep trials short, but long compared with a command on a busy
-// machine.
+// UsualTTL is the default lease. It is short, to keep trials short, but long compared with a command on a busy machine.
 const UsualTTL = 800 * time.Millisecond
 
 // OnItsWay reports whether the action affects a command or reply in the network.

@@ -31,8 +31,8 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	return in.world.Do(ctx, a)
 }
 
-// disturb disturbs the network. The effect is verified by the first command on the links; in an opaque protocol by
-// the first request, and for a cut also by the end of a stream.
+// disturb disturbs the network. The effect is verified by the first command on the links; in an opaque protocol by the
+// first request, and for a cut also by the end of a stream.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {

@@ -1,6 +1,6 @@
-// Package inject carries out the plan of a fault while clients run. In go a faults.Plan and a World; out come
-// operations in the history and the reason why the trial is discarded, if any. The Injector is its main type.
-// drive/trial has a World of real processes and servers, simulate/sim one in virtual time.
+// Package inject carries out the plan of a fault while clients run. In go a faults.Plan and a World; out come operations in
+// the history and the reason why the trial is discarded, if any. The Injector is its main type. drive/trial has a World of
+// real processes and servers, simulate/sim one in virtual time.
 package inject
 
 import (
@@ -22,15 +22,15 @@ import (
 type World interface {
 	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes
-	// that faults may affect; no numbers mean all servers.
+	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes that
+	// faults may affect; no numbers mean all servers.
 	Links(process int, nodes []int) []Link
 	// Do carries out an action on a process or servers. It fails if the effect could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action. Heal undoes it. Seen reports, after healing, whether it took effect; it is for
-// actions that are not verified at once. Both may be nil.
+// Effect is the result of an action. Heal undoes it. Seen reports, after healing, whether it took effect; it is for actions
+// that are not verified at once. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
@@ -51,7 +51,6 @@ type Injector struct {
 	steps []*step
 }
 
-// step holds a step of the plan and its state.
 type step struct {
 	Strike
 	in   *Injector
@@ -108,8 +107,7 @@ func (in *Injector) Begin() {
 	}
 }
 
-// At implements workloads.Director: it waits at the client's gate, then heals and carries out the steps of this
-// moment.
+// At implements workloads.Director: it waits at the client's gate, then heals and carries out the steps of this moment.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	if in.rests(m) {
 		return workloads.Order{Rest: true}
@@ -167,7 +165,6 @@ func (in *Injector) reached(m workloads.Moment) {
 	}
 }
 
-// waitAtGate delays a client's first acquire.
 func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	if m.Point != workloads.Asking || m.Iteration != 0 {
 		return
@@ -268,8 +265,7 @@ func (s *step) end() {
 	s.err = err
 }
 
-// begin records the injection for each affected client, or for the harness. The returned function records its
-// outcome.
+// begin records the injection for each affected client, or for the harness. The returned function records its outcome.
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {

@@ -20,8 +20,8 @@ import (
 // long is longer than any wait that is expected to end.
 const long = time.Minute
 
-// injecting returns an injector in a world of three clients in separate processes, and a function that returns what
-// it recorded.
+// injecting returns an injector in a world of three clients in separate processes, and a function that returns what it
+// recorded.
 func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
 	t.Helper()
 	var file bytes.Buffer
@@ -101,8 +101,8 @@ func TestGate(t *testing.T) {
 	in.At(t.Context(), workloads.Moment{Client: 1, Iteration: 1, Point: workloads.Asking})
 }
 
-// TestGateGivesWay checks that a gate opens after its timeout, at the end, and when the run is cancelled.
-func TestGateGivesWay(t *testing.T) {
+// TestGateTimeout checks that a gate opens after its timeout, at the end, and when the run is cancelled.
+func TestGateTimeout(t *testing.T) {
 	gate := func(timeout time.Duration) faults.Plan {
 		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Timeout: timeout}}}
 	}

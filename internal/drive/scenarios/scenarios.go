@@ -1,5 +1,5 @@
-// Package scenarios lists scenarios, each of which shows one known pitfall of distributed locks. Scenario.Cells returns
-// its trials: the affected locks with the fault, and locks that avoid the pitfall.
+// Package scenarios lists scenarios, each of which shows one known pitfall of distributed locks. Scenario.Cells returns its
+// trials: the affected locks with the fault, and locks that avoid the pitfall.
 package scenarios
 
 import (
@@ -97,7 +97,7 @@ var ofAlgorithms = []Scenario{
 	},
 	{
 		Name:    "release-reports-success",
-		Warning: "a release that finds nothing to release must say so",
+		Warning: "a release that finds nothing to release must report it",
 		Doc: "A lease expires, and its holder releases afterwards. The older scripts of Redisson publish and return 1 although the " +
 			"key is gone, so that the client does not learn that it worked without the lock.",
 		Parts: []Part{{Locks: "redisson-legacy redisson set-px-lua", Workload: "misuse"}},

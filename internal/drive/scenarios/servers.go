@@ -186,7 +186,7 @@ var ofSessions = []Scenario{
 	},
 	{
 		Name:    "half-open",
-		Warning: "a server does not notice that the host of a session has gone, until TCP gives up",
+		Warning: "a server does not notice that the host of a session has gone, until TCP times out",
 		Doc: "The holder's process is killed with its network cut. To the server the connection looks alive, and it keeps the lock: " +
 			"for hours, at the defaults of an operating system. A session timeout, if there is one, ends the session.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper etcd", Fault: "half-open"}},

@@ -13,10 +13,10 @@ import (
 // shortest is the minimum duration of a recorded hold, after all uncertainty has been subtracted.
 const shortest = time.Microsecond
 
-// account converts what a service did for a buyer to operations of the history. A service reports times on its own
-// clock, whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end
-// of the hold no later than it may have been sent, so a hold never appears longer than it was. If nothing certain is
-// left of a hold, the acquire is recorded as unknown and the release is omitted.
+// account converts what a service did for a buyer to operations of the history. A service reports times on its own clock,
+// whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end of the hold no
+// later than it may have been sent, so a hold never appears longer than it was. If nothing certain is left of a hold, the
+// acquire is recorded as unknown and the release is omitted.
 type account struct {
 	bounds
 	sent, received time.Duration // times of the request and its answer
@@ -80,8 +80,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire records an acquire after the client's last operation. It shortens the validity by the time between the
-// request and its recorded start.
+// acquire records an acquire after the client's last operation. It shortens the validity by the time between the request
+// and its recorded start.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -102,9 +102,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds bounds on the start times of the services' clocks, in the time of the history. A service reads a
-// request after it was sent, and answers before the answer is received. The bounds of all requests are combined,
-// since the clocks run at the same rate.
+// clocks holds bounds on the start times of the services' clocks, in the time of the history. A service reads a request
+// after it was sent, and answers before the answer is received. The bounds of all requests are combined, since the clocks
+// run at the same rate.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process
@@ -176,7 +176,6 @@ func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	return f, nil
 }
 
-// percentile returns the nearest-rank percentile of times, or 0 if there are none.
 func percentile(times []time.Duration, rank float64) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -47,8 +47,8 @@ func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	return t
 }
 
-// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and
-// that a client's operations do not overlap.
+// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and that a
+// client's operations do not overlap.
 func TestHoldsAppearShorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	placed, holds := 0, 0
@@ -113,8 +113,8 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHoldEndsThere checks that a loss ends the hold no later than it was noticed.
-func TestLostHoldEndsThere(t *testing.T) {
+// TestLostHold checks that a loss ends the hold no later than it was noticed.
+func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{
 		{Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Called: ms, Returned: 2 * ms},

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -84,8 +83,8 @@ type gateSettings struct {
 	Port                 int
 }
 
-// StartGate starts the gate in front of services and returns when it answers. Its files are in dir. It is killed when
-// its keeper ends. stock is the URL of the stock's Redis, and keys are the keys in it.
+// StartGate starts the gate in front of services and returns when it answers. Its files are in dir. It is killed when its
+// keeper ends. stock is the URL of the stock's Redis, and keys are the keys in it.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {
@@ -117,12 +116,8 @@ func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*
 
 // start starts the gate on a free port, since nginx cannot choose one.
 func (s gateSettings) start(ctx context.Context, k *children.Keeper, program string) (*Gate, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s.Port = listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
+	var err error
+	if s.Port, err = servers.FreePort(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(s.write("nginx.conf", gateConf), s.write("gate.lua", gateLua)); err != nil {

@@ -41,7 +41,6 @@ type counts struct {
 	turned []time.Duration // durations of orders of late buyers
 }
 
-// clockLooks is the number of times each service's clock is read before the sale.
 const clockLooks = 20
 
 // Open connects every buyer and reads the services' clocks.
@@ -109,8 +108,8 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	return a, err
 }
 
-// Sell sells until everything is sold, the limit has passed or ctx ends. Pending orders are then finished within a
-// grace period: the TTL and a second, or 2 s after an interrupt.
+// Sell sells until everything is sold, the limit has passed or ctx ends. Pending orders are then finished within a grace
+// period: the TTL and a second, or 2 s after an interrupt.
 func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
 	stop, soldOut := context.WithTimeout(ctx, limit)
@@ -129,7 +128,6 @@ func (s *Sale) Linger(ctx context.Context, during time.Duration) {
 	s.buyers(ctx, stop, true, func(Outcome) {})
 }
 
-// interruptedGrace bounds pending orders after an interrupt.
 const interruptedGrace = 2 * time.Second
 
 func (s *Sale) buyers(ctx, stop context.Context, late bool, told func(Outcome)) {

@@ -181,11 +181,10 @@ func isLost(lost <-chan struct{}) bool {
 	}
 }
 
-// stockTimeout bounds a command to the stock's Redis.
 const stockTimeout = 5 * time.Second
 
-// Stock is the stock for sale: a number for each key that the lock grants, in a separate Redis. It relies on the
-// lock: reads and writes are not atomic.
+// Stock is the stock for sale: a number for each key that the lock grants, in a separate Redis. It relies on the lock:
+// reads and writes are not atomic.
 type Stock struct {
 	client *redis.Client
 	prefix string
@@ -232,11 +231,9 @@ func (*Stock) Append(context.Context, string, int64) error { return nil }
 // Close closes the connections.
 func (s *Stock) Close() error { return s.client.Close() }
 
-// longestLine bounds the first line in each direction.
 const longestLine = 1 << 20
 
-// Serve runs a service process: it reads an Opening, opens the lock, writes its address, and serves until its input
-// ends.
+// Serve runs a service process: it reads an Opening, opens the lock, writes its address, and serves until its input ends.
 func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
 	text, err := lines.ReadBytes('\n')

@@ -1,6 +1,6 @@
-// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order,
-// and an optional gate answers for the services. In go an opened histories.Recorder and the addresses of servers; out
-// come the operations in the history and the Figures. Sale is the main type.
+// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order, and an
+// optional gate answers for the services. In go an opened histories.Recorder and the addresses of servers; out come the
+// operations in the history and the Figures. Sale is the main type.
 package shop
 
 import (
@@ -29,7 +29,6 @@ type Opening struct {
 	Hold    time.Duration `json:"hold_ns"` // duration of the work under the lock
 }
 
-// ready is the first line that a service writes: its address or an error.
 type ready struct {
 	Address string `json:"address,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -45,8 +44,8 @@ const (
 	Failed  Outcome = "failed" // unknown
 )
 
-// Answer is the answer to an order with the steps of the service. Times are on the service's clock, which starts with
-// its process.
+// Answer is the answer to an order with the steps of the service. Times are on the service's clock, which starts with its
+// process.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`

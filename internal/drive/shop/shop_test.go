@@ -82,8 +82,8 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService checks the steps for an order with stock, with an empty segment, after the sell-out, with a lost lock,
-// and without the stock's Redis.
+// TestService checks the steps for an order with stock, with an empty segment, after the sell-out, with a lost lock, and
+// without the stock's Redis.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)
@@ -130,8 +130,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestServe checks that a service writes its address and ends with its input, and that it writes an error if it
-// cannot start.
+// TestServe checks that a service writes its address and ends with its input, and that it writes an error if it cannot
+// start.
 func TestServe(t *testing.T) {
 	open := func(lock string, _ impls.Env) (impls.Lock, error) {
 		if lock != "halves" {
@@ -175,8 +175,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestProcessSays checks that the error of a failed start contains the output of the service and not its input.
-func TestProcessSays(t *testing.T) {
+// TestFailedStartShowsOutput checks that the error of a failed start contains the output of the service and not its input.
+func TestFailedStartShowsOutput(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{
 		{"echo some trouble >&2; exit 3", "some trouble"},
@@ -204,8 +204,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate checks that the gate passes orders on while there is stock or the stock is unknown, answers after the
-// sell-out, and ends.
+// TestGate checks that the gate passes orders on while there is stock or the stock is unknown, answers after the sell-out,
+// and ends.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {

@@ -130,8 +130,8 @@ func outcome(l worker.Line, err error) error {
 	return errors.New(l.Error)
 }
 
-// holds maps request ids to acquires, for later notices. Refused acquires are removed at once, released ones later,
-// since a renewal may follow the release.
+// holds maps request ids to acquires, for later notices. Refused acquires are removed at once, released ones later, since a
+// renewal may follow the release.
 type holds map[int64]*hold
 
 type hold struct {
@@ -159,8 +159,7 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter returns the time from the acquire to the reported loss, or until now if the client noticed the loss
-// first.
+// lostAfter returns the time from the acquire to the reported loss, or until now if the client noticed the loss first.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:

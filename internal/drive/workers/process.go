@@ -1,6 +1,5 @@
-// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. In goes a
-// command; out comes a Process, which offers the lock and the guarded resource to workloads, and can be paused and
-// killed.
+// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. In goes a command;
+// out comes a Process, which offers the lock and the guarded resource to workloads, and can be paused and killed.
 package workers
 
 import (
@@ -53,8 +52,8 @@ type Process struct {
 	failed  error // the first violation of the protocol
 }
 
-// Start starts a worker and returns when it has written its first line. It calls renewed for renewals that the lock
-// makes by itself; see impls.Env. The process is killed when its keeper ends.
+// Start starts a worker and returns when it has written its first line. It calls renewed for renewals that the lock makes
+// by itself; see impls.Env. The process is killed when its keeper ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	return startWithin(ctx, usualBounds(), k, command, open, renewed)
 }
@@ -96,8 +95,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads lines until the output ends or a line is invalid, then kills the process. It sends the result of the
-// first line to first.
+// read reads lines until the output ends or a line is invalid, then kills the process. It sends the result of the first
+// line to first.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -165,8 +164,8 @@ func (p *Process) take(l worker.Line) error {
 	return nil
 }
 
-// call sends a request and waits for the answer, for the given time beyond bounds.answer; a negative time means no
-// limit. Its errors are indeterminate.
+// call sends a request and waits for the answer, for the given time beyond bounds.answer; a negative time means no limit.
+// Its errors are indeterminate.
 func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {

@@ -153,7 +153,7 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-func TestDeaf(t *testing.T) {
+func TestWorkerThatReadsNothing(t *testing.T) {
 	b := generous()
 	b.write = short
 	p := begin(t, b, "deaf", nil)
@@ -167,8 +167,8 @@ func TestDeaf(t *testing.T) {
 	gone(t, p)
 }
 
-// TestWaitingWithoutEnd checks that a call without a limit fails if the process does not answer pings.
-func TestWaitingWithoutEnd(t *testing.T) {
+// TestCallWithoutLimit checks that a call without a limit fails if the process does not answer pings.
+func TestCallWithoutLimit(t *testing.T) {
 	b := generous()
 	b.answer = short
 	p := begin(t, b, "deaf", nil)
@@ -321,7 +321,7 @@ func TestLockOfAProcess(t *testing.T) {
 	gone(t, p)
 }
 
-func TestCloseOfTheStubborn(t *testing.T) {
+func TestCloseKillsHungWorker(t *testing.T) {
 	b := generous()
 	b.end = short
 	p := begin(t, b, "stubborn", nil)

@@ -74,7 +74,6 @@ func using(do func(ctx context.Context, key, body string, fence int64) (string, 
 	}
 }
 
-// fenceOf returns the fencing token of a request, or 0 if there is none.
 func fenceOf(q *http.Request) (int64, error) {
 	text := q.URL.Query().Get("fence")
 	if text == "" {

@@ -90,8 +90,8 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. Messages arrive in order, at the times of the link's timetable. Sending
-// never blocks, so that clients hold no mutex while virtual time advances.
+// pipe is one direction of a connection. Messages arrive in order, at the times of the link's timetable. Sending never
+// blocks, so that clients hold no mutex while virtual time advances.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
@@ -144,10 +144,8 @@ func (p *pipe) put(b []byte, turn turn) {
 	p.look()
 }
 
-// never is longer than any trial.
 const never = 1000 * time.Hour
 
-// silent returns a stopped bell.
 func silent() *time.Timer {
 	bell := time.NewTimer(never)
 	bell.Stop()
@@ -191,8 +189,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's
-// deadline, but the next instant owned by the last request on the connection.
+// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's deadline,
+// but the next instant owned by the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -332,8 +330,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns what a read would find: nothing (nil), bytes (errUnread), the end of the stream (io.EOF), or that this
-// end is closed.
+// peek returns what a read would find: nothing (nil), bytes (errUnread), the end of the stream (io.EOF), or that this end
+// is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

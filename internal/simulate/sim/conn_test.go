@@ -97,7 +97,7 @@ func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
 
-func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
+func TestDelaysDependOnSeedAndLink(t *testing.T) {
 	links := []wire{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 1, 1, 0}}
 	for i, l := range links {
 		there, back := delays(t, l, 0)
@@ -119,8 +119,8 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 	}
 }
 
-// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on
-// the connections.
+// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on the
+// connections.
 func TestOneInstant(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
@@ -158,7 +158,7 @@ func TestOneInstant(t *testing.T) {
 	}
 }
 
-func TestEachDirectionOwnsItsInstants(t *testing.T) {
+func TestDirectionsOwnInstants(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
@@ -216,7 +216,7 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-func TestCloseIsSeenAtBothEnds(t *testing.T) {
+func TestCloseEndsBothSides(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
 		idle := func(want error) {
 			t.Helper()
@@ -243,7 +243,7 @@ func TestCloseIsSeenAtBothEnds(t *testing.T) {
 	})
 }
 
-func TestCloseEndsAWaitingRead(t *testing.T) {
+func TestCloseEndsRead(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
 		go func() { time.Sleep(time.Second); server.Close() }()
 		if _, err := server.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {

@@ -15,10 +15,10 @@ import (
 
 // link holds the connections between a process and a server. Faults affect it as they affect a proxy.Link.
 type link struct {
+	proxy.Rules
 	timetable timetable
 	outbox    *outbox
 	rulings   *turnstile
-	rules     proxy.Rules
 	delay     atomic.Int64
 	cut       atomic.Uint32 // a proxy.Direction
 
@@ -30,14 +30,10 @@ type link struct {
 
 var _ inject.Link = (*link)(nil)
 
-// On implements inject.Link.
-func (l *link) On(r proxy.Rule) (cancel func()) { return l.rules.On(r) }
-
-// Delay implements inject.Link.
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut implements inject.Link: it drops everything in the given directions and heals the others. Healing closes a
-// connection if something was dropped on it.
+// Cut implements inject.Link: it drops everything in the given directions and heals the others. Healing closes a connection
+// if something was dropped on it.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -52,8 +48,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do with the connections in the order of their last use, because concurrent clients may take connections
-// from a pool in any order.
+// each calls do with the connections in the order of their last use, because concurrent clients may take connections from a
+// pool in any order.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -71,7 +67,6 @@ func (l *link) add(c *pair) {
 	c.number = len(l.pairs)
 }
 
-// pair holds both directions of a connection.
 type pair struct {
 	link     *link
 	number   int
@@ -107,7 +102,6 @@ func (c *pair) died() {
 	c.toClient.abandon()
 }
 
-// resume continues a connection after one side was paused.
 func (c *pair) resume() {
 	c.toServer.resume()
 	c.toClient.resume()
@@ -122,8 +116,8 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine
-// starts at its own instant, since commands to several servers may match at once and the first triggers the step.
+// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine starts at
+// its own instant, since commands to several servers may match at once and the first triggers the step.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -137,7 +131,7 @@ func (p *pipe) meet(part proxy.Part) {
 			link.roundTrips.Add(1)
 		}
 	}
-	rules := link.rules.Matching(part.At, part.Command)
+	rules := link.Matching(part.At, part.Command)
 	if len(rules) == 0 {
 		p.pass(part.Bytes, turn)
 		return
@@ -204,11 +198,10 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox holds what is written at one instant until no goroutine runs at that instant, and sends it a nanosecond
-// later.
+// outbox holds what is written at one instant until no goroutine runs at that instant, and sends it a nanosecond later.
 //
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts what
-// they wrote by its content, so that neither arrival times nor matching rules depend on that order.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts what they
+// wrote by its content, so that neither arrival times nor matching rules depend on that order.
 type outbox struct {
 	mu      sync.Mutex // guards what follows; taken after a pipe's mutex
 	letters []letter
@@ -257,17 +250,16 @@ func (o *outbox) leave() {
 	}
 }
 
-// before orders letters. Equal contents are ordered by connection, for example if several subscribers receive one
-// message.
+// before orders letters. Equal contents are ordered by connection, for example if several subscribers receive one message.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message of a link and the instants that it owns. They depend only on the
-// seed, the link, the direction and the message's number on the link, and not on the connection, since concurrent
-// goroutines may take any.
+// timetable determines the delay of each message of a link and the instants that it owns. They depend only on the seed, the
+// link, the direction and the message's number on the link, and not on the connection, since concurrent goroutines may take
+// any.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
@@ -276,8 +268,8 @@ type timetable struct {
 	counts  [2]atomic.Uint64
 }
 
-// often is the number of processes whose instants are all different. With more processes, some messages share
-// instants with later messages of others. All of them share 909 instants.
+// often is the number of processes whose instants are all different. With more processes, some messages share instants with
+// later messages of others. All of them share 909 instants.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {

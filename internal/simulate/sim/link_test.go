@@ -131,8 +131,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestPauses checks that a paused process sends and reads nothing until it is resumed, and that a paused server
-// answers when it is resumed.
+// TestPauses checks that a paused process sends and reads nothing until it is resumed, and that a paused server answers
+// when it is resumed.
 func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
 		c = c.WithTimeout(time.Second) // shorter than the pause

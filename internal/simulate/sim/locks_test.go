@@ -16,8 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime runs every lock for ten virtual seconds, twice. The trial must end, grant the lock,
-// leave no goroutines, and record the same history twice. Locks may use nothing but their Env.
+// TestEveryLockInVirtualTime runs every lock for ten virtual seconds, twice. The trial must end, grant the lock, leave no
+// goroutines, and record the same history twice. Locks may use nothing but their Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one
-// instant run in random order, which makes the test stricter.
+// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one instant
+// run in random order, which makes the test stricter.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)

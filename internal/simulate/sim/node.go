@@ -18,7 +18,6 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// node is an emulated server that can be killed and restarted.
 type node struct {
 	place
 	mu     sync.Mutex
@@ -111,7 +110,6 @@ func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	return nil, err
 }
 
-// drift sets the drift of the clock per second.
 func (n *node) drift(by time.Duration) {
 	n.catchUp()
 	n.mu.Lock()
@@ -119,7 +117,6 @@ func (n *node) drift(by time.Duration) {
 	n.gains, n.since = by, time.Now()
 }
 
-// resetClock resets the clock of a dead server.
 func (n *node) resetClock() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -209,9 +206,9 @@ func (n *node) contents() (contents, error) {
 	return all, nil
 }
 
-// served is the server's end of a connection. It handles arriving commands in the goroutine of the bell, which is
-// much cheaper than the emulator's two goroutines per connection. Connections that subscribe are handed over to the
-// emulator, which detects when a subscriber disconnects.
+// served is the server's end of a connection. It handles arriving commands in the goroutine of the bell, which is much
+// cheaper than the emulator's two goroutines per connection. Connections that subscribe are handed over to the emulator,
+// which detects when a subscriber disconnects.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis

@@ -30,8 +30,8 @@ func lasts(t *testing.T, w *world) time.Duration {
 	return time.Since(began)
 }
 
-// TestDrift checks the duration of a lease when the clock gains a second per second, loses half a second per second,
-// and is healed.
+// TestDrift checks the duration of a lease when the clock gains a second per second, loses half a second per second, and is
+// healed.
 func TestDrift(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
@@ -50,8 +50,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftCountsFromItsBeginning checks that a drift does not affect the time before and after it.
-func TestDriftCountsFromItsBeginning(t *testing.T) {
+// TestDriftBeforeAndAfter checks that a drift does not affect the time before and after it.
+func TestDriftBeforeAndAfter(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
 		time.AfterFunc(200*time.Millisecond, func() { heal = did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })
@@ -62,8 +62,8 @@ func TestDriftCountsFromItsBeginning(t *testing.T) {
 	})
 }
 
-// TestRestart checks that a server that keeps its data excludes other clients until the lease expires, even if it
-// restarts late, and that an empty one does not.
+// TestRestart checks that a server that keeps its data excludes other clients until the lease expires, even if it restarts
+// late, and that an empty one does not.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
@@ -126,8 +126,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 	})
 }
 
-// TestTurns checks that a client stops after its turns without a fault, and that a trial ends early if all clients
-// have stopped.
+// TestTurns checks that a client stops after its turns without a fault, and that a trial ends early if all clients have
+// stopped.
 func TestTurns(t *testing.T) {
 	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {

@@ -14,9 +14,9 @@ import (
 // process is a process of clients with an opened lock and the guarded resource. While it is paused, no request of its
 // clients begins or returns and its network is stopped. After it is killed, every request returns workloads.ErrGone.
 //
-// Limitation: the lock's goroutines are not stopped, so its timers fire during a pause. Commands and notices of
-// losses wait until the process resumes. But a decision by the clock alone, such as refusing a late grant, may happen
-// earlier than in a paused real process.
+// Limitation: the lock's goroutines are not stopped, so its timers fire during a pause. Commands and notices of losses wait
+// until the process resumes. But a decision by the clock alone, such as refusing a late grant, may happen earlier than in a
+// paused real process.
 type process struct {
 	*place
 	lock     impls.Lock
@@ -42,8 +42,8 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs waits until the process runs. If the process was killed, runs returns ErrGone a nanosecond later, after the
-// kill has been recorded.
+// runs waits until the process runs. If the process was killed, runs returns ErrGone a nanosecond later, after the kill has
+// been recorded.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -53,8 +53,8 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask runs a request in the process. After an error the request may have taken effect: the process was killed
-// meanwhile, or was paused when the context ended.
+// ask runs a request in the process. After an error the request may have taken effect: the process was killed meanwhile, or
+// was paused when the context ended.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
 	if err := p.runs(ctx); err != nil {
@@ -190,7 +190,6 @@ func (r remote) Probe(ctx context.Context, key string) (token string, left time.
 	return f.token, f.left, err
 }
 
-// reached gives access to the guarded resource through the process.
 type reached process
 
 var _ workloads.Resource = (*reached)(nil)
@@ -212,7 +211,6 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 // apart is the time between goroutines that are resumed: what one writes is sent before the next one runs.
 const apart = 2 * time.Nanosecond
 
-// turnstile gives each caller a separate instant.
 type turnstile struct {
 	mu   sync.Mutex
 	last time.Time // last instant given
@@ -229,7 +227,6 @@ func (t *turnstile) next() time.Duration {
 	return t.last.Sub(now)
 }
 
-// place is a process or a server that can be paused.
 type place struct {
 	isPaused atomic.Bool // paused; read for each message, set with the mutex held
 

@@ -18,7 +18,6 @@ import (
 // compiled maps SHA-1 hashes to the scripts of all servers (*lua.FunctionProto).
 var compiled sync.Map
 
-// compile compiles a script and returns its SHA-1, which EVALSHA uses.
 func compile(source string) (hash string, err error) {
 	sum := sha1.Sum([]byte(source))
 	hash = hex.EncodeToString(sum[:])
@@ -36,8 +35,8 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a reusable Lua state with the libraries that locks' scripts use. The emulator would create a state
-// with all libraries for each call, which would dominate the cost of a trial.
+// interpreter is a reusable Lua state with the libraries that locks' scripts use. The emulator would create a state with
+// all libraries for each call, which would dominate the cost of a trial.
 type interpreter struct {
 	*lua.LState
 	hash   string         // of the current script
@@ -71,8 +70,8 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript answers EVAL and EVALSHA. It returns false if the emulator must answer: for other commands and errors.
-// known holds the hashes of the scripts sent to this server.
+// runScript answers EVAL and EVALSHA. It returns false if the emulator must answer: for other commands and errors. known
+// holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
 		return false

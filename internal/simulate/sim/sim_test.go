@@ -154,7 +154,7 @@ func TestNodesAreIndependent(t *testing.T) {
 	})
 }
 
-func TestACommandEndsWithItsContext(t *testing.T) {
+func TestCommandEndsWithContext(t *testing.T) {
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()
@@ -168,7 +168,7 @@ func TestACommandEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAPoolSeesADeadServer(t *testing.T) {
+func TestPoolDetectsDeadServer(t *testing.T) {
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()

@@ -36,10 +36,8 @@ type Trial struct {
 // oneWay is the mean latency of a message, similar to that through a proxy on one machine.
 const oneWay = 200 * time.Microsecond
 
-// prefix is the prefix of every key.
 const prefix = "sim:"
 
-// connectTimeout bounds the first acquires of the clients.
 const connectTimeout = 10 * time.Second
 
 // Recorded holds the result of a trial.
@@ -50,8 +48,8 @@ type Recorded struct {
 }
 
 // Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1 equal trials have equal
-// histories. It must not be called in a bubble. It fails if the trial cannot be simulated (see Refused), or if the
-// lock cannot be opened, panics, or leaves goroutines running.
+// histories. It must not be called in a bubble. It fails if the trial cannot be simulated (see Refused), or if the lock
+// cannot be opened, panics, or leaves goroutines running.
 func (t Trial) Record() (Recorded, error) {
 	var m *histories.Memory
 	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
@@ -112,7 +110,6 @@ func (t Trial) Refused() error {
 	return nil
 }
 
-// verbs lists the actions that can be simulated.
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
 	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
 
@@ -177,7 +174,6 @@ func inBubble(f func()) (err error) {
 	return err
 }
 
-// run runs the trial in a bubble.
 func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
 	watch := workloads.NewWatch()
 	world, err := t.up(watch)
@@ -233,8 +229,8 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect acquires and releases a separate key for each client and the epilogue, so that connections exist and
-// servers know the scripts before anything is recorded.
+// connect acquires and releases a separate key for each client and the epilogue, so that connections exist and servers know
+// the scripts before anything is recorded.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()

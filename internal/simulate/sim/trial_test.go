@@ -30,8 +30,8 @@ type acted struct {
 	verdict *checker.Verdict
 }
 
-// TestFaultsInVirtualTime runs every lock under every fault for which it has expectations, twice. The results must
-// meet the expectations, and the histories must be equal.
+// TestFaultsInVirtualTime runs every lock under every fault for which it has expectations, twice. The results must meet the
+// expectations, and the histories must be equal.
 func TestFaultsInVirtualTime(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -95,8 +95,8 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty returns the trials of every lock under every fault for which it has expectations. The reasons of refused
-// trials must be known.
+// faulty returns the trials of every lock under every fault for which it has expectations. The reasons of refused trials
+// must be known.
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}

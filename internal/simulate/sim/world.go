@@ -1,11 +1,10 @@
 // Package sim runs locks in virtual time. In goes a Trial; out comes its history.
 //
-// The same seed gives the same history, for which one processor (GOMAXPROCS=1) is needed. No delay may depend on the
-// order in which goroutines run, and no two events may share an instant, because the runtime wakes goroutines of one
-// instant in any order. Therefore what is written at one instant is sent in an order that depends on its content
-// (outbox), and each message of a link owns every 1009th nanosecond and arrives at one of those (timetable). The
-// number is prime, so that two clients answered at such instants, which then sleep for different round times, do not
-// wake together.
+// The same seed gives the same history, for which one processor (GOMAXPROCS=1) is needed. No delay may depend on the order
+// in which goroutines run, and no two events may share an instant, because the runtime wakes goroutines of one instant in
+// any order. Therefore what is written at one instant is sent in an order that depends on its content (outbox), and each
+// message of a link owns every 1009th nanosecond and arrives at one of those (timetable). The number is prime, so that two
+// clients answered at such instants, which then sleep for different round times, do not wake together.
 package sim
 
 import (
@@ -34,10 +33,8 @@ type world struct {
 
 var _ inject.World = (*world)(nil)
 
-// aimed returns the number of processes that faults may affect.
 func (w *world) aimed() int { return len(w.processes) - 1 }
 
-// ClientsOf returns the clients of a process.
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.clients) {
@@ -48,7 +45,6 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links implements inject.World.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	if len(nodes) == 0 {
 		for i := range w.net.nodes {
@@ -127,8 +123,8 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	return nil, nil
 }
 
-// kill ends a process: its connections are closed and it reports nothing more. Its lock is closed in the background,
-// to end its goroutines.
+// kill ends a process: its connections are closed and it reports nothing more. Its lock is closed in the background, to end
+// its goroutines.
 func (w *world) kill(i int) {
 	p := w.processes[i]
 	if p.life.Err() != nil {
@@ -157,7 +153,6 @@ func (w *world) failover(to int) error {
 // closeAfter is the time for background goroutines of client libraries to end.
 const closeAfter = 10 * time.Second
 
-// close resumes and ends everything.
 func (w *world) close() error {
 	for i := range w.net.nodes {
 		w.net.resumeNode(i)
@@ -172,8 +167,8 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of instants in each quantum that no message owns. Goroutines started in the bubble start at
-// i nanoseconds each, so that they share no instant either.
+// reserved is the number of instants in each quantum that no message owns. Goroutines started in the bubble start at i
+// nanoseconds each, so that they share no instant either.
 const reserved = 100
 
 const quantum = 1009 * time.Nanosecond // time between two instants that a message owns
@@ -192,8 +187,8 @@ type network struct {
 	dead map[int]bool // killed processes
 }
 
-// newNetwork creates a network in the current bubble. A message takes between half and one and a half times the
-// latency. After Close, 10 s of virtual time must pass before the bubble ends, for background goroutines of clients.
+// newNetwork creates a network in the current bubble. A message takes between half and one and a half times the latency.
+// After Close, 10 s of virtual time must pass before the bubble ends, for background goroutines of clients.
 func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
 	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
@@ -222,9 +217,8 @@ func (n *network) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dialer returns the Dial function of a process. Delays differ by process, so that processes do not affect each
-// other's delays. Dialing takes no virtual time, since connections are pooled. It fails unless a running server has
-// the address.
+// Dialer returns the Dial function of a process. Delays differ by process, so that processes do not affect each other's
+// delays. Dialing takes no virtual time, since connections are pooled. It fails unless a running server has the address.
 func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
@@ -271,7 +265,6 @@ func (n *network) resumeNode(node int) {
 	}
 }
 
-// killProcess closes a process's connections and refuses new ones.
 func (n *network) killProcess(process int) {
 	n.mu.Lock()
 	n.dead[process] = true
@@ -282,7 +275,6 @@ func (n *network) killProcess(process int) {
 	n.resumeProcess(process)
 }
 
-// draw returns a random number that depends only on its arguments.
 func draw(key uint64, more ...uint64) uint64 {
 	for _, m := range more {
 		key = rand.NewPCG(key, m).Uint64()

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// etcd serves until its context ends; it syncs every write to disk before it answers. The arguments are: name,
-// folder, client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
+// etcd serves until its context ends; it syncs every write to disk before it answers. The arguments are: name, folder,
+// client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
 func etcd(ctx context.Context, args []string, says io.Writer) error {
 	config, err := etcdConfig(args)
 	if err != nil {
@@ -38,7 +38,6 @@ func etcd(ctx context.Context, args []string, says io.Writer) error {
 	}
 }
 
-// electionTicks is the election timeout in ticks.
 const electionTicks = 10
 
 func etcdConfig(args []string) (*embed.Config, error) {

@@ -1,5 +1,5 @@
-// Package children starts child processes that end with the harness, even if the harness is killed. In goes a
-// command; out comes a Child, which can be paused, resumed and killed together with every process it started.
+// Package children starts child processes that end with the harness, even if the harness is killed. In goes a command; out
+// comes a Child, which can be paused, resumed and killed together with every process it started.
 package children
 
 import (
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,8 @@ const (
 	pollInterval  = time.Millisecond
 )
 
-// Child is a child process and its process group. Processes that it starts belong to it, even in another group, as
-// far as the system lists them. It is reaped as soon as it ends.
+// Child is a child process and its process group. Processes that it starts belong to it, even in another group, as far as
+// the system lists them. It is reaped as soon as it ends.
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{}                // closed when the process has been reaped
@@ -53,14 +54,14 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause stops every process of the child and returns when all threads are stopped. If it fails, the processes are
-// resumed. A paused process can be killed; data sent to it waits in the system's buffers.
+// Pause stops every process of the child and returns when all threads are stopped. If it fails, the processes are resumed.
+// A paused process can be killed; data sent to it waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
 	}
 	if err := c.await("stop", func(states string) bool {
-		if count(states, paused) == len(states) {
+		if strings.Count(states, paused) == len(states) {
 			return true
 		}
 		c.pauseOtherGroups()
@@ -91,21 +92,11 @@ func (c *Child) Resume() error {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
 	}
-	return c.await("resume", func(states string) bool { return count(states, paused) == 0 })
+	return c.await("resume", func(states string) bool { return !strings.Contains(states, paused) })
 }
 
 // paused is the state letter of a stopped thread in /proc.
-const paused = 'T'
-
-func count(states string, state rune) int {
-	n := 0
-	for _, s := range states {
-		if s == state {
-			n++
-		}
-	}
-	return n
-}
+const paused = "T"
 
 func (c *Child) signal(send func(leader int) error) error {
 	if c.Ended() {
@@ -141,8 +132,7 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill kills the child and its descendants and returns when all of them have ended. It returns nil if the child has
-// ended.
+// Kill kills the child and its descendants and returns when all of them have ended. It returns nil if the child has ended.
 func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
@@ -199,8 +189,8 @@ func (c *Child) endsWithin(timeout time.Duration) bool {
 	}
 }
 
-// StartPiped starts a command with pipes that the caller closes. The pipes of os/exec would be closed before all
-// output is read.
+// StartPiped starts a command with pipes that the caller closes. The pipes of os/exec would be closed before all output is
+// read.
 func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {

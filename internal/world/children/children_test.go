@@ -179,7 +179,7 @@ func (h harness) die(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
 }
 
-func TestNothingOutlivesAKilledHarness(t *testing.T) {
+func TestKilledHarnessLeavesNothing(t *testing.T) {
 	for _, how := range []string{"running", "paused"} {
 		t.Run(how, func(t *testing.T) {
 			if how == "paused" {
@@ -197,7 +197,7 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 	}
 }
 
-func TestChildrenDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
+func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 	onLinux(t) // other systems cannot kill a child with its parent
 	h := startHarness(t, "running")
 	defer syscall.Kill(-h.child, syscall.SIGKILL) // only the keeper kills what the child started
@@ -207,7 +207,7 @@ func TestChildrenDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
 	h.die(t)
 }
 
-func TestChildrenOutliveTheThreadThatAskedForThem(t *testing.T) {
+func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
 	started := make([]*Child, len(keepers)) // several, since one might run on the main thread, which never ends
 	var all sync.WaitGroup
@@ -234,7 +234,7 @@ func TestChildrenOutliveTheThreadThatAskedForThem(t *testing.T) {
 	}
 }
 
-func TestChildrenDoNotHearTheTerminal(t *testing.T) {
+func TestChildrenIgnoreTerminalSignals(t *testing.T) {
 	k := keeper(t)
 	for _, pid := range []int{sleeper(t, k).Pid(), k.script.Pid()} {
 		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
@@ -243,7 +243,7 @@ func TestChildrenDoNotHearTheTerminal(t *testing.T) {
 	}
 }
 
-func TestPauseIsSeenOfTheWholeGroup(t *testing.T) {
+func TestPauseStopsWholeGroup(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
 	for range 2 { // a resumed child can be paused again
@@ -269,7 +269,7 @@ func TestPauseIsSeenOfTheWholeGroup(t *testing.T) {
 	}
 }
 
-func TestAPausedGroupCanBeKilled(t *testing.T) {
+func TestKillPausedGroup(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
 	if err := f.Pause(); err != nil {
@@ -291,7 +291,7 @@ func TestAPausedGroupCanBeKilled(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhatHearsNothing(t *testing.T) {
+func TestStopKillsAfterTimeout(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
 	if err := f.Pause(); err != nil {
@@ -306,7 +306,7 @@ func TestStopKillsWhatHearsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatAChildStartedEndsWithIt(t *testing.T) {
+func TestDescendantsEndWithChild(t *testing.T) {
 	f := newFamily(t)
 	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // the child only, not its group
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestWhatAChildStartedEndsWithIt(t *testing.T) {
 	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
 }
 
-func TestStateTellsHowItEnded(t *testing.T) {
+func TestState(t *testing.T) {
 	c, err := keeper(t).Start(exec.Command("/bin/sh", "-c", "exit 3"))
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestStateTellsHowItEnded(t *testing.T) {
 	}
 }
 
-func TestNothingIsStartedAfterClose(t *testing.T) {
+func TestStartAfterClose(t *testing.T) {
 	k := keeper(t)
 	for range 2 {
 		if err := k.Close(); err != nil {

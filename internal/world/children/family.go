@@ -57,8 +57,7 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether p is the process from or descends from it. The loop is bounded in case the table has a
-// cycle.
+// descends reports whether p is the process from or descends from it. The loop is bounded in case the table has a cycle.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {
 		if p.PID == from {
@@ -71,17 +70,10 @@ func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 
 // otherGroups returns the groups that a leader's descendants created.
 func otherGroups(leader int) []int {
-	members, err := familyOf(leader)
-	if err != nil {
-		return nil
-	}
-	self, err := processes()
-	if err != nil {
-		return nil
-	}
+	all, _ := processes()
 	var groups []int
-	for _, p := range members {
-		if p.PGRP != leader && p.PGRP != self[os.Getpid()].PGRP && p.PGRP > 1 && !slices.Contains(groups, p.PGRP) {
+	for _, p := range all {
+		if lives(p) && descends(all, p, leader) && p.PGRP != leader && p.PGRP != all[os.Getpid()].PGRP && p.PGRP > 1 && !slices.Contains(groups, p.PGRP) {
 			groups = append(groups, p.PGRP)
 		}
 	}

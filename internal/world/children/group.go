@@ -13,8 +13,8 @@ func pauseGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGSTOP
 
 func resumeGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGCONT) }
 
-// inOwnGroup gives a child a process group, so that Ctrl-C does not reach it: children run until the run has been
-// judged. On Linux a child also dies with the thread that started it.
+// inOwnGroup gives a child a process group, so that Ctrl-C does not reach it: children run until the run has been judged.
+// On Linux a child also dies with the thread that started it.
 func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if asked != nil {

@@ -73,8 +73,8 @@ func TestKeeperKillsPausedGroup(t *testing.T) {
 	}
 }
 
-// TestKillAwaitsTheGroup checks that no process of the child's group lives when Kill returns. One that is still
-// exiting would keep shared resources, such as the shared memory of a PostgreSQL that is restarted.
+// TestKillAwaitsTheGroup checks that no process of the child's group lives when Kill returns. One that is still exiting
+// would keep shared resources, such as the shared memory of a PostgreSQL that is restarted.
 func TestKillAwaitsTheGroup(t *testing.T) {
 	// tail has read 100 MB when it writes, so that it takes longer to exit than the others.
 	cmd := exec.Command("/bin/sh", "-c", "head -c 100000000 /dev/zero | tail -c 100000000 | { head -c 1 >/dev/null; echo ready; sleep 1000; }")

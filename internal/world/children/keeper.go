@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the
-// listed folders. It ignores signals, so its input ends when the harness closes it or dies.
+// keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the listed
+// folders. It ignores signals, so its input ends when the harness closes it or dies.
 //
-// Children are killed by process group, because a reused process number is rarely also a group number. The sleep lets
-// a killed process finish a write, which could otherwise recreate its folder.
+// Children are killed by process group, because a reused process number is rarely also a group number. The sleep lets a
+// killed process finish a write, which could otherwise recreate its folder.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -75,8 +75,8 @@ func New() (*Keeper, error) {
 	return k, nil
 }
 
-// runStarts starts all children from one locked thread. On Linux a child is killed when its parent thread ends, and
-// the Go runtime may end any other thread.
+// runStarts starts all children from one locked thread. On Linux a child is killed when its parent thread ends, and the Go
+// runtime may end any other thread.
 func (k *Keeper) runStarts() {
 	runtime.LockOSThread()
 	for {
@@ -102,8 +102,8 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// The keeper learns of the child before it can be reaped: a "forget" sent before its "kill" would leave a number
-	// on the list that the system may reuse.
+	// The keeper learns of the child before it can be reaped: a "forget" sent before its "kill" would leave a number on the
+	// list that the system may reuse.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -154,8 +154,7 @@ type Leftover struct {
 	Since time.Time
 }
 
-// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's number is in
-// use.
+// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's number is in use.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestKeeperEndsWhatIsLeft(t *testing.T) {
+func TestKeeperKillsListedGroups(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "with a space"))
 	if err := os.Mkdir(os.TempDir(), 0o700); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestKeeperEndsWhatIsLeft(t *testing.T) {
 	close(k.gone)
 }
 
-func TestKeeperSparesWhatItIsToForget(t *testing.T) {
+func TestKeeperForgets(t *testing.T) {
 	k, err := New()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestKeeperSparesWhatItIsToForget(t *testing.T) {
 	close(k.gone)
 }
 
-func TestKeeperIsToldOfEachEnd(t *testing.T) {
+func TestKeeperLearnsOfExits(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -111,8 +111,7 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection. One goroutine reads, applies the rules and fills the delay line; another
-// writes.
+// way is one direction of a connection. One goroutine reads, applies the rules and fills the delay line; another writes.
 type way struct {
 	conn      *conn
 	direction Direction
@@ -199,7 +198,7 @@ func (w *way) decide(p Part) Fate {
 	if p.At == Message {
 		p.Command.Nth = int(link.commands.Load())
 	}
-	for _, do := range link.rules.Matching(p.At, p.Command) {
+	for _, do := range link.Matching(p.At, p.Command) {
 		w.flush()
 		if fate := do(w.conn.ctx, p.Command); fate != Pass {
 			return fate
@@ -245,8 +244,7 @@ func (w *way) write() {
 	}
 }
 
-// deliver writes bytes. Bytes to the server are counted before the write, so that a request is counted before its
-// reply.
+// deliver writes bytes. Bytes to the server are counted before the write, so that a request is counted before its reply.
 func (w *way) deliver(b []byte) bool {
 	if w.direction == ToClient {
 		_, err := w.to.Write(b)

@@ -93,8 +93,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether the bytes of an incomplete frame are passed on. An inline command has no effect before its
-// end; other protocols may never send a line end.
+// streams reports whether the bytes of an incomplete frame are passed on. An inline command has no effect before its end;
+// other protocols may never send a line end.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -109,8 +109,8 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step parses one line with its string, or more of a string. It returns n = 0 if more bytes are needed, and reports
-// whether a frame is complete.
+// step parses one line with its string, or more of a string. It returns n = 0 if more bytes are needed, and reports whether
+// a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -190,7 +190,6 @@ func (s *scanner) plausible(text string) bool {
 	return false
 }
 
-// header parses the line at the beginning of text.
 func (s *scanner) header(line, text string) (n int, whole bool) {
 	kind := line[0]
 	if len(line) <= len("\r\n") || !strings.HasSuffix(line, "\r\n") || s.requests && len(s.open) > 0 && kind != '$' {
@@ -290,7 +289,6 @@ func (s *scanner) value() (whole bool) {
 	return true
 }
 
-// looksAt reports whether the current element is kept.
 func (s *scanner) looksAt() bool {
 	return len(s.open) == 1 && !s.open[0].attribute && len(s.frame.args) < maxArgs
 }
@@ -303,7 +301,6 @@ func (s *scanner) keep(element string) {
 
 func cut(word string) string { return word[:min(len(word), maxArg)] }
 
-// number parses a count; -1 is null.
 func number(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= -1 && n <= maxCount && text[0] != '+'

@@ -84,8 +84,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost checks that a rule with command names matches requests without names, and that the server
-// executes the request.
+// TestOpaqueReplyIsLost checks that a rule with command names matches requests without names, and that the server executes
+// the request.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
@@ -114,8 +114,7 @@ func TestOpaqueRequestIsLate(t *testing.T) {
 	}
 }
 
-// TestCutSwallowsStreamEnd checks that a cut swallows and counts the end of a stream, which may be all that it
-// swallows.
+// TestCutSwallowsStreamEnd checks that a cut swallows and counts the end of a stream, which may be all that it swallows.
 func TestCutSwallowsStreamEnd(t *testing.T) {
 	l, c := dialOpaque(t)
 	if _, err := c.Write([]byte("a")); err != nil {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pairing matches replies on one connection with commands. Replies come in the order of the commands, with two
-// exceptions: published messages come in between, and a subscription is confirmed once per channel, by arrays in
-// RESP2 and by pushes in RESP3.
+// pairing matches replies on one connection with commands. Replies come in the order of the commands, with two exceptions:
+// published messages come in between, and a subscription is confirmed once per channel, by arrays in RESP2 and by pushes in
+// RESP3.
 type pairing struct {
 	mu      sync.Mutex // guards what follows
 	off     bool       // later commands have no reply, or the bytes are not RESP

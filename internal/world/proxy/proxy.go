@@ -34,10 +34,10 @@ const (
 // Protocol is the protocol of a link.
 type Protocol uint8
 
-// The protocols. In an opaque protocol each chunk from a client counts as a request without a name, which matches
-// every rule for commands, and the first chunk from the server after it as the reply. If a client sends several
-// requests before an answer, replies are not told apart. Round trips are counted when a client sends after an answer;
-// commands are not counted.
+// The protocols. In an opaque protocol each chunk from a client counts as a request without a name, which matches every
+// rule for commands, and the first chunk from the server after it as the reply. If a client sends several requests before
+// an answer, replies are not told apart. Round trips are counted when a client sends after an answer; commands are not
+// counted.
 const (
 	RESP Protocol = iota
 	Opaque
@@ -54,11 +54,11 @@ type Counters struct {
 
 // Link is a port of 127.0.0.1 that forwards to a server. It is safe for concurrent use.
 type Link struct {
+	Rules
 	listener net.Listener
 	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
-	rules    Rules
 	requests atomic.Int64 // opaque protocol only
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
@@ -99,9 +99,9 @@ func (l *Link) Upstream(addr string) {
 // Delay delays what is read from now on, in each direction. The order is kept, and delays overlap.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open
-// and new ones are accepted. Bytes in the operating system's buffers still arrive; delayed bytes do not. Healing
-// closes a connection if something was dropped on it, since the rest of its stream would be misread.
+// Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open and
+// new ones are accepted. Bytes in the operating system's buffers still arrive; delayed bytes do not. Healing closes a
+// connection if something was dropped on it, since the rest of its stream would be misread.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -110,8 +110,8 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// DropReplies drops what the server sends from now on over the connection with the given number. The other direction
-// and stream ends still arrive. It reports whether there is such a connection.
+// DropReplies drops what the server sends from now on over the connection with the given number. The other direction and
+// stream ends still arrive. It reports whether there is such a connection.
 func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,8 +135,7 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and all connections. It fails if a rule's function does not return. Further calls have no
-// effect.
+// Close closes the port and all connections. It fails if a rule's function does not return. Further calls have no effect.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -136,7 +136,7 @@ func always(f Fate) func(context.Context, Command) Fate {
 	return func(context.Context, Command) Fate { return f }
 }
 
-func TestPassesOn(t *testing.T) {
+func TestForwardsBytes(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, answering))
 	for _, delay := range []time.Duration{0, 5 * time.Millisecond} {
@@ -151,7 +151,7 @@ func TestPassesOn(t *testing.T) {
 	}
 }
 
-func TestListenWantsAPort(t *testing.T) {
+func TestListenNeedsPort(t *testing.T) {
 	if l, err := Listen("127.0.0.1", RESP); err == nil {
 		l.Close()
 		t.Error("an address without a port was accepted")
@@ -459,8 +459,7 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context
-// ends.
+// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)

@@ -10,8 +10,8 @@ import (
 // Point is the place at which a rule applies.
 type Point uint8
 
-// The points. A command, reply or message longer than 1 MB has been passed on except for its end, without which it
-// has no effect.
+// The points. A command, reply or message longer than 1 MB has been passed on except for its end, without which it has no
+// effect.
 const (
 	Request Point = iota // a command has been read from the client and not yet passed on
 	Reply                // a reply has been read from the server and not yet passed on
@@ -44,9 +44,9 @@ type Rule struct {
 	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: all
 	Point    Point
 
-	// Do decides. Until it returns, what follows in this direction of the connection waits. The context ends when the
-	// link closes the connection, but not when the client does: its command may still arrive. After one side has
-	// closed, the other direction has two seconds. Do may run for several connections at once.
+	// Do decides. Until it returns, what follows in this direction of the connection waits. The context ends when the link
+	// closes the connection, but not when the client does: its command may still arrive. After one side has closed, the
+	// other direction has two seconds. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 
@@ -55,17 +55,14 @@ type rule struct {
 	matched int // number of matches
 }
 
-// On sets a rule. If several rules match, they are applied in the order in which they were set, until one does not
-// return Pass. The returned function removes the rule without waiting for a running Do.
-func (l *Link) On(r Rule) (cancel func()) { return l.rules.On(r) }
-
 // Rules holds the rules of one link. The zero value is ready to use. It is safe for concurrent use.
 type Rules struct {
 	mu  sync.Mutex
 	set []*rule
 }
 
-// On sets a rule. The returned function removes it.
+// On sets a rule. If several rules match, they are applied in the order in which they were set, until one does not return
+// Pass. The returned function removes the rule without waiting for a running Do.
 func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}

@@ -38,7 +38,6 @@ type contained struct {
 
 var _ Node = (*contained)(nil)
 
-// dockerSupported returns the reason why a deployment cannot run in containers, or nil.
 func dockerSupported(of Store, d Deployment, clock bool) error {
 	switch {
 	case of.Image.Name == "":
@@ -70,18 +69,17 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables the library's log and its cleanup container, which would be another image to pull. `lockbench
-// clean` removes containers of killed runs by their label.
+// quietly disables the library's log and its cleanup container, which would be another image to pull. `lockbench clean`
+// removes containers of killed runs by their label.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
 	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // never fails for a valid name
 })
 
-// startContainer starts a container and returns when its server answers.
 func startContainer(ctx context.Context, engine *docker.Client, of Store) (*contained, error) {
 	ctx, cancel := context.WithTimeout(ctx, containerStartTimeout)
 	defer cancel()
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +233,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches whether the daemon had an image when it was first looked for.
 var images sync.Map
 
-// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto is resolved
-// alike during a run.
+// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto is resolved alike
+// during a run.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {

@@ -15,8 +15,8 @@ const (
 	SweepTimeout = 30 * time.Second // bounds the cleanup of a server, which may have many keys
 )
 
-// Access describes how a user's servers are named and used. A name is that of a key, row, document or znode. Names
-// that a run uses begin with its KeyPrefix.
+// Access describes how a user's servers are named and used. A name is that of a key, row, document or znode. Names that a
+// run uses begin with its KeyPrefix.
 type Access struct {
 	Form
 
@@ -59,7 +59,6 @@ func (r Remote) servers(store string) []*external {
 	return all
 }
 
-// externalSupported returns the reason why a deployment cannot run on the user's servers, or nil.
 func externalSupported(of Store, d Deployment, s Spec) error {
 	if of.External == nil {
 		return Absent{errors.New("runs only as part of lockbench: --servers local")}

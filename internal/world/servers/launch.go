@@ -61,7 +61,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 
 // NewLauncher returns a launcher for a store. Its group has no nodes.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
-	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: freePort}
+	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
 
 // Add adds a running server to the group.
@@ -94,8 +94,8 @@ func StartAll[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
 	return slices.DeleteFunc(all, func(n *N) bool { return n == nil }), err
 }
 
-// freePort returns a port that is not in use. It does not reserve the port.
-func freePort() (int, error) {
+// FreePort returns a port that is not in use. It does not reserve the port.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
@@ -121,8 +121,8 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	return all, nil
 }
 
-// Start starts one server that listens on the given number of ports. It retries with other ports if one was taken.
-// The store may have other functions than the group's. The caller adds the server to the group: see Add.
+// Start starts one server that listens on the given number of ports. It retries with other ports if one was taken. The
+// store may have other functions than the group's. The caller adds the server to the group: see Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
 }
@@ -174,8 +174,8 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	}
 }
 
-// Template holds a folder that is slow to create, such as an empty database, and that each server copies. The first
-// call creates it. It lives as long as this process.
+// Template holds a folder that is slow to create, such as an empty database, and that each server copies. The first call
+// creates it. It lives as long as this process.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
@@ -218,7 +218,6 @@ func (t *Template) made(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// toolTimeout bounds a program run by RunTool, with a large margin.
 const toolTimeout = time.Minute
 
 // RunTool runs a program in a folder and returns an error unless it exits with status 0.

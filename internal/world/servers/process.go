@@ -15,7 +15,6 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// logTail is the number of bytes of a server's log that an error includes.
 const logTail = 1000
 
 var (

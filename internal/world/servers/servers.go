@@ -1,8 +1,8 @@
-// Package servers starts the servers that locks use. In go a Store and a Spec; out comes a Group of nodes. Each Node
-// has a URL, counters, and methods that inject faults.
+// Package servers starts the servers that locks use. In go a Store and a Spec; out comes a Group of nodes. Each Node has a
+// URL, counters, and methods that inject faults.
 //
-// A server runs as a child process, in a container or as an emulator in this process, or it is the user's own.
-// Servers that this package starts end with Group.Stop, or with the harness if that is killed.
+// A server runs as a child process, in a container or as an emulator in this process, or it is the user's own. Servers that
+// this package starts end with Group.Stop, or with the harness if that is killed.
 //
 // Each store has a subpackage. Package stores lists them.
 package servers
@@ -106,8 +106,8 @@ func Supported(of Store, s Spec) error {
 	return nil
 }
 
-// Start starts servers and returns when all of them answer. The context bounds the start only. If it fails, no server
-// is left running. Group.Stop stops the servers.
+// Start starts servers and returns when all of them answer. The context bounds the start only. If it fails, no server is
+// left running. Group.Stop stops the servers.
 func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
@@ -144,8 +144,8 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns the way in which servers are started on this machine if how is requested. There is no fallback for
-// an installed server that fails to start: it would silently measure another server.
+// Resolve returns the way in which servers are started on this machine if how is requested. There is no fallback for an
+// installed server that fails to start: it would silently measure another server.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -184,8 +184,8 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front returns the addresses that a lock connects to: the primary's if there is replication, otherwise and for a
-// cluster those of all nodes.
+// Front returns the addresses that a lock connects to: the primary's if there is replication, otherwise and for a cluster
+// those of all nodes.
 func (g *Group) Front() []string {
 	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
@@ -216,22 +216,20 @@ func (g *Group) following(what string, do func(Replication) error) error {
 	return wrapped(what, do(g.Replication))
 }
 
-// Stall stops replication to node i, a replica, after the replica has received every acknowledged write. The link
-// stays up and the replica can be read. The stall ends when the replica follows another node. If Stall fails, no
-// fault was injected.
+// Stall stops replication to node i, a replica, after the replica has received every acknowledged write. The link stays up
+// and the replica can be read. The stall ends when the replica follows another node. If Stall fails, no fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
-// Promote makes node i the primary. It returns when node i accepts writes and the other living replicas follow it,
-// which ends their stalls. The old primary, if it lives, remains a primary. If Promote fails, the group may be partly
-// changed.
+// Promote makes node i the primary. It returns when node i accepts writes and the other living replicas follow it, which
+// ends their stalls. The old primary, if it lives, remains a primary. If Promote fails, the group may be partly changed.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
-// AwaitPromotion returns when Sentinels have replaced the primary by another node that accepts writes. It returns the
-// index of that node. It fails after a minute.
+// AwaitPromotion returns when Sentinels have replaced the primary by another node that accepts writes. It returns the index
+// of that node. It fails after a minute.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
 	return i, err
@@ -251,7 +249,6 @@ func (g *Group) OrderByKey(ctx context.Context, key string) error {
 	return err
 }
 
-// electionTimeout bounds the wait for another leader.
 const electionTimeout = 20 * time.Second
 
 // KillLeader kills the leader and returns when another server leads.

@@ -33,12 +33,12 @@ const (
 	Three       = "three"        // an ensemble of three servers that agree by majority
 )
 
-// StoreVerb is the first argument with which this program runs a server that is a Go module (internal/world/builtin).
-// The name of the store and its arguments follow.
+// StoreVerb is the first argument with which this program runs a server that is a Go module (internal/world/builtin). The
+// name of the store and its arguments follow.
 const StoreVerb = "store"
 
-// Store describes the servers of one product: how they run as child processes, in containers, or as the user's own
-// servers. A nil function means that the store does not support it, unless stated otherwise.
+// Store describes the servers of one product: how they run as child processes, in containers, or as the user's own servers.
+// A nil function means that the store does not support it, unless stated otherwise.
 type Store struct {
 	Name       string
 	Product    string // name in reports
@@ -54,8 +54,7 @@ type Store struct {
 	StartTimeout time.Duration                         // bounds the start of a server
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
 	Command      func(*Process) (*exec.Cmd, error)     // the caller sets the folder and the output
-	// Ask returns the version of the server if it is ready and is the given child. Another server may have taken the
-	// port.
+	// Ask returns the version of the server if it is ready and is the given child. Another server may have taken the port.
 	Ask          func(context.Context, *Process) (version string, err error)
 	ClockMissing func() error                                         // returns the reason why clocks cannot be moved; nil: they can
 	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
@@ -91,8 +90,8 @@ type Image struct {
 	Port     string // of the server inside the container
 	Command  []string
 	Environ  map[string]string
-	// Ready does the next step of the server's setup and returns an error until the server is ready. If it is nil,
-	// the server is ready when it answers Counters.
+	// Ready does the next step of the server's setup and returns an error until the server is ready. If it is nil, the
+	// server is ready when it answers Counters.
 	Ready func(ctx context.Context, addr string) error
 }
 
@@ -130,7 +129,6 @@ func (s Store) DeploymentNames() []string {
 	return names
 }
 
-// deployment returns the deployment with the given name; "" means Single.
 func (s Store) deployment(name string) (Deployment, error) {
 	if name == "" {
 		name = Single

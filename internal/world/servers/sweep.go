@@ -122,8 +122,8 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 	return question(conn)
 }
 
-// Poll calls do until it returns nil or a Final error. When the context ends, Poll returns its error and the last one
-// of do.
+// Poll calls do until it returns nil or a Final error. When the context ends, Poll returns its error and the last one of
+// do.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -156,39 +156,38 @@ var ErrOtherServer = errors.New("another server answers on the port")
 // ErrNoCounters is returned for servers without counters.
 var ErrNoCounters = errors.New("this server has no counters")
 
-// Node is one server. A method that injects a fault returns nil only if the fault was verified; after an error the
-// fault must be treated as not injected. The user's servers refuse every fault, the emulator every fault but Kill.
+// Node is one server. A method that injects a fault returns nil only if the fault was verified; after an error the fault
+// must be treated as not injected. The user's servers refuse every fault, the emulator every fault but Kill.
 type Node interface {
 	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
 	URL() string
-	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the
-	// cost of what happened in between, including one reading. The error is ErrNoCounters if the server has none.
+	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost of
+	// what happened in between, including one reading. The error is ErrNoCounters if the server has none.
 	Counters(context.Context) (map[string]float64, error)
 	// Alive reports whether the node has a process, running or paused. It returns true for a user's server.
 	Alive() bool
 
-	// Pause stops the process; connections stay open, and data sent to it waits. Resume continues it. Both fail if
-	// the node is dead.
+	// Pause stops the process; connections stay open, and data sent to it waits. Resume continues it. Both fail if the node
+	// is dead.
 	Pause() error
 	Resume() error
 	// Kill ends the process at once. It returns nil if the node is dead.
 	Kill() error
-	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It
-	// returns when the node answers. The node is empty, or in the deployment Durable has every acknowledged write. A
-	// replica follows its primary again.
+	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It returns when
+	// the node answers. The node is empty, or in the deployment Durable has every acknowledged write. A replica follows its
+	// primary again.
 	Restart(context.Context) error
-	// MoveClock moves the wall clock by a duration, which may be negative. Moves add up and last for the life of the
-	// node. It needs Spec.Clock.
+	// MoveClock moves the wall clock by a duration, which may be negative. Moves add up and last for the life of the node.
+	// It needs Spec.Clock.
 	MoveClock(ctx context.Context, by time.Duration) error
-	// Evict reduces the server's memory until it evicts the key, then restores the limit. Other keys may be evicted
-	// too. It fails if the key does not exist or is not evicted within seconds.
+	// Evict reduces the server's memory until it evicts the key, then restores the limit. Other keys may be evicted too. It
+	// fails if the key does not exist or is not evicted within seconds.
 	Evict(ctx context.Context, key string) error
-	// EndSession ends the session that holds the lock with this key (including its prefix), as an administrator
-	// would. It fails if the lock has no holder or the session does not end.
+	// EndSession ends the session that holds the lock with this key (including its prefix), as an administrator would. It
+	// fails if the lock has no holder or the session does not end.
 	EndSession(ctx context.Context, key string) error
 
-	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no
-	// effect.
+	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no effect.
 	Stop() error
 }
 

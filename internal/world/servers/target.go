@@ -40,8 +40,8 @@ type Form struct {
 	Rewrite func(string) (string, error)
 }
 
-// Target parses an address. If it has no password, the password is read from the environment. Errors quote nothing,
-// since invalid text may contain a secret.
+// Target parses an address. If it has no password, the password is read from the environment. Errors quote nothing, since
+// invalid text may contain a secret.
 func (s *Store) Target(text string, getenv func(string) string) (Target, error) {
 	if s.External == nil {
 		return Target{}, fmt.Errorf("servers of %q cannot be given by address", s.Name)
@@ -86,7 +86,6 @@ func (s *Store) named(name, text string, getenv func(string) string) (Target, er
 	return t, nil
 }
 
-// certificates reads trusted CA certificates from a file. It returns nil for "".
 func certificates(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -102,8 +101,8 @@ func certificates(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// PasswordVariable returns the environment variable for the store's password, or "". Other users of the machine can
-// read a command line.
+// PasswordVariable returns the environment variable for the store's password, or "". Other users of the machine can read a
+// command line.
 func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
 
 // UserVariable returns the environment variable for the user who has that password, or "".
@@ -151,8 +150,8 @@ func (s *Store) parse(text string) (Target, error) {
 	return t, t.settle(f, hosts)
 }
 
-// follow parses the part after the database. Options of a client library are refused: one could disable the
-// verification of certificates.
+// follow parses the part after the database. Options of a client library are refused: one could disable the verification of
+// certificates.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
 	if f.Option != "" {
@@ -168,7 +167,6 @@ func (t *Target) follow(f Form, u *url.URL) error {
 	return nil
 }
 
-// settle sets the hosts and validates the target.
 func (t *Target) settle(f Form, hosts []string) error {
 	for _, h := range hosts {
 		host, port, err := net.SplitHostPort(h)
@@ -262,7 +260,6 @@ func (t Target) String() string {
 // GoString hides the secrets from %#v.
 func (t Target) GoString() string { return t.String() }
 
-// hide removes the password from an error's text.
 func (t Target) hide(err error) error {
 	if err == nil || t.password == "" {
 		return err

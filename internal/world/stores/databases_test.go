@@ -104,7 +104,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-func TestDatabaseKeepsWhatItAcknowledged(t *testing.T) {
+func TestDatabaseKeepsAcknowledgedWrites(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		execute(t, clientOf(t, n), "CREATE TABLE kept (n INTEGER)")
 		execute(t, clientOf(t, n), "INSERT INTO kept VALUES (42)")
@@ -179,7 +179,7 @@ func TestDatabaseCounts(t *testing.T) {
 	})
 }
 
-func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
+func TestDatabaseEndsSession(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		take := "SELECT GET_LOCK(SHA2('key', 256), 0)"
 		if strings.HasPrefix(n.URL(), "postgres") {
@@ -209,8 +209,8 @@ func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
 	})
 }
 
-// TestPostgresNeedsAFolder checks the error for a folder that the server's user cannot enter.
-func TestPostgresNeedsAFolder(t *testing.T) {
+// TestPostgresNeedsReadableFolder checks the error for a folder that the server's user cannot enter.
+func TestPostgresNeedsReadableFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: other users run the server themselves")
 	}

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needDocker starts a Docker daemon with an image made from this machine's redis-server. If it cannot start, the test
-// is skipped, or fails if LOCKBENCH_REQUIRE names docker.
+// needDocker starts a Docker daemon with an image made from this machine's redis-server. If it cannot start, the test is
+// skipped, or fails if LOCKBENCH_REQUIRE names docker.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needStore(t, servers.Redis, "redis-server")

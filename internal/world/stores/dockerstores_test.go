@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The
-// store then uses the image, whose name tells where it comes from.
+// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The store
+// then uses the image, whose name tells where it comes from.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -167,8 +167,8 @@ func importPostgres(t *testing.T) {
 	importImage(t, servers.Postgres, files, own, starts, "ENV PATH="+filepath.Dir(program), "ENV PGDATA=/data", "USER "+uidOfPostgres(t))
 }
 
-// dockerStores is part of TestDocker, because the library uses one daemon per process. Each store starts in a
-// container, counts, and keeps acknowledged writes when it is killed.
+// dockerStores is part of TestDocker, because the library uses one daemon per process. Each store starts in a container,
+// counts, and keeps acknowledged writes when it is killed.
 func dockerStores(t *testing.T) {
 	for store, provide := range map[string]func(*testing.T){servers.Etcd: importEtcd, servers.ZooKeeper: importZooKeeper, servers.MySQL: importMariaDB, servers.Postgres: importPostgres} {
 		t.Run(store, func(t *testing.T) {

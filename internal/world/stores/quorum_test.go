@@ -130,8 +130,8 @@ func TestQuorumServer(t *testing.T) {
 	})
 }
 
-// TestQuorumLosesItsLeader checks that another server leads and has the acknowledged writes.
-func TestQuorumLosesItsLeader(t *testing.T) {
+// TestKillLeader checks that another server leads and has the acknowledged writes.
+func TestKillLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Three)
 		if len(g.Nodes) != 3 {

@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-func TestTargetsKeepTheirSecrets(t *testing.T) {
+func TestTargetsHideSecrets(t *testing.T) {
 	for _, c := range []struct{ store, text, url, shown string }{
 		{servers.MySQL, "mysql://me:s3same%2Fgate@host:3307/db", "mysql://me:s3same%2Fgate@host:3307/db", "mysql://me:***@host:3307/db"},
 		{servers.MySQL, "me:s3same/gate@tcp(host:3307)/db", "mysql://me:s3same%2Fgate@host:3307/db", "mysql://me:***@host:3307/db"},
@@ -43,7 +43,7 @@ func TestTargetsKeepTheirSecrets(t *testing.T) {
 	}
 }
 
-func TestTargetsThatCannotBeReadAreNotQuoted(t *testing.T) {
+func TestInvalidTargetsAreNotQuoted(t *testing.T) {
 	for store, texts := range map[string][]string{
 		servers.MySQL: {"", "s3same", "mysql://u:s3same@host", "mysql://u:%zzs3same@host/db", "u:s3same@unix(/s3same)/db", "u:s3same@tcp(host)/db?s3same=1",
 			"mysql://u:s3same@host/db?tls=skip-verify", "postgres://u:s3same@host/db", "mysql://:s3same@host/db", "mysql://u:s3same@a,b/db", "mysql://u:s3same@host/db/s3same"},
@@ -62,7 +62,7 @@ func TestTargetsThatCannotBeReadAreNotQuoted(t *testing.T) {
 	}
 }
 
-func TestPasswordsOfTargetsComeFromTheEnvironment(t *testing.T) {
+func TestTargetPasswordsFromEnvironment(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"LOCKBENCH_MYSQL_PASSWORD": "s3same/gate", "LOCKBENCH_MONGODB_PASSWORD": "s3same"}[name]
 	}

@@ -195,7 +195,7 @@ func TestTheirPostgres(t *testing.T) {
 func TestTheirMongoDB(t *testing.T) {
 	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
 	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "this is FerretDB") {
-		t.Errorf("FerretDB was taken for MongoDB: %v", err)
+		t.Errorf("FerretDB was accepted as MongoDB: %v", err)
 	}
 	locks := collection(t, of)
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
@@ -217,8 +217,8 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing
-// the password.
+// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing the
+// password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {
@@ -277,8 +277,8 @@ func TestTheirZooKeeper(t *testing.T) {
 	})
 }
 
-// TestTheirsThatAreNotThere checks the errors for servers that refuse connections or never answer.
-func TestTheirsThatAreNotThere(t *testing.T) {
+// TestUnreachableServers checks the errors for servers that refuse connections or never answer.
+func TestUnreachableServers(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -173,8 +173,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted returns the totals and the number of client messages by gRPC method. A message is a call or one message of
-// a stream, such as a keep-alive.
+// counted returns the totals and the number of client messages by gRPC method. A message is a call or one message of a
+// stream, such as a keep-alive.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)

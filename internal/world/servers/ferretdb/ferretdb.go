@@ -1,5 +1,4 @@
-// Package ferretdb describes FerretDB, MongoDB's protocol over SQLite. The server runs this program: see package
-// builtin.
+// Package ferretdb describes FerretDB, MongoDB's protocol over SQLite. The server runs this program: see package builtin.
 package ferretdb
 
 import (

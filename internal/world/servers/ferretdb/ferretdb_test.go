@@ -101,7 +101,7 @@ func TestFerretDB(t *testing.T) {
 	}
 }
 
-func TestFerretVersionIsTheModules(t *testing.T) {
+func TestFerretVersionMatchesModule(t *testing.T) {
 	text, err := os.ReadFile("../../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestFerretVersionIsTheModules(t *testing.T) {
 	}
 }
 
-func TestFerretNeedsThisProgram(t *testing.T) {
+func TestFerretNeedsSelf(t *testing.T) {
 	if _, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Local, Store: servers.FerretDB}); err == nil || !strings.Contains(err.Error(), "Spec.Self") {
 		t.Errorf("got %v", err)
 	}

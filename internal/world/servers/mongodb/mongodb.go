@@ -19,18 +19,18 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicaSet is the name of the one-member replica set. A server outside a replica set acknowledges writes that are
-// in memory only, even with write concern majority.
+// replicaSet is the name of the one-member replica set. A server outside a replica set acknowledges writes that are in
+// memory only, even with write concern majority.
 const replicaSet = "one"
 
-// Store returns the description of MongoDB. It never runs in a child process, and FerretDB does not replace it,
-// because its findAndModify behaves differently.
+// Store returns the description of MongoDB. It never runs in a child process, and FerretDB does not replace it, because its
+// findAndModify behaves differently.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MongoDB, Product: "mongodb", Provide: "--mongodb URI for your own server, or --servers docker",
 		Durability: "on disk: a replica set of one, with an fsync of the journal before each answer",
 		Missing: func() error {
-			return errors.New("Debian has no MongoDB package")
+			return errors.New("MongoDB has no Debian package")
 		},
 		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
 		URL:         URL, Counters: Counters,
@@ -101,7 +101,6 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	return all, nil
 }
 
-// longestAnswer bounds an answer to Ask, with a large margin.
 const longestAnswer = 1 << 20
 
 // Ask runs one command on the database admin of a server that speaks MongoDB's protocol.

@@ -21,9 +21,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestMongoDBIsNotOneOfOurs(t *testing.T) {
+func TestMongoDBIsNotLocal(t *testing.T) {
 	_, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Local, Store: servers.MongoDB})
-	if err == nil || !strings.Contains(err.Error(), "Debian has no MongoDB") || !strings.Contains(err.Error(), "--mongodb") {
+	if err == nil || !strings.Contains(err.Error(), "MongoDB has no Debian package") || !strings.Contains(err.Error(), "--mongodb") {
 		t.Errorf("got %v", err)
 	}
 }

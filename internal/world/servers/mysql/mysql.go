@@ -62,7 +62,6 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 		"--skip-test-db", "--extra-file="+setup)...))
 })
 
-// commonOptions returns the options for both creating and running a database.
 func commonOptions(dir string) []string {
 	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {

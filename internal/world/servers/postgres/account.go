@@ -11,8 +11,8 @@ import (
 
 type account struct{ uid, gid int }
 
-// unprivileged returns the account that runs the server, which refuses to run as root. It returns nil for a user
-// other than root.
+// unprivileged returns the account that runs the server, which refuses to run as root. It returns nil for a user other than
+// root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

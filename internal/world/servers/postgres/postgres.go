@@ -65,8 +65,8 @@ func missing() error {
 	return as.enters(os.TempDir())
 }
 
-// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, not on
-// the PATH.
+// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, not on the
+// PATH.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
@@ -101,8 +101,8 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// template is a cluster with the extension pg_stat_statements. Its log segments are small, because every server
-// copies one. It is not synced, since servers start from a copy.
+// template is a cluster with the extension pg_stat_statements. Its log segments are small, because every server copies one.
+// It is not synced, since servers start from a copy.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -173,8 +173,8 @@ func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn)
 	return do(ctx, conn)
 }
 
-// ask identifies the child by its folder. It also marks the server's shared memory for removal, since the memory
-// would otherwise remain after a crash.
+// ask identifies the child by its folder. It also marks the server's shared memory for removal, since the memory would
+// otherwise remain after a crash.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
 		var dir string
@@ -207,8 +207,8 @@ func markMemory(dir string) error {
 	return removeWithProcesses(id)
 }
 
-// counters returns the number of statements by the advisory lock function that they call ("calls.pg_advisory_lock")
-// or by kind. It excludes failed statements, such as one that timed out waiting for a lock.
+// counters returns the number of statements by the advisory lock function that they call ("calls.pg_advisory_lock") or by
+// kind. It excludes failed statements, such as one that timed out waiting for a lock.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {

@@ -125,7 +125,6 @@ func (c *cluster) keyIn(ctx context.Context, part int) (string, error) {
 	return "", fmt.Errorf("no key found in shard %d", part)
 }
 
-// shardOf returns the shard that had the key when the cluster was formed.
 func (c *cluster) shardOf(ctx context.Context, key string) (int, error) {
 	slot, err := c.shards[0].nodes[0].do(ctx, "CLUSTER", "KEYSLOT", key).Int()
 	if err != nil {

@@ -21,7 +21,7 @@ func asOne(t *testing.T, g *servers.Group) *redis.ClusterClient {
 	return c
 }
 
-func TestAClusterStandsAroundAKey(t *testing.T) {
+func TestOrderByKey(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Cluster)
 	if len(g.Nodes) != 6 || len(g.Front()) != 6 {
 		t.Fatalf("%d nodes, %d to ask", len(g.Nodes), len(g.Front()))

@@ -24,8 +24,8 @@ const (
 	fillerBatch  = 8
 )
 
-// evict limits the server's memory and fills it until the key is evicted. An unused key is evicted first. A key in
-// use is as recent as the fillers, so that chance decides between them.
+// evict limits the server's memory and fills it until the key is evicted. An unused key is evicted first. A key in use is
+// as recent as the fillers, so that chance decides between them.
 func evict(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-func TestAddressesKeepTheirSecrets(t *testing.T) {
+func TestAddressesHideSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://host":                       "redis://host:6379",
 		"redis://host:1/":                    "redis://host:1",
@@ -42,7 +42,7 @@ func TestAddressesKeepTheirSecrets(t *testing.T) {
 	}
 }
 
-func TestAddressesThatCannotBeReadAreNotQuoted(t *testing.T) {
+func TestInvalidAddressesAreNotQuoted(t *testing.T) {
 	for _, text := range []string{"", "s3same", "host:6379", "redis://", "redis:s3same@host", "http://:s3same@host", "redis://:s3same/x@host",
 		"redis://:12/s3same@host", "redis://u:1#s3same@host", "redis://u:1?s3same@host", "redis://:%zzs3same@host", "redis://:s3same@host:port",
 		"redis://:s3same@host/db", "redis://:1,s3same@host", "unix://s3same/sock", "redis://:s3same@host,redis://:other@host"} {
@@ -54,7 +54,7 @@ func TestAddressesThatCannotBeReadAreNotQuoted(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentFillsInWhatIsMissing(t *testing.T) {
+func TestPasswordFromEnvironment(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"LOCKBENCH_REDIS_USER": "me", "LOCKBENCH_REDIS_PASSWORD": "p@ss"}[name]
 	}
@@ -89,7 +89,7 @@ func startExternalOn(t *testing.T) *servers.Group {
 	return g
 }
 
-func TestExternalIsLeftAsItWas(t *testing.T) {
+func TestExternalServerIsUnchanged(t *testing.T) {
 	g := startExternalOn(t)
 	n := g.Nodes[0]
 	if g.How != servers.External || !strings.HasSuffix(g.Server, "(external)") {
@@ -113,7 +113,7 @@ func TestExternalIsLeftAsItWas(t *testing.T) {
 	}
 }
 
-func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
+func TestSweepRemovesOnlyTheRun(t *testing.T) {
 	g := startExternalOn(t)
 	c := client(t, g.Nodes[0].URL())
 	const run = "20260101000000-12-0123456789abcdef"
@@ -151,9 +151,8 @@ func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatRepeatsThePassword checks that errors hide the password. A server without AUTH repeats its
-// arguments.
-func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
+// TestErrorsHidePassword checks that errors hide the password. A server without AUTH repeats its arguments.
+func TestErrorsHidePassword(t *testing.T) {
 	for _, answer := range []string{"-ERR unknown command 'AUTH', with args beginning with: 's3same'\r\n", "s3same\r\n", "+s3same\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -177,7 +176,7 @@ func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
 	}
 }
 
-func TestExternalThatIsSilentIsGivenUpOn(t *testing.T) {
+func TestSilentExternalServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

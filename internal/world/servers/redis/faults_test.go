@@ -35,7 +35,7 @@ func has(t *testing.T, n servers.Node, key string) bool {
 	return there == 1
 }
 
-func TestPauseIsSeen(t *testing.T) {
+func TestPause(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	answers := func(within time.Duration) bool {
@@ -64,7 +64,7 @@ func TestPauseIsSeen(t *testing.T) {
 	}
 }
 
-func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
+func TestRestartKeepsDurableData(t *testing.T) {
 	for _, deployment := range []string{servers.Single, servers.Durable} {
 		t.Run(deployment, func(t *testing.T) {
 			n := startGroup(t, servers.Local, deployment).Nodes[0]
@@ -92,7 +92,7 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 	}
 }
 
-func TestRestartOfAPausedNode(t *testing.T) {
+func TestRestartPausedNode(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
@@ -100,7 +100,7 @@ func TestRestartOfAPausedNode(t *testing.T) {
 	has(t, n, "key") // waits for an answer
 }
 
-func TestJump(t *testing.T) {
+func TestMoveClock(t *testing.T) {
 	onLinux(t)
 	g := startSpec(t, servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Five, Clock: true})
 	n, other := g.Nodes[0], g.Nodes[1]
@@ -125,7 +125,7 @@ func TestJump(t *testing.T) {
 	}
 }
 
-func TestJumpNeedsItsSpec(t *testing.T) {
+func TestMoveClockNeedsSpec(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	if err := n.MoveClock(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "without Spec.Clock") {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestUnverifiedClockMove(t *testing.T) {
 	}
 }
 
-func TestSqueezeEvictsTheKey(t *testing.T) {
+func TestEvict(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {
 		t.Run(name, func(t *testing.T) {
 			n := startGroup(t, servers.Local, servers.Single).Nodes[0]
@@ -184,7 +184,7 @@ func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-func TestSqueezeOfWhatIsNotThere(t *testing.T) {
+func TestEvictMissingKey(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	if err := n.Evict(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "no such key") {
 		t.Error(err)
@@ -210,7 +210,7 @@ func TestFailedEvictRestoresMemory(t *testing.T) {
 	}
 }
 
-func TestFaultsAreRefusedWhereTheyCannotBe(t *testing.T) {
+func TestUnsupportedFaultsAreRefused(t *testing.T) {
 	given := startExternalOn(t)
 	for name, g := range map[string]*servers.Group{"embedded": startGroup(t, servers.Embedded, servers.Five), "external": given} {
 		n := g.Nodes[0]

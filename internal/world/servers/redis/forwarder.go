@@ -10,8 +10,8 @@ import (
 )
 
 // forwarder is a proxy through which replicas and Sentinels reach a node. It can withhold the node's output from one
-// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers
-// and arrives later.
+// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers and
+// arrives later.
 type forwarder struct {
 	link *proxy.Link
 
@@ -20,8 +20,8 @@ type forwarder struct {
 	followers map[int]*greeting
 }
 
-// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it
-// requests data.
+// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it requests
+// data.
 type greeting struct {
 	talk     *proxy.Conversation
 	commands int    // number of commands so far
@@ -38,7 +38,7 @@ func newForwarder(node string) (*forwarder, error) {
 	}
 	f := &forwarder{link: link, stalled: map[string]bool{}, followers: map[int]*greeting{}}
 	link.On(proxy.Rule{Point: proxy.Request, Do: func(_ context.Context, c proxy.Command) proxy.Fate {
-		f.heard(c.Conn, c.Bytes)
+		f.received(c.Conn, c.Bytes)
 		return proxy.Pass
 	}})
 	return f, nil
@@ -49,8 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// heard looks for the announcement of a replica before the node receives it, so before any answer.
-func (f *forwarder) heard(conn int, text []byte) {
+// received looks for the announcement of a replica before the node receives it, so before any answer.
+func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.followers[conn]

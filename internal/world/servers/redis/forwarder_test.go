@@ -49,7 +49,7 @@ func dial(t *testing.T, f *forwarder) net.Conn {
 	return conn
 }
 
-func TestForwarderPassesAnythingOn(t *testing.T) {
+func TestForwarderForwardsAnyBytes(t *testing.T) {
 	f := forward(t, echo(t))
 	noise := make([]byte, 1<<20)
 	random := rand.NewChaCha8([32]byte{})
@@ -115,7 +115,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	}
 }
 
-func TestForwarderToNowhere(t *testing.T) {
+func TestForwarderWithoutServer(t *testing.T) {
 	f := forward(t, "127.0.0.1:1")
 	if n, err := dial(t, f).Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("an answer without a server: %d, %v", n, err)

@@ -32,15 +32,14 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 	return info, err
 }
 
-// probeKey is written and removed to check that a server accepts writes.
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a
-// second after both ends report the link as up, which would fail locks that use WAIT.
+// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a second
+// after both ends report the link as up, which would fail locks that use WAIT.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return n.with(func(c *redis.Client) error {
+	return withClient(n.Addr(), func(c *redis.Client) error {
 		if err := takesWrites(ctx, c, probe); err != nil {
 			return err
 		}
@@ -82,8 +81,8 @@ func parseInfo(body string) map[string]string {
 	return info
 }
 
-// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or script,
-// and totals of CPU (seconds) and network (bytes).
+// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or script, and
+// totals of CPU (seconds) and network (bytes).
 func counters(info map[string]string) (map[string]float64, error) {
 	all := map[string]float64{}
 	for name, value := range info {
@@ -111,7 +110,6 @@ func counters(info map[string]string) (map[string]float64, error) {
 // emulator is the name of the emulator, with the version in go.mod, as a test checks.
 const emulator = "miniredis 2.40.0 (embedded emulator)"
 
-// closeTimeout bounds the closing of the emulator.
 const closeTimeout = 5 * time.Second
 
 type embedded struct {

@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs,
-// and wait.
+// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs, and
+// wait.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -67,7 +67,7 @@ func runs(pid int) bool {
 	return err == nil && !strings.HasPrefix(string(state), "Z")
 }
 
-func TestNothingOutlivesAKilledHarness(t *testing.T) {
+func TestKilledHarnessLeavesNothing(t *testing.T) {
 	for deployment, processes := range map[string]int{servers.Single: 1, servers.Sentinel: 6} {
 		t.Run(deployment, func(t *testing.T) {
 			needRedis(t)
@@ -123,7 +123,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 	}
 }
 
-func TestATakenPortIsNotTheEnd(t *testing.T) {
+func TestTakenPortIsRetried(t *testing.T) {
 	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but is not the child
 	k, err := children.New()
 	if err != nil {
@@ -175,7 +175,7 @@ func startFake(t *testing.T, ctx context.Context, script string) error {
 	return err
 }
 
-func TestAServerThatDiesTellsWhy(t *testing.T) {
+func TestServerThatExits(t *testing.T) {
 	err := startFake(t, t.Context(), "echo it is too early >&2; exit 3")
 	if err == nil || !strings.Contains(err.Error(), "it is too early") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Error(err)
@@ -185,7 +185,7 @@ func TestAServerThatDiesTellsWhy(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangsIsEnded(t *testing.T) {
+func TestServerThatHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := startFake(t, ctx, "echo thinking; exec sleep 1000")

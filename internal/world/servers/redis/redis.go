@@ -1,5 +1,4 @@
-// Package redis describes Redis and its deployments: single, replicated, with Sentinels, as a cluster, and the
-// emulator.
+// Package redis describes Redis and its deployments: single, replicated, with Sentinels, as a cluster, and the emulator.
 package redis
 
 import (
@@ -75,7 +74,6 @@ type node struct {
 	follows   atomic.Pointer[forwarder] // forwarder of its primary; nil: it is a primary
 }
 
-// kind holds the role of a node.
 type kind struct {
 	reached   bool       // other nodes connect to it, through its forwarder
 	clustered bool       // a node of a cluster, with a second port for the cluster bus
@@ -83,7 +81,6 @@ type kind struct {
 	options   []string
 }
 
-// starter starts the nodes of a group.
 type starter struct {
 	*servers.Launcher
 	library string // library that moves the servers' clocks; "": none
@@ -106,8 +103,7 @@ func startIndependent(ctx context.Context, s starter, nodes int) error {
 	return err
 }
 
-// start starts nodes concurrently and adds those that started, except for Sentinels, to the group, even after an
-// error.
+// start starts nodes concurrently and adds those that started, except for Sentinels, to the group, even after an error.
 func (s starter) start(ctx context.Context, nodes int, k kind) ([]*node, error) {
 	ports := 1
 	if k.clustered {
@@ -217,9 +213,6 @@ func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info
 		return err
 	})
 }
-
-// with calls do with a client of the node.
-func (n *node) with(do func(*redis.Client) error) error { return withClient(n.Addr(), do) }
 
 func withClient(addr string, do func(*redis.Client) error) error {
 	c := quiet(&redis.Options{Addr: addr})

@@ -145,7 +145,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-func TestKillIsSeen(t *testing.T) {
+func TestKill(t *testing.T) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
 			g := startGroup(t, how, servers.Five)
@@ -185,7 +185,7 @@ func TestKeysExpireByTheClock(t *testing.T) {
 	}
 }
 
-func TestAutoTakesWhatIsThere(t *testing.T) {
+func TestAutoResolves(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if g := startGroup(t, servers.Auto, servers.Single); g.How != servers.Embedded {
 		t.Errorf("without redis-server: %s", g.How)
@@ -220,7 +220,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-func TestEmbeddedVersionIsTheOneInUse(t *testing.T) {
+func TestEmbeddedVersionMatchesModule(t *testing.T) {
 	mod, err := os.ReadFile("../../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestLocalCounters(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
+func TestCountersOfSilentServer(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +302,7 @@ func TestReplicaFollows(t *testing.T) {
 	}
 }
 
-func TestTheEmulatorDoesNotReplicate(t *testing.T) {
+func TestEmulatorDoesNotReplicate(t *testing.T) {
 	if g, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Embedded, Store: servers.Redis, Deployment: servers.Replica}); err == nil {
 		t.Error("started")
 		_ = g.Stop()

@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicated is a primary and its replicas. They use only their forwarders' addresses, because Sentinels make
-// replicas follow the address that they know.
+// replicated is a primary and its replicas. They use only their forwarders' addresses, because Sentinels make replicas
+// follow the address that they know.
 type replicated struct {
 	nodes     []*node
 	sentinels []*node // nil if only the harness promotes replicas
@@ -68,8 +68,8 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas
 	return primary.awaitAcknowledged(ctx, r.probe, len(replicas))
 }
 
-// Stall first waits for the replica to catch up: otherwise it could miss a release that was acknowledged, and would
-// treat a free key as held.
+// Stall first waits for the replica to catch up: otherwise it could miss a release that was acknowledged, and would treat a
+// free key as held.
 func (r *replicated) Stall(ctx context.Context, i int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,6 @@ func (r *replicated) Stall(ctx context.Context, i int) error {
 	return r.nodes[r.primary].forwarder.stall(r.nodes[i].forwarder.port())
 }
 
-// offset parses a replication offset. It returns -1 if there is none.
 func offset(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -170,7 +169,7 @@ func (n *node) replicaOf(ctx context.Context, host, port string) error {
 }
 
 func (n *node) awaitWrites(ctx context.Context, probe string) error {
-	return n.with(func(c *redis.Client) error {
+	return withClient(n.Addr(), func(c *redis.Client) error {
 		return servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
 			if err := takesWrites(ctx, c, probe); err != nil {
 				return fmt.Errorf("it accepts no writes: %w", err)

@@ -34,7 +34,7 @@ func info(t *testing.T, n servers.Node, name string) string {
 	return all[name]
 }
 
-func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
+func TestStalledReplicaLosesWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	primary, replica := g.Nodes[0], g.Nodes[1]
 	if set(t, primary, "before", 1) != 1 {
@@ -58,8 +58,7 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	}
 }
 
-// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in
-// flight.
+// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in flight.
 func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())
@@ -82,7 +81,7 @@ func TestReplicaKeepsNoCopy(t *testing.T) {
 	}
 }
 
-func TestAStallOutlastsTheConnection(t *testing.T) {
+func TestStallOutlivesConnection(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
@@ -103,7 +102,7 @@ func TestAStallOutlastsTheConnection(t *testing.T) {
 	}
 }
 
-func TestPromoteMakesTheOthersFollow(t *testing.T) {
+func TestPromoteRedirectsReplicas(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.TwoReplicas)
 	if len(g.Nodes) != 3 {
 		t.Fatalf("%d nodes", len(g.Nodes))
@@ -136,7 +135,7 @@ func TestPromoteMakesTheOthersFollow(t *testing.T) {
 	}
 }
 
-func TestPromoteLeavesTheDeadAlone(t *testing.T) {
+func TestPromoteIgnoresDeadNodes(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.TwoReplicas)
 	must(t, g.Nodes[0].Kill())
 	must(t, g.Nodes[2].Kill())

@@ -23,8 +23,8 @@ const (
 	promotionTimeout = time.Minute      // a failed attempt is repeated after twice the failover-timeout
 )
 
-// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; until
-// then they promote none.
+// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; until then
+// they promote none.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
@@ -51,8 +51,8 @@ func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 func (n *node) gather(ctx context.Context, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	// Old versions do not support this and take longer. A Sentinel that notices a pause of the machine is in tilt
-	// mode and promotes no node for the tilt-period.
+	// Old versions do not support this and take longer. A Sentinel that notices a pause of the machine is in tilt mode and
+	// promotes no node for the tilt-period.
 	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
 	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/url"
@@ -69,8 +70,8 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has
-// ended is noticed within a tick. In an ensemble each server has two peer ports, for the leader and for elections.
+// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has ended is
+// noticed within a tick. In an ensemble each server has two peer ports, for the leader and for elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
@@ -84,8 +85,7 @@ func prepare(_ context.Context, p *servers.Process) error {
 		os.WriteFile(filepath.Join(p.Dir, "myid"), []byte(strconv.Itoa(p.Number+1)), 0o600))
 }
 
-// command starts a Java virtual machine with little memory and a short warm-up. QuorumPeerMain also runs a single
-// server.
+// command starts a Java virtual machine with little memory and a short warm-up. QuorumPeerMain also runs a single server.
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var path []string
 	for _, name := range libraries() {
@@ -121,7 +121,6 @@ func ask(ctx context.Context, p *servers.Process) (string, error) {
 	return version, nil
 }
 
-// word sends a four-letter command.
 func word(ctx context.Context, addr, question string) (answer string, err error) {
 	err = servers.Ask(ctx, addr, func(conn net.Conn) error {
 		if _, err := io.WriteString(conn, question); err != nil {
@@ -150,8 +149,8 @@ func leads(ctx context.Context, addr string) (bool, error) {
 	return info["zk_server_state"] == "leader", err
 }
 
-// counted maps ZooKeeper's counter names to lockbench's: reads and writes, including those of sessions, and watches
-// that fired, which is the number of clients woken.
+// counted maps ZooKeeper's counter names to lockbench's: reads and writes, including those of sessions, and watches that
+// fired, which is the number of clients woken.
 var counted = map[string]string{
 	"zk_cnt_readlatency": "calls.read", "zk_cnt_updatelatency": "calls.update",
 	"zk_sum_node_deleted_watch_count": "woken.deleted", "zk_sum_node_children_watch_count": "woken.children",
@@ -225,7 +224,6 @@ func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	return found, err
 }
 
-// removeNode removes a node and its children. It returns nil if the node does not exist.
 func removeNode(c *zk.Conn, path string) error {
 	children, _, err := c.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -245,7 +243,7 @@ func removeNode(c *zk.Conn, path string) error {
 }
 
 func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) error {
-	c, events, err := zk.Connect(t.Hosts(), servers.ReachTimeout, zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	c, events, err := zk.Connect(t.Hosts(), servers.ReachTimeout, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
@@ -270,7 +268,3 @@ func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) e
 		return ctx.Err()
 	}
 }
-
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
