@@ -68,7 +68,7 @@ function cut(main) {
   }
   for (const e of document.querySelectorAll("body *")) {
     const style = getComputedStyle(e);
-    if (style.overflowX != "visible" && e.clientWidth && e.scrollWidth > e.clientWidth + 1) complaints.push("cut within its box: " + name(e));
+    if (style.overflowX != "visible" && e.clientWidth && e.scrollWidth > e.clientWidth + 1) complaints.push("cut off by its box: " + name(e));
   }
   const table = document.querySelector(main);
   if (!table || table.getBoundingClientRect().height < 50) complaints.push("the main table is not visible");

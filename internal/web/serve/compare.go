@@ -116,7 +116,7 @@ func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	}
 	switch {
 	case p.A == p.B:
-		return fmt.Errorf("A and B are both %s: choose two different folders", p.A)
+		return fmt.Errorf("%s is both A and B: choose two different folders", p.A)
 	case kinds[0] != kinds[1]:
 		return fmt.Errorf("%s is of a %s and %s of a %s: choose two of the same kind", p.A, kinds[0], p.B, kinds[1])
 	case kinds[0] == runKind:

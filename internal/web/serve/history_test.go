@@ -80,7 +80,7 @@ func TestOverlaps(t *testing.T) {
 		"three":                {[]histories.Op{grant(0, 0, 1, 10*msec, 0), grant(1, 0, 2, 15*msec, 0), grant(2, 0, 3, 18*msec, 0), release(0, 0, 1, 20*msec, 0), release(1, 0, 2, 25*msec, 0), release(2, 0, 3, 30*msec, 0)}, []string{"15ms-25ms clients 0, 1, 2"}},
 		"another life":         {[]histories.Op{grant(0, 0, 1, 10*msec, 0), grant(0, 1, 2, 15*msec, 0), release(0, 1, 2, 20*msec, 0)}, []string{"15ms-20ms client 0 twice"}},
 		"for ever":             {[]histories.Op{grant(0, 0, 1, 10*msec, 0), grant(1, 0, 2, 15*msec, 0), release(1, 0, 2, 40*msec, 0)}, []string{"15ms-40ms clients 0, 1"}},
-		"told of its loss":     {[]histories.Op{grant(0, 0, 1, 10*msec, 0), {Client: 0, Hold: 1, Kind: histories.Lost, Outcome: histories.OK, Key: "k", Due: 12 * msec, Call: 12 * msec, Return: 13 * msec}, grant(1, 0, 2, 15*msec, 0), release(1, 0, 2, 20*msec, 0)}, nil},
+		"notified of a loss":   {[]histories.Op{grant(0, 0, 1, 10*msec, 0), {Client: 0, Hold: 1, Kind: histories.Lost, Outcome: histories.OK, Key: "k", Due: 12 * msec, Call: 12 * msec, Return: 13 * msec}, grant(1, 0, 2, 15*msec, 0), release(1, 0, 2, 20*msec, 0)}, nil},
 		"gone":                 {[]histories.Op{grant(0, 0, 1, 10*msec, 0), {Client: 0, Kind: histories.Inject, Outcome: histories.OK, Fault: "holder-kill", Value: histories.Gone, Due: 12 * msec, Call: 12 * msec, Return: 13 * msec}, grant(1, 0, 2, 15*msec, 0), release(1, 0, 2, 20*msec, 0)}, nil},
 		"a release unanswered": {[]histories.Op{grant(0, 0, 1, 10*msec, 0), {Client: 0, Hold: 1, Kind: histories.Release, Key: "k", Due: 12 * msec, Call: 12 * msec, Return: histories.StillOpen}, grant(1, 0, 2, 15*msec, 0), release(1, 0, 2, 20*msec, 0)}, nil},
 	} {

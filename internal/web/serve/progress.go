@@ -221,7 +221,7 @@ var (
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
-// stateOf returns the state of a result. A violation without an expectation has a state of its own.
+// stateOf returns the state of a result. A violation without an expectation is shown as "violated".
 func stateOf(result checker.Result, observed checker.Observed) state {
 	b := run.BadgeOf(result, observed)
 	if b.Class == "result-violated" {

@@ -125,15 +125,26 @@ func (v view) at(from, to time.Duration) view {
 
 func (v view) half() time.Duration { return (v.To - v.From) / 2 }
 
-// The methods below return the view after a move or a zoom.
+// In returns the middle half of the view.
+func (v view) In() view { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
 
-func (v view) In() view    { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
-func (v view) Out() view   { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
-func (v view) Left() view  { return v.at(v.From-v.half(), v.To-v.half()) }
+// Out returns a view of twice the length.
+func (v view) Out() view { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
+
+// Left returns the view moved back by half its length.
+func (v view) Left() view { return v.at(v.From-v.half(), v.To-v.half()) }
+
+// Right returns the view moved forward by half its length.
 func (v view) Right() view { return v.at(v.From+v.half(), v.To+v.half()) }
-func (v view) Home() view  { return v.at(0, v.To-v.From) }
-func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
-func (v view) All() view   { v.From, v.To = 0, v.until; return v }
+
+// Home returns the view moved to the start of the history.
+func (v view) Home() view { return v.at(0, v.To-v.From) }
+
+// End returns the view moved to the end of the history.
+func (v view) End() view { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
+
+// All returns a view of the whole history.
+func (v view) All() view { v.From, v.To = 0, v.until; return v }
 
 func (v view) around(from, to time.Duration) view {
 	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // the times come from an unchecked file
