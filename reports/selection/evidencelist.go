@@ -16,11 +16,6 @@ import (
 	"lockbench/reports/format"
 )
 
-type proofs struct {
-	Title, Anchor string
-	Rows          []proof
-}
-
 type proof struct {
 	Ref          ref
 	What, Where  string // and under what conditions
@@ -35,8 +30,8 @@ type proof struct {
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option, in display order; last the evidence of no option.
-func (v *view) Proofs() (all []proofs) {
+// Proofs returns the evidence by option; under "" the evidence of no option.
+func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }
 	for _, f := range v.Findings {
@@ -52,11 +47,7 @@ func (v *view) Proofs() (all []proofs) {
 		}
 		add(v.optionOf(t.ID, t.Lock, ""), v.placed(p, t.ID, t.Source, "", t.Histories))
 	}
-	for _, o := range v.Options {
-		all = append(all, proofs{o.Name, "evidence-of-" + v.anchors["option "+o.Name], rows[o.Name]})
-	}
-	all = append(all, proofs{"No candidate", "evidence-of-others", rows[""]})
-	return lo.Filter(all, func(p proofs, _ int) bool { return len(p.Rows) > 0 })
+	return rows
 }
 
 // optionOf returns the option that evidence on a lock belongs to: one whose answers rest on it, or one of its name; or "".

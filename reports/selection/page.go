@@ -3,6 +3,7 @@ package selection
 import (
 	"embed"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,26 +22,12 @@ func Page(r *Report) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption,
+	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption, "chosen": r.Decision.chosen,
 		"refslice": func(r ref) []ref { return []ref{r} }}
 	return html.Page(templates, funcs, newView(r), "templates/*.html.tmpl")
 }
 
 func (v *view) Embedded() (template.JS, error) { return html.Script(v.Report) }
-
-func (v *view) Tiles() []html.Tile {
-	d := v.Decision
-	tiles := []html.Tile{
-		{Big: format.Count(len(v.Options)), Small: "candidates"},
-		{Big: format.Count(len(d.Out)), Small: "eliminated"},
-		{Big: format.Count(len(d.Survivors)), Small: "meet all requirements"},
-		{Big: format.Count(len(v.ids()) - len(v.Report.Sources)), Small: "observations"},
-	}
-	if len(d.Wins) > 0 {
-		tiles = append(tiles, html.Tile{Big: format.Percent(d.Wins[0].Share), Small: "of weightings won by " + d.Wins[0].Option})
-	}
-	return tiles
-}
 
 type tried struct {
 	TTL, Doubles, Observed, Interval, Predicted string
@@ -54,6 +41,8 @@ type source struct {
 	Anchor, Link, Began string
 }
 
+func (d Decision) chosen(o Option) bool { return slices.Contains(d.Recommended, o.Name) }
+
 func aboutOption(o Option) string {
 	if o.Kind == NoLock {
 		return "no lock"
@@ -62,25 +51,6 @@ func aboutOption(o Option) string {
 		Renewed: "a lease that is renewed", Connection: "held by its connection"}
 	place := strings.Join(nonEmpty(o.Store, o.Deployment), ", ")
 	return "lock: " + strings.Join(nonEmpty(place, ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
-}
-
-func (v *view) LeaseSay() string {
-	l := v.Lease
-	if l == nil {
-		return ""
-	}
-	pauses := "The longest pause is " + setting(v.Needs.Pauses.Longest) + ", the longest work " + setting(v.Needs.Hold.Max) + ". "
-	const beyond = " Longer pauses than that are not in the model: every probability is a lower bound."
-	switch {
-	case l.Lease == Connection:
-		return "There is no lease to choose: a hold lasts as long as the connection of its holder."
-	case l.Lease == NoLease:
-		return "There is no lease to choose: nothing ends the hold of a holder that has died."
-	case l.AdvisedNS > 0:
-		return pauses + v.leaseTakeaway() + beyond
-	}
-	return pauses + "A lease of at least " + format.Setting(l.NeededNS) + " is needed, and " +
-		lo.Ternary(v.Needs.Recovery > 0, "recovery is to be within "+setting(v.Needs.Recovery), "the longest that is tried is shorter") + "." + beyond
 }
 
 // Inputs returns the times that the lease curve is made from, in rows.

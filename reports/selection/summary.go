@@ -1,0 +1,200 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/samber/lo"
+
+	"lockbench/reports/format"
+)
+
+// fact is a row of the summary. Value may be empty.
+type fact struct{ Name, Value, Text string }
+
+// Headline returns the recommendation in one sentence: the lock, its store and deployment, and its lease.
+func (v *view) Headline() string {
+	d := v.Decision
+	names := lo.Map(d.Recommended, func(name string, _ int) string { return v.located(name) })
+	switch {
+	case d.Outcome == NothingFits && lo.EveryBy(d.Out, func(e Elimination) bool { return len(e.Fails) > 0 }):
+		return "No recommendation: every candidate fails a requirement"
+	case d.Outcome == NothingFits:
+		return "No recommendation: no candidate is known to meet all requirements"
+	case len(names) == 0:
+		return "No recommendation"
+	case d.Outcome == ATie:
+		return "Choose " + strings.Join(names, " or ") + ": a tie"
+	case d.Outcome == NoLockNeeded:
+		return "No lock is needed: use " + format.Joined(names)
+	}
+	return "Choose " + format.Joined(names) + v.withLease()
+}
+
+var deployments = map[string]string{"single": "one server", "replica": "a server with a replica", "three": "three servers", "five": "five servers",
+	"cluster": "a cluster", "sentinel": "Sentinel"}
+
+// located returns the name of an option, with its store and deployment.
+func (v *view) located(name string) string {
+	o := v.options[name]
+	if o.Store == "" {
+		return name
+	}
+	return strings.Join(nonEmpty(name+" on "+o.Store, cmp.Or(deployments[o.Deployment], o.Deployment)), ", ")
+}
+
+func (v *view) withLease() string {
+	return lo.Ternary(lo.FromPtr(v.Lease).AdvisedNS > 0, ", with a lease of "+format.Setting(lo.FromPtr(v.Lease).AdvisedNS), "")
+}
+
+// Summary returns the facts that follow the headline.
+func (v *view) Summary() []fact {
+	d := v.Decision
+	if len(d.Recommended) == 0 {
+		return v.unmet()
+	}
+	var all []fact
+	if l := v.Lease; l != nil && slices.Contains(d.Recommended, l.Option) {
+		all = append(all, fact{"Lease", lo.Ternary(l.AdvisedNS > 0, format.Setting(l.AdvisedNS), "none"), v.Derivation()})
+	}
+	why := fmt.Sprintf("%d of %s meet all requirements", len(d.Survivors), format.Plural(len(v.Options), "candidate"))
+	if s := d.Scores; len(s) > 1 && len(d.Lock) > 0 {
+		why += fmt.Sprintf("; scores: %s %s, next %s %s", s[0].Option, score(s[0].Score), s[1].Option, score(s[1].Score))
+	}
+	level, reason := v.Confidence()
+	all = append(all, fact{"Main caveat", "", v.caveat()}, fact{"Confidence", level, reason}, fact{"Chosen from", "", why + "."})
+	if d.Outcome == NoLockNeeded && len(d.Lock) > 0 {
+		locks := lo.Map(d.Lock, func(name string, _ int) string { return v.located(name) })
+		return append(all, fact{"If you want a lock", "", strings.Join(locks, " or ") + v.withLease() + "."})
+	}
+	return append(all, v.withoutLock()...)
+}
+
+// Derivation explains the advised lease in a sentence.
+func (v *view) Derivation() string {
+	l := v.Lease
+	switch {
+	case l.Lease == Connection:
+		return "a hold lasts as long as the connection of its holder."
+	case l.AdvisedNS == 0:
+		return "no lease ends a hold."
+	}
+	pause, work := v.stated("pauses.longest", v.Needs.Pauses.Longest), v.stated("hold.max", v.Needs.Hold.Max)
+	text := "outlasts the longest pause (" + pause + "), and is renewed while the work lasts"
+	if l.Lease == Fixed {
+		text = "outlasts the longest work (" + work + ") plus the longest pause (" + pause + ")"
+	}
+	p, _ := lo.Find(l.Curve, func(p LeasePoint) bool { return p.TTLNS == l.AdvisedNS })
+	text += "; after a holder dies, the lock is free within " + format.Duration(p.RecoveryMaxNS)
+	if v.Needs.Recovery > 0 {
+		text += " (required: " + v.stated("recovery_within", v.Needs.Recovery) + ")"
+	}
+	return text + "."
+}
+
+// stated writes a time of the needs, and marks an assumed one.
+func (v *view) stated(key string, d time.Duration) string {
+	return setting(d) + lo.Ternary(v.Needs.Unstated(key), ", assumed", "")
+}
+
+// The fewest trials of each workload and fault for these levels of confidence. No violation in 30 trials excludes, with
+// a confidence of 95 %, a violation in more than 10 % of trials.
+const (
+	moderateTrials = 5
+	highTrials     = 30
+)
+
+// Confidence returns the level of confidence in the recommendation, and the reason.
+func (v *view) Confidence() (level, reason string) {
+	used := map[string]bool{}
+	for _, c := range v.Cells {
+		if c.Answer == Yes && slices.Contains(v.Decision.Recommended, c.Option) {
+			for _, id := range c.Evidence {
+				used[id] = true
+			}
+		}
+	}
+	findings := lo.Filter(v.Findings, func(f Finding, _ int) bool { return used[f.ID] })
+	if len(findings) == 0 {
+		return "not measured", "it rests on what you stated and on documentation."
+	}
+	cells := lo.UniqBy(findings, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} })
+	fewest := lo.MinBy(cells, func(a, b Finding) bool { return a.Trials < b.Trials }).Trials
+	reason = fmt.Sprintf("no required property was violated in %s and %s, with at least %s of each workload and fault",
+		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
+		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"), format.Plural(fewest, "trial"))
+	disagrees := slices.ContainsFunc(lo.FromPtr(v.Lease).Confirmed, func(c Confirmed) bool { return !c.Agrees })
+	switch {
+	case disagrees:
+		return "low", reason + "; a trial of a lease disagrees with the prediction."
+	case fewest < moderateTrials:
+		return "low", reason + " (--trials 20 gives more)."
+	case fewest < highTrials:
+		return "moderate", reason + "."
+	}
+	return "high", reason + "."
+}
+
+// caveat returns the main disadvantage. For a lease that the data does not check it is a pause past the end of the lease.
+func (v *view) caveat() string {
+	o := v.options[v.Decision.Recommended[0]]
+	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
+	if leased && !checked {
+		text := "if a holder pauses past the end of its lease, another client is granted the lock, and both work at once"
+		observed, found := lo.Find(v.Decision.Against, func(c Cell) bool { return c.Reason == Violated && c.Option == o.Name })
+		if facts := v.observed(observed); found && facts["fault"] == "process-pause" {
+			text += fmt.Sprintf(" (observed in %s of %s, lease %s)", facts["violated"], facts["of"], facts["lease"])
+		}
+		return text + "."
+	}
+	if len(v.Decision.Against) == 0 {
+		return "none is known."
+	}
+	return v.line(v.Decision.Against[0]).Short()
+}
+
+// withoutLock says why no replacement of a lock is recommended.
+func (v *view) withoutLock() []fact {
+	others := lo.FilterMap(v.Options, func(o Option, _ int) (string, bool) { return o.Name, o.Kind == NoLock })
+	if len(others) == 0 {
+		return nil
+	}
+	if v.Needs.Unstated("instead") {
+		return []fact{{"Without a lock", "", "not stated: if " + strings.Join(others, " or ") + " applies, no lock is needed."}}
+	}
+	return []fact{{"Without a lock", "", strings.Join(others, ", ") + ": none of them meets all requirements."}}
+}
+
+// unmet returns the facts if no candidate meets all requirements: the nearest one, and what would change the outcome.
+func (v *view) unmet() (all []fact) {
+	d := v.Decision
+	if len(d.Out) > 0 {
+		e := slices.MinFunc(d.Out, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
+		all = append(all, fact{"Nearest", v.located(e.Option), strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unsure)), "; ") + "."})
+	}
+	open := lo.FilterMap(d.Out, func(e Elimination, _ int) (string, bool) { return e.Option, len(e.Fails) == 0 })
+	if len(open) > 0 {
+		all = append(all, fact{"Evidence", format.Joined(open),
+			"eliminated only because of unknown answers: run lockbench advise without --evidence, or give runs with the missing faults."})
+	}
+	for _, c := range d.Changes {
+		if c.Outcome != NothingFits && len(all) < 4 {
+			all = append(all, fact{"If " + c.Need + " were", c.Value, "choose " + format.Joined(c.Recommended) + "."})
+		}
+	}
+	return all
+}
+
+// distance grows with the requirements that an option fails. It is greatest if it replaces a lock and does not apply.
+func (e Elimination) distance() int {
+	return 1000*len(e.Fails) + len(e.Unsure) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
+}
+
+// titles returns the titles of requirements after a label; empty if there are none.
+func (v *view) titles(label string, names []string) string {
+	titles := lo.Map(names, func(n string, _ int) string { return v.title(n) })
+	return lo.Ternary(len(names) > 0, label+strings.Join(titles, ", "), "")
+}
