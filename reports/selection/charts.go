@@ -28,7 +28,6 @@ func (v *view) Scores() *charts.Chart {
 		return nil
 	}
 	c := &charts.Chart{ID: "scores-chart", Name: "Weighted score", Takeaway: fmt.Sprintf("%s has the highest score: %s.", scores[0].Option, score(scores[0].Score)),
-		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Candidates that share a rank cannot be told apart.",
 		Head: append([]string{"candidate", "rank", "score, 95 % interval"}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string { return k.Title })...)}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
 	for i, s := range scores {
@@ -51,7 +50,7 @@ func (v *view) Wins() *charts.Chart {
 	}
 	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"candidate", "weightings in which it leads", "of all"},
 		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weighings, "weighting")),
-		Note:     "Each weighting shares ten tenths among the criteria. All count alike, also those that nobody would choose."}
+		Note:     "Each weighting splits ten tenths among the criteria. All weightings count alike, however unlikely."}
 	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
 	for _, w := range d.Wins {
 		c.Rows = append(c.Rows, []string{w.Option, format.Count(w.Times), format.Percent(w.Share)})
@@ -70,7 +69,7 @@ func (v *view) Turns() *charts.Chart {
 	}
 	c := &charts.Chart{ID: "turns-chart", Name: "One weight or figure at a time", Worded: true, Head: []string{"what", "now", "another leads at", "which"}, Rows: v.turns(),
 		Takeaway: fmt.Sprintf("%s lead to another choice.", format.Plural(len(v.Decision.Turns), "weight or figure", "weights or figures")),
-		Note:     "A diamond is the weight of a criterion, another mark a weight at which another candidate leads if the others keep their proportions."}
+		Note:     "A diamond marks the weight of a criterion. Another mark is a weight at which another candidate leads, if the other weights keep their proportions."}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
 	for _, k := range v.Report.Criteria {
 		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
@@ -94,7 +93,7 @@ func (v *view) Leases() *charts.Chart {
 		return nil
 	}
 	c := &charts.Chart{ID: "lease-chart", Name: l.Option, Takeaway: v.leaseTakeaway(),
-		Note: "Above: how likely it is that another client is granted the lock before its holder is done. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
+		Note: "Above: the probability that another client is granted the lock before its holder has finished. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
 		Head: []string{"lease", "two holders, each acquisition", "two holders, given a pause", "recovery, mean", "recovery, at most"}}
 	c.Rows = lo.Map(l.Curve, func(p LeasePoint, _ int) []string {
 		name := format.Setting(p.TTLNS) + lo.Ternary(p.TTLNS == l.AdvisedNS, " (advised)", "")

@@ -81,7 +81,7 @@ var sentences = map[Reason]string{
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
 	Violated:          "$property violated in $violated of $of$under (workload $workload, lease $lease). $witness",
-	ExpectedViolation: "The lock's author expects $property to be violated under $fault: $because.",
+	ExpectedViolation: "$property is expected to be violated under $fault: $because.",
 	Undecided:         "$property undecided$under (workload $workload): $why.",
 	NotTried:          "Not tried (fault $detail).",
 	PauseNotTried:     "Not tried: a pause of $pause with a lease of $advised.",

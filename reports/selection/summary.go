@@ -16,7 +16,9 @@ import (
 type fact struct{ Name, Value, Text string }
 
 // Headline returns the recommendation in one sentence: the lock, its store and deployment, and its lease.
-func (v *view) Headline() string {
+func (r *Report) Headline() string { return newView(r).headline() }
+
+func (v *view) headline() string {
 	d := v.Decision
 	names := lo.Map(d.Recommended, func(name string, _ int) string { return v.located(name) })
 	switch {
@@ -34,16 +36,19 @@ func (v *view) Headline() string {
 	return "Choose " + format.Joined(names) + v.withLease()
 }
 
-var deployments = map[string]string{"single": "one server", "replica": "a server with a replica", "three": "three servers", "five": "five servers",
-	"cluster": "a cluster", "sentinel": "Sentinel"}
+var deployments = map[string]string{"single": "one %s server", "replica": "a %s server with a replica", "three": "three %s servers",
+	"five": "five %s servers", "cluster": "a %s cluster", "sentinel": "%s with Sentinel"}
 
-// located returns the name of an option, with its store and deployment.
+// located returns the name of an option, with its deployment and store.
 func (v *view) located(name string) string {
 	o := v.options[name]
 	if o.Store == "" {
 		return name
 	}
-	return strings.Join(nonEmpty(name+" on "+o.Store, cmp.Or(deployments[o.Deployment], o.Deployment)), ", ")
+	if form, known := deployments[o.Deployment]; known {
+		return name + " on " + fmt.Sprintf(form, o.Store)
+	}
+	return name + " on " + strings.Join(nonEmpty(o.Store, o.Deployment), ", ")
 }
 
 func (v *view) withLease() string {
@@ -60,17 +65,24 @@ func (v *view) Summary() []fact {
 	if l := v.Lease; l != nil && slices.Contains(d.Recommended, l.Option) {
 		all = append(all, fact{"Lease", lo.Ternary(l.AdvisedNS > 0, format.Setting(l.AdvisedNS), "none"), v.Derivation()})
 	}
-	why := fmt.Sprintf("%d of %s meet all requirements", len(d.Survivors), format.Plural(len(v.Options), "candidate"))
-	if s := d.Scores; len(s) > 1 && len(d.Lock) > 0 {
-		why += fmt.Sprintf("; scores: %s %s, next %s %s", s[0].Option, score(s[0].Score), s[1].Option, score(s[1].Score))
-	}
 	level, reason := v.Confidence()
-	all = append(all, fact{"Main caveat", "", v.caveat()}, fact{"Confidence", level, reason}, fact{"Chosen from", "", why + "."})
-	if d.Outcome == NoLockNeeded && len(d.Lock) > 0 {
-		locks := lo.Map(d.Lock, func(name string, _ int) string { return v.located(name) })
-		return append(all, fact{"If you want a lock", "", strings.Join(locks, " or ") + v.withLease() + "."})
+	all = append(all, fact{"Main caveat", "", v.caveat()}, fact{"Confidence", level, reason}, fact{"Chosen from", "", v.Chosen()})
+	if d.Outcome != NoLockNeeded {
+		return append(all, v.withoutLock()...)
 	}
-	return append(all, v.withoutLock()...)
+	locks := lo.Map(d.Lock, func(name string, _ int) string { return v.located(name) })
+	best := lo.Ternary(len(locks) > 0, strings.Join(locks, " or ")+v.withLease(), "No lock meets all requirements")
+	return append(all, fact{"Best lock", "", best + "."})
+}
+
+// Chosen returns how many candidates meet all requirements, and the best two scores.
+func (v *view) Chosen() string {
+	d := v.Decision
+	text := fmt.Sprintf("%d of %s %s all requirements", len(d.Survivors), format.Plural(len(v.Options), "candidate"), lo.Ternary(len(d.Survivors) == 1, "meets", "meet"))
+	if s := d.Scores; len(s) > 1 {
+		text += fmt.Sprintf("; scores: %s %s, next %s %s", s[0].Option, score(s[0].Score), s[1].Option, score(s[1].Score))
+	}
+	return text + "."
 }
 
 // Derivation explains the advised lease in a sentence.
@@ -119,23 +131,23 @@ func (v *view) Confidence() (level, reason string) {
 	}
 	findings := lo.Filter(v.Findings, func(f Finding, _ int) bool { return used[f.ID] })
 	if len(findings) == 0 {
-		return "not measured", "it rests on what you stated and on documentation."
+		return "not measured", ""
 	}
 	cells := lo.UniqBy(findings, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} })
 	fewest := lo.MinBy(cells, func(a, b Finding) bool { return a.Trials < b.Trials }).Trials
-	reason = fmt.Sprintf("no required property was violated in %s and %s, with at least %s of each workload and fault",
-		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
-		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"), format.Plural(fewest, "trial"))
 	disagrees := slices.ContainsFunc(lo.FromPtr(v.Lease).Confirmed, func(c Confirmed) bool { return !c.Agrees })
-	switch {
+	least := "at least " + format.Plural(fewest, "trial") + " of each workload and fault"
+	switch level = "high"; {
 	case disagrees:
-		return "low", reason + "; a trial of a lease disagrees with the prediction."
+		level, least = "low", "a trial of a lease disagrees with the prediction; "+least
 	case fewest < moderateTrials:
-		return "low", reason + " (--trials 20 gives more)."
+		level, least = "low", "only "+format.Plural(fewest, "trial")+" of some workloads and faults (--trials 20 gives more)"
 	case fewest < highTrials:
-		return "moderate", reason + "."
+		level = "moderate"
 	}
-	return "high", reason + "."
+	return level, fmt.Sprintf("%s. No required property was violated in %s, %s.", least,
+		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
+		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
 // caveat returns the main disadvantage. For a lease that the data does not check it is a pause past the end of the lease.
@@ -143,7 +155,7 @@ func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
 	if leased && !checked {
-		text := "if a holder pauses past the end of its lease, another client is granted the lock, and both work at once"
+		text := "If a holder pauses past the end of its lease, another client is granted the lock, and both work at once"
 		observed, found := lo.Find(v.Decision.Against, func(c Cell) bool { return c.Reason == Violated && c.Option == o.Name })
 		if facts := v.observed(observed); found && facts["fault"] == "process-pause" {
 			text += fmt.Sprintf(" (observed in %s of %s, lease %s)", facts["violated"], facts["of"], facts["lease"])
@@ -151,7 +163,7 @@ func (v *view) caveat() string {
 		return text + "."
 	}
 	if len(v.Decision.Against) == 0 {
-		return "none is known."
+		return "None is known."
 	}
 	return v.line(v.Decision.Against[0]).Short()
 }
@@ -163,9 +175,9 @@ func (v *view) withoutLock() []fact {
 		return nil
 	}
 	if v.Needs.Unstated("instead") {
-		return []fact{{"Without a lock", "", "not stated: if " + strings.Join(others, " or ") + " applies, no lock is needed."}}
+		return []fact{{"Without a lock", "", "You did not state whether one applies: if " + strings.Join(others, " or ") + " applies, no lock is needed."}}
 	}
-	return []fact{{"Without a lock", "", strings.Join(others, ", ") + ": none of them meets all requirements."}}
+	return []fact{{"Without a lock", "", "None of " + format.Joined(others) + " meets all requirements."}}
 }
 
 // unmet returns the facts if no candidate meets all requirements: the nearest one, and what would change the outcome.
@@ -173,16 +185,15 @@ func (v *view) unmet() (all []fact) {
 	d := v.Decision
 	if len(d.Out) > 0 {
 		e := slices.MinFunc(d.Out, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
-		all = append(all, fact{"Nearest", v.located(e.Option), strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unsure)), "; ") + "."})
+		all = append(all, fact{"Nearest", "", v.located(e.Option) + " (" + strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unsure)), "; ") + ")."})
 	}
-	open := lo.FilterMap(d.Out, func(e Elimination, _ int) (string, bool) { return e.Option, len(e.Fails) == 0 })
-	if len(open) > 0 {
-		all = append(all, fact{"Evidence", format.Joined(open),
-			"eliminated only because of unknown answers: run lockbench advise without --evidence, or give runs with the missing faults."})
+	if open := lo.CountBy(d.Out, func(e Elimination) bool { return len(e.Fails) == 0 }); open > 0 {
+		all = append(all, fact{"Evidence", "", format.Plural(open, "candidate") +
+			" eliminated only because of unknown answers: run lockbench advise without --evidence, or give runs with the missing faults."})
 	}
 	for _, c := range d.Changes {
 		if c.Outcome != NothingFits && len(all) < 4 {
-			all = append(all, fact{"If " + c.Need + " were", c.Value, "choose " + format.Joined(c.Recommended) + "."})
+			all = append(all, fact{"Another answer", "", fmt.Sprintf("If %s were %s: %s.", c.Need, c.Value, format.Joined(c.Recommended))})
 		}
 	}
 	return all

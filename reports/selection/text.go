@@ -34,8 +34,10 @@ func Text(w io.Writer, r *Report) error {
 	}
 	t.eliminated()
 	t.compared()
-	t.list("trade-offs", lo.Map(t.Against(), func(l line, _ int) string { return l.Short() }))
-	t.list("what would change it", t.changes())
+	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
+	if t.Decision.Outcome != NothingFits { // the summary has them
+		t.list("what would change it", t.changes())
+	}
 	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
 	_, err = t.WriteTo(w)
 	return err
@@ -94,7 +96,7 @@ func (t *terminal) compared() {
 
 func (t *terminal) changes() []string {
 	others := lo.Map(t.Changes(), func(row []string, _ int) string {
-		return fmt.Sprintf("%s %s: %s", row[0], row[1], strings.Join(nonEmpty(row[2], row[3]), ": "))
+		return fmt.Sprintf("if %s were %s: %s", row[0], row[1], strings.Join(nonEmpty(row[2], row[3]), ": "))
 	})
 	return append(others, lo.Map(t.turns(), func(row []string, _ int) string {
 		return fmt.Sprintf("%s, now %s: at %s, %s has the highest score", row[0], row[1], row[2], row[3])
@@ -106,7 +108,7 @@ func (t *terminal) title(title string) {
 	t.Add(title)
 }
 
-const mostListed = 4 // entries of a list
+const mostListed = 3 // entries of a list
 
 func (t *terminal) list(title string, all []string) {
 	if len(all) == 0 {

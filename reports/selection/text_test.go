@@ -47,7 +47,7 @@ func TestTextFits(t *testing.T) {
 	for name, r := range map[string]*Report{"sample": sample(), "crowd": crowd(), "nothing": turnedOut(NothingFits)} {
 		got := summary(t, r)
 		for line := range strings.Lines(got) {
-			if n := format.Width(strings.TrimSpace(line)); n > 120 {
+			if n := format.Width(strings.TrimSpace(line)); n > 100 {
 				t.Errorf("%s: a line of %d letters: %s", name, n, line)
 			}
 		}

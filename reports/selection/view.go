@@ -48,7 +48,7 @@ type look struct{ Symbol, Word, Class string }
 var looks = map[string]look{
 	string(OneLock):      {"✓", "Recommendation", "good"},
 	string(ATie):         {"≈", "A tie", "unsure"},
-	string(NoLockNeeded): {"◇", "No lock is needed", "good"},
+	string(NoLockNeeded): {"◇", "No lock is needed", "calm"},
 	string(NothingFits):  {"✗", "No recommendation", "unsure"},
 	string(Yes):          {"✓", "yes", "good"},
 	string(No):           {"✗", "no", "bad"},
@@ -63,7 +63,7 @@ func lookOf[T ~string](of T, otherwise string) look {
 func (v *view) Look() look {
 	l := lookOf(v.Decision.Outcome, "Not decided")
 	level, _ := v.Confidence()
-	if level == "low" || slices.ContainsFunc(v.Decision.Against, func(c Cell) bool { return c.Reason == Violated }) {
+	if l.Class == "good" && (level == "low" || slices.ContainsFunc(v.Decision.Against, func(c Cell) bool { return c.Reason == Violated })) {
 		l.Class = "unsure"
 	}
 	return l
@@ -146,8 +146,20 @@ func (v *view) answer(option, requirement string) line {
 	return l
 }
 
+// Against returns the disadvantages of the recommended options. Violations that are expected for the same reason share a line.
 func (v *view) Against() []line {
-	return lo.Map(v.Decision.Against, func(c Cell, _ int) line { return v.line(c) })
+	same := lo.PartitionBy(v.Decision.Against, func(c Cell) string {
+		return fmt.Sprint(c.Option, c.Of, c.Reason, c.Evidence, lo.FromPtr(c.Expectation).Because)
+	})
+	return lo.Map(same, func(cells []Cell, _ int) line {
+		c := cells[0]
+		if c.Expectation != nil {
+			e := *c.Expectation
+			e.Fault = format.Joined(lo.Uniq(lo.Map(cells, func(c Cell, _ int) string { return lo.FromPtr(c.Expectation).Fault })))
+			c.Expectation = &e
+		}
+		return v.line(c)
+	})
 }
 
 // For returns the requirements that recommended options meet, and the criteria in which they beat others.

@@ -37,15 +37,15 @@ func criteria() []criterion {
 	return []criterion{
 		{Criterion: selection.Criterion{Name: "goodput", Title: "goodput", Metric: "goodput", Unit: "/s", Better: +1,
 			Doc: "critical sections per second of the busiest lock, with all clients asking for it and the usual hold"},
-			contended: true, of: atHold, limit: limit{"rate", "fast enough", "rate"}, asked: func(n selection.Needs) float64 { return n.Rate }},
+			contended: true, of: atHold, limit: limit{"rate", "grant rate", "rate"}, asked: func(n selection.Needs) float64 { return n.Rate }},
 		{Criterion: selection.Criterion{Name: "acquire", Title: "uncontended acquire", Metric: "uncontended_p50", Unit: "ms", Better: -1,
 			Doc: "the median time to be granted a lock that no other client wants"}},
 		{Criterion: selection.Criterion{Name: "wait", Title: "longest wait", Metric: "longest_wait", Unit: "ms", Better: -1,
 			Doc: "the longest time that a client waited for the busiest lock in a trial"},
-			contended: true, of: waitAtHold, limit: limit{"patience", "soon enough", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
+			contended: true, of: waitAtHold, limit: limit{"patience", "waiting time", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
 		{Criterion: selection.Criterion{Name: fairness, Title: "min/max share", Metric: "min_max_share", Better: +1,
 			Doc: "critical sections of the least served client, divided by those of the most served one"},
-			contended: true, limit: limit{"fairness", "fair", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
+			contended: true, limit: limit{"fairness", "fairness", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
 		{Criterion: selection.Criterion{Name: "recovery", Title: "recovery", Metric: selection.RecoveryMetric, Unit: "ms", Better: -1,
 			Doc: "from the death of a holder to the next grant, at the advised lease"},
 			of: func(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
@@ -54,7 +54,7 @@ func criteria() []criterion {
 			asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
 		{Criterion: selection.Criterion{Name: "commands", Title: "commands", Metric: "commands", Better: -1,
 			Doc: "commands of the store for each grant of the busiest lock, including those inside scripts"},
-			contended: true, limit: limit{"cost", "within budget", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
+			contended: true, limit: limit{"cost", "commands per grant", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
 	}
 }
 

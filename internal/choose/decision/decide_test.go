@@ -121,3 +121,23 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// TestLimit: a cell states the limit of the needs, whether more is better or less.
+func TestLimit(t *testing.T) {
+	options, e := kept(1)
+	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {
+		f.Lock, f.Point, f.Estimate = "x", bench.Point{Clients: 2, Keys: 1, Fault: "none"}, stats.EstimateOf([]float64{9}, []int{0})
+		e.Figures = append(e.Figures, f)
+	}
+	n := simple()
+	n.Rate, n.Commands = 50, 5
+	limits := map[string]float64{}
+	for _, c := range Decide(n, options, e).Cells {
+		if c.Limit != nil && c.Of != "crash" {
+			limits[c.Of] = *c.Limit
+		}
+	}
+	if len(limits) != 2 || limits["rate"] != 50 || limits["cost"] != 5 {
+		t.Errorf("%v", limits)
+	}
+}

@@ -26,17 +26,17 @@ func rules() (rows []rule) {
 		rows = append(rows, rule{selection.Requirement{Name: name, Title: title, Need: need, Safety: safety, Tried: tried}, asked, lock, instead})
 	}
 	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
-	add("applies", "applies here", "instead", false, false, nil, said(selection.AnyOperation), applies)
-	add("available", "store is there", "stores", false, false, nil, available, availableInstead)
-	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
+	add("applies", "applies", "instead", false, false, nil, said(selection.AnyOperation), applies)
+	add("available", "store available", "stores", false, false, nil, available, availableInstead)
+	add("language", "client library", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
 		inLanguages, said(selection.NoLibrary))
 	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
-	add("exclusion", "excludes", "", true, true, nil, observes(exclusion("none")), nothingHeld)
-	add("release", "frees its own only", "if_two_hold", true, true, corrupting,
+	add("exclusion", "mutual exclusion", "", true, true, nil, observes(exclusion("none")), nothingHeld)
+	add("release", "releases only its own", "if_two_hold", true, true, corrupting,
 		observes(asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"}), nothingHeld)
-	add("work", "covers the work", "hold", true, false, nil, covers, nothingHeld)
+	add("work", "lease covers work", "hold", true, false, nil, covers, nothingHeld)
 	add("pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld)
-	add("network", "survives the network", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
+	add("network", "survives network faults", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
 	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
 	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
@@ -89,7 +89,7 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 		return cell
 	}
 	at := c.asked(d.needs)
-	cell.Limit = &at
+	cell.Limit = lo.ToPtr(at)
 	low, high := v.median, v.median
 	if v.low != nil {
 		low, high = *v.low, *v.high
@@ -133,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available asks whether the option's store is there, on its deployment.
+// available asks whether the option's store available, on its deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")
