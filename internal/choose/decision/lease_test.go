@@ -21,14 +21,14 @@ func leaseInputs(l selection.Lease) LeaseInputs {
 		Acquire: Recorded{Sample: []time.Duration{time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond}, Where: "8 clients", Evidence: []string{"M1"}}}
 }
 
-// TestAdvisedLease: the shortest lease that no pause outlasts, and whose recovery is soon enough.
+// TestAdvisedLease: the shortest lease that outlasts every pause and recovers in time is advised.
 func TestAdvisedLease(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // 0: not looked at
+		needed time.Duration // 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
 		{"two thirds are what is left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
@@ -57,8 +57,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve: a longer lease is doubled no more often, and recovers no sooner; and the advised one is doubled by no
-// single pause.
+// TestLeaseCurve: with a longer lease, overlaps are no more probable and recovery is no faster. No single pause outlasts the
+// advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -71,20 +71,20 @@ func TestLeaseCurve(t *testing.T) {
 				t.Errorf("%s: %+v after %+v", l, p, before)
 			}
 			if p.RecoveryMeanNS > p.RecoveryMaxNS {
-				t.Errorf("%s: the mean is over the most: %+v", l, p)
+				t.Errorf("%s: the mean exceeds the maximum: %+v", l, p)
 			}
 		}
 		advised := a.Curve[slices.IndexFunc(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS == a.AdvisedNS })]
 		if advised.GivenPause != 0 {
-			t.Errorf("%s: a pause doubles a hold of the advised lease: %+v", l, advised)
+			t.Errorf("%s: a pause outlasts the advised lease: %+v", l, advised)
 		}
 		if l == selection.Renewed && advised.Double != 0 {
-			t.Errorf("nor do several: %+v", advised)
+			t.Errorf("several pauses outlast the advised lease: %+v", advised)
 		}
 	}
 }
 
-// TestLeaseInputs: the report has what the curve is made from, and what that rests on.
+// TestLeaseInputs: the report has the inputs of the curve and their evidence.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -106,7 +106,7 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose: what does not end after a time has no curve, and what is no lock nothing at all.
+// TestNoLeaseToChoose: a lock without a lease has no curve, and an option that is not a lock has no advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))
@@ -117,11 +117,11 @@ func TestNoLeaseToChoose(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Option.Kind = selection.NoLock
 	if AdviseLease(in) != nil {
-		t.Error("there is a lease of what is no lock")
+		t.Error("advice for an option that is not a lock")
 	}
 }
 
-// TestLeaseSame: the same needs give the same bytes.
+// TestLeaseSame: the same needs give the same JSON.
 func TestLeaseSame(t *testing.T) {
 	one, err1 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)
 	two, err2 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)

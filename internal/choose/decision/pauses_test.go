@@ -7,7 +7,7 @@ import (
 	record "lockbench/histories"
 )
 
-// TestPauses: what counts as a hold into which a pause fell, and what as doubled.
+// TestPauses: which holds count as paused, and which of them overlap.
 func TestPauses(t *testing.T) {
 	const key = "k0"
 	grant := func(client int32, hold int64, at time.Duration) record.Op {

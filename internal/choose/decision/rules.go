@@ -11,12 +11,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// rule is a requirement, and how an option is checked against it.
+// rule is a requirement with the functions that check an option against it.
 type rule struct {
 	selection.Requirement
-	asked   func(selection.Needs) bool // nil: always
-	lock    answer                     // of a lock
-	instead answer                     // of what replaces a lock
+	asked   func(selection.Needs) bool // whether the needs ask for it; nil: always
+	lock    answer                     // checks a lock
+	instead answer                     // checks a replacement of a lock
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
@@ -73,14 +73,14 @@ func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the faults that a lock must survive if two holders do harm.
+// NetworkFaults returns the network faults that a lock must survive if two holders do damage.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// within compares a figure with its bound. It is unknown whether an interval that contains the bound keeps it.
+// within compares a figure with its limit. The answer is unknown if the limit lies in the interval of the figure.
 func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
@@ -94,7 +94,7 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if c.Better > 0 { // compare what is missing
+	if c.Better > 0 { // turn a lower limit into an upper one
 		low, high, at = -high, -low, -at
 	}
 	switch {
@@ -120,7 +120,7 @@ func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
-// applies asks whether something can replace a lock.
+// applies asks whether a replacement of a lock applies.
 func applies(d *deciding, o selection.Option) selection.Cell {
 	means := selection.Means(o.Name)
 	stated := slices.Contains(d.needs.Instead, means)
@@ -160,7 +160,7 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers asks whether the lease outlasts the work, and still expires soon enough.
+// covers asks whether a lease outlasts the work and expires in time.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

@@ -10,8 +10,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// doubledOnce is a history of two paused holds, of which one is doubled.
-const doubledOnce = `{"lockbench":1}
+// overlappedOnce is a history of two paused holds, one of which overlaps.
+const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":1,"return":2}
 {"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":3,"return":4}
 {"client":1,"hold":2,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":2,"return":5}
@@ -22,7 +22,7 @@ const doubledOnce = `{"lockbench":1}
 {"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
 `
 
-// TestReadStood: of each cell in which a lease of the curve was tried, the trials that count are read, and no other cell is.
+// TestReadPaused: the paused holds of cells that try a lease are read, and of no other cells.
 func TestReadStood(t *testing.T) {
 	dir := t.TempDir()
 	var r run.Results
@@ -35,7 +35,7 @@ func TestReadStood(t *testing.T) {
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(at, "history.jsonl.zst"), []byte(doubledOnce), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(at, "history.jsonl.zst"), []byte(overlappedOnce), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			o.Evidence = append(o.Evidence, run.Evidence{Dir: c + "/" + n, SHA256: n})
@@ -63,15 +63,15 @@ func TestReadStood(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.readStood(dir, selection.Source{}, r); err == nil {
-		t.Error("histories that are not there were read")
+		t.Error("no error for missing histories")
 	}
 }
 
-// TestConfirmedOfEvidence: a point is confirmed by what was tried of it, and by nothing else.
+// TestConfirmedOfEvidence: a point is compared with the trials of its lock and lease only.
 func TestConfirmedOfEvidence(t *testing.T) {
 	a := AdviseLease(leaseInputs(selection.Fixed))
 	if len(a.Points) != 3 {
-		t.Fatalf("%d points are to be tried", len(a.Points))
+		t.Fatalf("%d points to try", len(a.Points))
 	}
 	stood := func(lock string, ttl time.Duration, holds int) selection.StoodStill {
 		return selection.StoodStill{Lock: lock, TTLNS: int64(ttl), Dir: LeaseScenario(ttl) + "/" + lock + "/contend+process-pause", Holds: holds, Doubled: holds / 2, Source: "R1"}
