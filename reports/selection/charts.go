@@ -45,11 +45,11 @@ func (v *view) Scores() *charts.Chart {
 // Wins shows in how many weightings each candidate leads.
 func (v *view) Wins() *charts.Chart {
 	d := v.Decision
-	if len(d.Wins) == 0 || d.Weighings == 0 {
+	if len(d.Wins) == 0 || d.Weightings == 0 {
 		return nil
 	}
 	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"candidate", "weightings in which it leads", "of all"},
-		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weighings, "weighting")),
+		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weightings, "weighting")),
 		Note:     "Each weighting splits ten tenths among the criteria. All weightings count alike, however unlikely."}
 	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
 	for _, w := range d.Wins {
@@ -97,9 +97,9 @@ func (v *view) Leases() *charts.Chart {
 		Head: []string{"lease", "two holders, each acquisition", "two holders, given a pause", "recovery, mean", "recovery, at most"}}
 	c.Rows = lo.Map(l.Curve, func(p LeasePoint, _ int) []string {
 		name := format.Setting(p.TTLNS) + lo.Ternary(p.TTLNS == l.AdvisedNS, " (advised)", "")
-		return []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
+		return []string{name, chance(p.Overlap), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
 	})
-	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
+	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.overlaps(), v.recoveries()}},
 		"The probability of two holders at once, and the time to recover, by the length of the lease")
 	return c
 }
@@ -107,7 +107,7 @@ func (v *view) Leases() *charts.Chart {
 func (v *view) leaseTakeaway() string {
 	p, _ := lo.Find(v.Lease.Curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS })
 	p = cmp.Or(p, v.Lease.Curve[len(v.Lease.Curve)-1])
-	return fmt.Sprintf("Lease %s: two clients hold at once with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
+	return fmt.Sprintf("Lease %s: two clients hold at once with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Overlap), format.Duration(p.RecoveryMaxNS))
 }
 
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
@@ -130,19 +130,19 @@ func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	return axis, advised
 }
 
-func (v *view) doubleHolds() charts.Lines {
+func (v *view) overlaps() charts.Lines {
 	x, rules := v.leaseAxis()
 	for i := range rules {
 		rules[i].Text = "" // it stands in the panel below, where no trial is marked
 	}
 	most := 0.0
 	for _, p := range v.Lease.Curve {
-		most = max(most, p.Double, p.GivenPause)
+		most = max(most, p.Overlap, p.GivenPause)
 	}
 	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
 	for _, c := range v.Lease.Confirmed {
 		most = max(most, c.Share(), c.High)
-		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Doubles, c.Pauses)})
+		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Overlaps, c.Pauses)})
 	}
 	y := charts.Axis{Label: "probability of two holders", Log: true, Low: cmp.Or(most, 1) * leastShown, High: 1}
 	for power := math.Ceil(math.Log10(y.Low)); power <= 0; power++ {
@@ -151,7 +151,7 @@ func (v *view) doubleHolds() charts.Lines {
 		}
 	}
 	return charts.Lines{X: x, Y: y, Rules: rules, Height: 280, Lines: []charts.Line{tried,
-		v.leaseLine("each acquisition", 0, func(p LeasePoint) float64 { return p.Double }),
+		v.leaseLine("each acquisition", 0, func(p LeasePoint) float64 { return p.Overlap }),
 		v.leaseLine("given a pause in the hold", 1, func(p LeasePoint) float64 { return p.GivenPause })}}
 }
 

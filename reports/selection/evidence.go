@@ -15,7 +15,7 @@ type Evidence struct {
 	Findings []Finding      `json:"findings"`
 	Figures  []Figure       `json:"figures"`
 	Times    []RecordedTime `json:"times"`
-	Stood    []StoodStill   `json:"stood_still"`
+	Paused   []PausedHolds  `json:"paused_holds"`
 }
 
 // Source is one folder of results.
@@ -50,10 +50,10 @@ type Finding struct {
 	ViolatedIn int              `json:"violated_in"`   // of those
 	Violations int              `json:"violations"`    // over all of them
 	Operations int              `json:"operations"`
-	Weight     string           `json:"weight"` // the counts that are its evidence, in words
-	TTLNS      int64            `json:"ttl_ns"` // the lease that was asked for
+	Evidence   string           `json:"evidence"` // the counts that are its evidence, in words
+	TTLNS      int64            `json:"ttl_ns"`   // the lease that was asked for
 	Clients    int              `json:"clients"`
-	Witness    string           `json:"witness,omitempty"`
+	Example    string           `json:"example,omitempty"`
 	Histories  []History        `json:"histories"`
 }
 

@@ -62,7 +62,7 @@ func conditions(what, fault, scenario string, clients int, ttl int64) string {
 }
 
 func (v *view) findingProof(f Finding) proof {
-	p := proof{What: f.Property, Where: conditions(f.Workload, "fault "+f.Fault, f.Scenario, f.Clients, f.TTLNS), Result: f.Weight,
+	p := proof{What: f.Property, Where: conditions(f.Workload, "fault "+f.Fault, f.Scenario, f.Clients, f.TTLNS), Result: f.Evidence,
 		N: format.Plural(f.Trials, "trial") + ", " + format.Plural(f.Operations, "operation"), Note: f.Why, Look: look{"?", "undecided", "unsure"}}
 	switch f.Observed {
 	case checker.Held:
@@ -70,7 +70,7 @@ func (v *view) findingProof(f Finding) proof {
 	case checker.NotApplicable:
 		p.Look = look{"·", "not applicable", "calm"}
 	case checker.Violated:
-		p.Look, p.Result, p.Note = look{"✗", "violated", "bad"}, fmt.Sprintf("in %d of %s", f.ViolatedIn, format.Plural(f.Trials, "trial")), strings.TrimSpace(f.Witness+" "+f.Why)
+		p.Look, p.Result, p.Note = look{"✗", "violated", "bad"}, fmt.Sprintf("in %d of %s", f.ViolatedIn, format.Plural(f.Trials, "trial")), strings.TrimSpace(f.Example+" "+f.Why)
 	}
 	return v.placed(p, f.ID, f.Source, f.Dir, f.Histories)
 }

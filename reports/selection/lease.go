@@ -26,11 +26,11 @@ type LeaseInput struct {
 // LeasePoint is the prediction for a lease of one length.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
-	// Double is the probability, for each acquisition while others wait, that another client is granted the lock before its
+	// Overlap is the probability, for each acquisition while others wait, that another client is granted the lock before its
 	// holder is done.
-	Double float64 `json:"double_hold"`
+	Overlap float64 `json:"overlap"`
 	// GivenPause is the same if a pause falls into the hold.
-	GivenPause float64 `json:"double_hold_given_a_pause"`
+	GivenPause float64 `json:"overlap_given_pause"`
 	// From the death of a holder to the next grant: the mean over when it dies, and at most.
 	RecoveryMeanNS int64 `json:"recovery_mean_ns"`
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
@@ -41,29 +41,29 @@ type Confirmed struct {
 	TTLNS     int64     `json:"ttl_ns"` // as it was tried
 	Scale     float64   `json:"scale"`  // all times of the trial divided by those of the needs
 	Predicted float64   `json:"predicted"`
-	Pauses    int       `json:"pauses"`  // that fell into a hold
-	Doubles   int       `json:"doubles"` // of those: another client was granted the lock before its holder was done
-	Low       float64   `json:"low"`     // of the 95 % interval (Clopper-Pearson) of the observed share
+	Pauses    int       `json:"pauses"`   // that fell into a hold
+	Overlaps  int       `json:"overlaps"` // of those: another client was granted the lock before its holder was done
+	Low       float64   `json:"low"`      // of the 95 % interval (Clopper-Pearson) of the observed share
 	High      float64   `json:"high"`
 	Agrees    bool      `json:"agrees"` // the prediction lies in the interval
 	Source    string    `json:"source"`
 	Histories []History `json:"histories"`
 }
 
-// Share returns the observed share of double holds.
-func (c Confirmed) Share() float64 { return float64(c.Doubles) / float64(max(c.Pauses, 1)) }
+// Share returns the observed share of overlap holds.
+func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.Pauses, 1)) }
 
 // InUse returns the lease, in nanoseconds, that a scaled trial stands for.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
-// StoodStill counts the paused holds in the trials of one lease.
-type StoodStill struct {
-	ID        string    `json:"id"` // S1, ...: unique in a report
-	Source    string    `json:"source"`
-	Dir       string    `json:"dir"` // of the cell, in its source
-	Lock      string    `json:"lock"`
-	TTLNS     int64     `json:"ttl_ns"`
-	Holds     int       `json:"holds"`   // into which a pause fell, and which came to an end
-	Doubled   int       `json:"doubled"` // of those: another client was granted the lock before their holder was done
-	Histories []History `json:"histories"`
+// PausedHolds counts the paused holds in the trials of one lease.
+type PausedHolds struct {
+	ID         string    `json:"id"` // S1, ...: unique in a report
+	Source     string    `json:"source"`
+	Dir        string    `json:"dir"` // of the cell, in its source
+	Lock       string    `json:"lock"`
+	TTLNS      int64     `json:"ttl_ns"`
+	Holds      int       `json:"holds"`      // into which a pause fell, and which came to an end
+	Overlapped int       `json:"overlapped"` // of those: another client was granted the lock before their holder was done
+	Histories  []History `json:"histories"`
 }

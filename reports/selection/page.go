@@ -30,10 +30,10 @@ func Page(r *Report) ([]byte, error) {
 func (v *view) Embedded() (template.JS, error) { return html.Script(v.Report) }
 
 type tried struct {
-	TTL, Doubles, Observed, Interval, Predicted string
-	Look                                        look
-	Ref                                         ref
-	Files                                       []historyLink
+	TTL, Overlaps, Observed, Interval, Predicted string
+	Look                                         look
+	Ref                                          ref
+	Files                                        []historyLink
 }
 
 type source struct {
@@ -69,7 +69,7 @@ func (v *view) Inputs() [][]string {
 
 func (v *view) Tried() []tried {
 	return lo.Map(lo.FromPtr(v.Lease).Confirmed, func(c Confirmed, _ int) tried {
-		t := tried{TTL: format.Setting(c.TTLNS), Doubles: format.Count(c.Doubles) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
+		t := tried{TTL: format.Setting(c.TTLNS), Overlaps: format.Count(c.Overlaps) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
 			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: lo.Ternary(c.Agrees, look{"✓", "agrees", "good"}, look{"✗", "differs", "bad"}),
 			Ref: v.ref(c.Source), Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
 		if c.Scale > 0 && c.Scale != 1 {

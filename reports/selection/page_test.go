@@ -100,7 +100,7 @@ func TestReadPageRefuses(t *testing.T) {
 	good := shown(t, sample())
 	for name, text := range map[string]string{
 		"nothing": "", "another page": "<!doctype html><p>hello", "twice": good + good, "cut short": good[:strings.Index(good, embeddedBegins)+100],
-		"another version": strings.Replace(good, `"lockbench_advice":3`, `"lockbench_advice":2`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
+		"another version": strings.Replace(good, `"lockbench_advice":4`, `"lockbench_advice":3`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := ReadPage([]byte(text)); err == nil || r != nil {

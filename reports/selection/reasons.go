@@ -80,7 +80,7 @@ var sentences = map[Reason]string{
 	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
-	Violated:          "$property violated in $violated of $of$under (workload $workload, lease $lease). $witness",
+	Violated:          "$property violated in $violated of $of$under (workload $workload, lease $lease). $example",
 	ExpectedViolation: "$property is expected to be violated under $fault: $because.",
 	Undecided:         "$property undecided$under (workload $workload): $why.",
 	NotTried:          "Not tried (fault $detail).",
@@ -106,7 +106,7 @@ func (v *view) sentence(c Cell, example bool) string {
 	}
 	facts := v.facts(c)
 	if !example {
-		facts["witness"] = ""
+		facts["example"] = ""
 	}
 	text = os.Expand(text, func(name string) string { return facts[name] })
 	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
@@ -158,7 +158,7 @@ func (v *view) observed(c Cell) map[string]string {
 		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
 		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": lo.Ternary(quoted.Fault == "none", " without a fault", " under "+quoted.Fault),
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
-		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "witness": lo.Ternary(quoted.Witness == "", "", "Example: "+quoted.Witness),
+		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "example": lo.Ternary(quoted.Example == "", "", "Example: "+quoted.Example),
 	}
 }
 

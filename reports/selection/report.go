@@ -3,7 +3,7 @@
 package selection
 
 // Version is the version of advice.json that this package writes, and the only one that it reads.
-const Version = 3
+const Version = 4
 
 // Report is advice.json. Needs, Options and Evidence are the input of the decision; all else follows from them.
 type Report struct {
@@ -94,22 +94,22 @@ type Decision struct {
 	Lock        []string `json:"lock"`        // the best locks, also if none is needed
 	Against     []Cell   `json:"against"`     // what speaks against what is recommended
 
-	Out       []Elimination `json:"out"` // by option, in display order
-	Survivors []string      `json:"survivors"`
-	Dominated []Dominated   `json:"dominated"` // survivors that another equals in everything and beats in something
-	Scores    []Score       `json:"scores"`    // of the Pareto set, from best to worst
-	Weighings int           `json:"weighings"` // how many weightings were tried
-	Wins      []Win         `json:"wins"`      // over those, from most to least
-	Turns     []Turn        `json:"turns"`     // the weights and values at which another option leads
-	Changes   []Change      `json:"changes"`   // what another answer to one need would change
+	Eliminated []Elimination `json:"eliminated"` // by option, in display order
+	Survivors  []string      `json:"survivors"`
+	Dominated  []Dominated   `json:"dominated"`  // survivors that another equals in everything and beats in something
+	Scores     []Score       `json:"scores"`     // of the Pareto set, from best to worst
+	Weightings int           `json:"weightings"` // how many weightings were tried
+	Wins       []Win         `json:"wins"`       // over those, from most to least
+	Turns      []Turn        `json:"turns"`      // the weights and values at which another option leads
+	Changes    []Change      `json:"changes"`    // what another answer to one need would change
 }
 
 // Elimination is an option that is eliminated, and why.
 type Elimination struct {
-	Option string   `json:"option"`
-	Fails  []string `json:"fails"`  // requirements that it does not meet
-	Unsure []string `json:"unsure"` // requirements of which it is not known whether it meets them
-	Reason string   `json:"reason"` // the gravest of these
+	Option  string   `json:"option"`
+	Fails   []string `json:"fails"`   // requirements that it does not meet
+	Unknown []string `json:"unknown"` // requirements of which it is not known whether it meets them
+	Reason  string   `json:"reason"`  // the gravest of these
 }
 
 // Dominated is an option that another equals in every criterion, and beats beyond noise in one.

@@ -128,11 +128,11 @@ func addFinding(r *Report, o Option, q Requirement, a Answer) string {
 	id := fmt.Sprintf("P%d", len(r.Findings)+1)
 	f := Finding{
 		ID: id, Source: "R1", Dir: "cells/" + o.Name + "-" + q.Name, Lock: o.Name, Deployment: o.Deployment, Workload: "counter", Fault: "pause-holder",
-		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Weight: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
+		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Evidence: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
 		Histories: []History{{File: "cells/" + o.Name + "/trial-1/history.jsonl.zst", SHA256: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {File: "", SHA256: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
 	}
 	if a == No {
-		f.Observed, f.ViolatedIn, f.Violations, f.Witness = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
+		f.Observed, f.ViolatedIn, f.Violations, f.Example = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
 	}
 	r.Findings = append(r.Findings, f)
 	return id
@@ -148,16 +148,16 @@ func sampleDecision() Decision {
 			{Option: "fenced", Of: "recovery", Reason: NotMeasured, Tag: Unknown},
 			{Option: "fenced", Of: "cost", Reason: NotBest, Tag: Measured, Value: &part, Evidence: []string{"M3"}},
 		},
-		Out: []Elimination{
-			{Option: "idempotent", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "compare-and-set", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "database-row", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "setnx", Fails: []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "set-px-lua", Fails: []string{"late-write", "restart", "failover", "waiting"}, Unsure: nil, Reason: "late-write"},
-			{Option: "redlock@five", Fails: []string{"late-write", "restart", "store"}, Unsure: []string{"failover"}, Reason: "late-write"},
-			{Option: "redsync", Fails: []string{"late-write", "failover", "language", "waiting"}, Unsure: []string{"restart"}, Reason: "late-write"},
-			{Option: "postgres-advisory", Fails: []string{"late-write"}, Unsure: []string{"failover"}, Reason: "late-write"},
-			{Option: "zookeeper", Fails: []string{"store"}, Unsure: nil, Reason: "store"},
+		Eliminated: []Elimination{
+			{Option: "idempotent", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "compare-and-set", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "database-row", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "setnx", Fails: []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "set-px-lua", Fails: []string{"late-write", "restart", "failover", "waiting"}, Unknown: nil, Reason: "late-write"},
+			{Option: "redlock@five", Fails: []string{"late-write", "restart", "store"}, Unknown: []string{"failover"}, Reason: "late-write"},
+			{Option: "redsync", Fails: []string{"late-write", "failover", "language", "waiting"}, Unknown: []string{"restart"}, Reason: "late-write"},
+			{Option: "postgres-advisory", Fails: []string{"late-write"}, Unknown: []string{"failover"}, Reason: "late-write"},
+			{Option: "zookeeper", Fails: []string{"store"}, Unknown: nil, Reason: "store"},
 		},
 		Survivors: []string{"fenced", "etcd", "etcd-concurrency"},
 		Dominated: []Dominated{{Option: "etcd-concurrency", By: "etcd", In: "handoff"}},
@@ -165,7 +165,7 @@ func sampleDecision() Decision {
 			{Option: "fenced", Rank: 1, Score: .96, Low: &low, High: &high, Parts: map[string]float64{"goodput": 1, "handoff": 1, "cost": .74, "recovery": 1}},
 			{Option: "etcd", Rank: 2, Score: .64, Low: &low2, High: &high2, Parts: map[string]float64{"goodput": .17, "handoff": .32, "cost": 1, "recovery": .78}},
 		},
-		Weighings: 286, Wins: []Win{{Option: "fenced", Times: 262, Share: 262.0 / 286}, {Option: "etcd", Times: 24, Share: 24.0 / 286}},
+		Weightings: 286, Wins: []Win{{Option: "fenced", Times: 262, Share: 262.0 / 286}, {Option: "etcd", Times: 24, Share: 24.0 / 286}},
 		Turns: []Turn{
 			{Of: "cost", Weight: &at, To: "etcd"},
 			{Of: "goodput", Weight: &below, To: "etcd"},
@@ -192,9 +192,9 @@ func sampleLease() *LeaseAdvice {
 	}
 	for _, ttl := range []float64{.1, .2, .5, 1, 2, 5, 10, 15, 20, 30, 60} {
 		given := math.Exp(-1.6 * math.Pow(ttl, .72))
-		l.Curve = append(l.Curve, LeasePoint{TTLNS: int64(ttl * 1e9), Double: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
+		l.Curve = append(l.Curve, LeasePoint{TTLNS: int64(ttl * 1e9), Overlap: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
 	}
-	for i, c := range []Confirmed{{TTLNS: 500e6, Pauses: 400, Doubles: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Doubles: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Doubles: 0, Low: 0, High: .0122}} {
+	for i, c := range []Confirmed{{TTLNS: 500e6, Pauses: 400, Overlaps: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Overlaps: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Overlaps: 0, Low: 0, High: .0122}} {
 		if c.Scale == 0 {
 			c.Scale = 1
 		}
@@ -264,7 +264,7 @@ func turnedOut(o Outcome) *Report {
 	case NoLockNeeded:
 		r.Needs.Instead, d.Recommended = []Means{Compare}, []string{"compare-and-set"}
 		d.Survivors = append([]string{"compare-and-set"}, d.Survivors...)
-		d.Out = slices.DeleteFunc(d.Out, func(k Elimination) bool { return k.Option == "compare-and-set" })
+		d.Eliminated = slices.DeleteFunc(d.Eliminated, func(k Elimination) bool { return k.Option == "compare-and-set" })
 		for i := range r.Cells {
 			if r.Cells[i].Option == "compare-and-set" && r.Cells[i].Answer == No {
 				r.Cells[i].Answer, r.Cells[i].Reason = Yes, Applies
@@ -273,7 +273,7 @@ func turnedOut(o Outcome) *Report {
 	case NothingFits:
 		*d = Decision{Outcome: o, Changes: d.Changes}
 		for _, option := range r.Options {
-			d.Out = append(d.Out, Elimination{Option: option.Name, Unsure: []string{"failover"}, Reason: "failover"})
+			d.Eliminated = append(d.Eliminated, Elimination{Option: option.Name, Unknown: []string{"failover"}, Reason: "failover"})
 		}
 		for i := range r.Cells {
 			if r.Cells[i].Of == "failover" {
@@ -327,7 +327,7 @@ func crowd() *Report {
 		name := fmt.Sprintf("postgres-advisory-of-many-%d@replica-set", i)
 		r.Options = append(r.Options, Option{Name: name, Kind: ALock, Store: "postgres", Deployment: "replica-set", Doc: "One of many."})
 		if i >= 10 {
-			r.Decision.Out = append(r.Decision.Out, Elimination{Option: name, Fails: []string{"late-write"}, Reason: "late-write"})
+			r.Decision.Eliminated = append(r.Decision.Eliminated, Elimination{Option: name, Fails: []string{"late-write"}, Reason: "late-write"})
 			continue
 		}
 		r.Decision.Survivors = append(r.Decision.Survivors, name)

@@ -22,7 +22,7 @@ func (v *view) headline() string {
 	d := v.Decision
 	names := lo.Map(d.Recommended, func(name string, _ int) string { return v.located(name) })
 	switch {
-	case d.Outcome == NothingFits && lo.EveryBy(d.Out, func(e Elimination) bool { return len(e.Fails) > 0 }):
+	case d.Outcome == NothingFits && lo.EveryBy(d.Eliminated, func(e Elimination) bool { return len(e.Fails) > 0 }):
 		return "No recommendation: every candidate fails a requirement"
 	case d.Outcome == NothingFits:
 		return "No recommendation: no candidate is known to meet all requirements"
@@ -183,11 +183,11 @@ func (v *view) withoutLock() []fact {
 // unmet returns the facts if no candidate meets all requirements: the nearest one, and what would change the outcome.
 func (v *view) unmet() (all []fact) {
 	d := v.Decision
-	if len(d.Out) > 0 {
-		e := slices.MinFunc(d.Out, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
-		all = append(all, fact{"Nearest", "", v.located(e.Option) + " (" + strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unsure)), "; ") + ")."})
+	if len(d.Eliminated) > 0 {
+		e := slices.MinFunc(d.Eliminated, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
+		all = append(all, fact{"Nearest", "", v.located(e.Option) + " (" + strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unknown)), "; ") + ")."})
 	}
-	if open := lo.CountBy(d.Out, func(e Elimination) bool { return len(e.Fails) == 0 }); open > 0 {
+	if open := lo.CountBy(d.Eliminated, func(e Elimination) bool { return len(e.Fails) == 0 }); open > 0 {
 		all = append(all, fact{"Evidence", "", format.Plural(open, "candidate") +
 			" eliminated only because of unknown answers: run lockbench advise without --evidence, or give runs with the missing faults."})
 	}
@@ -201,7 +201,7 @@ func (v *view) unmet() (all []fact) {
 
 // distance grows with the requirements that an option fails. It is greatest if it replaces a lock and does not apply.
 func (e Elimination) distance() int {
-	return 1000*len(e.Fails) + len(e.Unsure) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
+	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }
 
 // titles returns the titles of requirements after a label; empty if there are none.

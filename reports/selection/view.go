@@ -208,7 +208,7 @@ func (v *view) judged(o Option) judged {
 			j.Figures = append(j.Figures, v.figure(c, k))
 		}
 	}
-	if e, out := lo.Find(d.Out, func(e Elimination) bool { return e.Option == o.Name }); out {
+	if e, out := lo.Find(d.Eliminated, func(e Elimination) bool { return e.Option == o.Name }); out {
 		j.Why = v.answer(o.Name, e.Reason)
 	}
 	if s, scores := lo.Find(d.Scores, func(s Score) bool { return s.Option == o.Name }); scores {

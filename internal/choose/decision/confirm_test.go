@@ -33,7 +33,7 @@ func TestConfirmed(t *testing.T) {
 		agrees bool
 	}{{Paused{60, 9}, true}, {Paused{60, 30}, false}, {Paused{60, 0}, false}, {Paused{0, 0}, false}} {
 		got := p.Confirm(c.seen, "R1", nil)
-		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Doubles != c.seen.Doubled || got.InUse() != 1e10 {
+		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Overlaps != c.seen.Overlapped || got.InUse() != 1e10 {
 			t.Errorf("%+v: %+v", c.seen, got)
 		}
 	}

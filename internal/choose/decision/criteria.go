@@ -42,7 +42,7 @@ func criteria() []criterion {
 			Doc: "the median time to be granted a lock that no other client wants"}},
 		{Criterion: selection.Criterion{Name: "wait", Title: "longest wait", Metric: "longest_wait", Unit: "ms", Better: -1,
 			Doc: "the longest time that a client waited for the busiest lock in a trial"},
-			contended: true, of: waitAtHold, limit: limit{"patience", "waiting time", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
+			contended: true, of: waitAtHold, limit: limit{"waiting", "waiting time", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
 		{Criterion: selection.Criterion{Name: fairness, Title: "min/max share", Metric: "min_max_share", Better: +1,
 			Doc: "critical sections of the least served client, divided by those of the most served one"},
 			contended: true, limit: limit{"fairness", "fairness", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},

@@ -22,7 +22,7 @@ func Decide(n selection.Needs, options []selection.Option, e selection.Evidence)
 	d := newDeciding(n, options, e)
 	r := d.decide()
 	if s := d.scoring; s != nil {
-		r.Decision.Weighings, r.Decision.Wins = s.weightings()
+		r.Decision.Weightings, r.Decision.Wins = s.weightings()
 		r.Decision.Turns = s.turns(r.Decision.Scores[0].Option)
 	}
 	r.Decision.Changes = d.changes(r.Decision)
@@ -55,13 +55,13 @@ func (d *deciding) decide() *selection.Report {
 		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),
 		Criteria:     lo.Map(d.by, func(c criterion, _ int) selection.Criterion { return c.Criterion }),
 		LeasesNS:     lo.MapValues(d.ttl, func(ttl time.Duration, _ selection.Lease) int64 { return int64(ttl) }),
-		Decision:     selection.Decision{Out: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
+		Decision:     selection.Decision{Eliminated: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
 	var left []selection.Option
 	for _, o := range d.options {
 		cells, out := d.judge(o)
 		r.Cells = append(r.Cells, cells...)
 		if out != nil {
-			r.Decision.Out = append(r.Decision.Out, *out)
+			r.Decision.Eliminated = append(r.Decision.Eliminated, *out)
 		} else {
 			left = append(left, o)
 		}
@@ -104,7 +104,7 @@ func (d *deciding) option(name string) selection.Option {
 
 // judge checks each requirement for an option. out is nil if the option meets all of them.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
-	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unsure: []string{}}, -1
+	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
 		answer := r.lock
 		if o.Kind == selection.NoLock {
@@ -119,7 +119,7 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 		case selection.No:
 			found.Fails = append(found.Fails, c.Of)
 		default:
-			found.Unsure = append(found.Unsure, c.Of)
+			found.Unknown = append(found.Unknown, c.Of)
 		}
 		if g := gravity(c, r); g > gravest {
 			gravest, found.Reason, out = g, c.Of, &found
@@ -229,6 +229,6 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		Findings: lo.Filter(e.Findings, func(f selection.Finding, _ int) bool { return lo.HasKey(used, f.ID) || quotes(f) }),
 		Figures:  lo.Filter(e.Figures, func(f selection.Figure, _ int) bool { return lo.HasKey(used, f.ID) }),
 		Times:    lo.Filter(e.Times, func(t selection.RecordedTime, _ int) bool { return lo.HasKey(used, t.ID) }),
-		Stood:    lo.Filter(e.Stood, func(s selection.StoodStill, _ int) bool { return s.Lock == advised }),
+		Paused:   lo.Filter(e.Paused, func(s selection.PausedHolds, _ int) bool { return s.Lock == advised }),
 	})
 }

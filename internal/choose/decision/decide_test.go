@@ -39,17 +39,17 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 // fails returns the requirements for which the answer of the only lock is no or unknown.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
-	if len(d.Out) == 0 {
+	if len(d.Eliminated) == 0 {
 		return nil
 	}
-	return append(slices.Clone(d.Out[0].Fails), d.Out[0].Unsure...)
+	return append(slices.Clone(d.Eliminated[0].Fails), d.Eliminated[0].Unknown...)
 }
 
 // TestOneThingMissing: a lock that meets all requirements is recommended, and one that fails any of them is eliminated.
 func TestOneThingMissing(t *testing.T) {
 	options, e := passing(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
-		t.Fatalf("%s %v: %+v", got.Outcome, got.Recommended, got.Out)
+		t.Fatalf("%s %v: %+v", got.Outcome, got.Recommended, got.Eliminated)
 	}
 	for name, c := range map[string]struct {
 		change func(*selection.Needs, []selection.Option, *selection.Evidence)

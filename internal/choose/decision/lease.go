@@ -141,7 +141,7 @@ func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	o, _ := lo.Find(d.options, func(o selection.Option) bool { return o.Name == name })
 	a := AdviseLease(LeaseInputs{Needs: d.needs, Option: o, Shortest: max(leastAdvised, d.ttl[o.Lease]), Acquire: d.acquire(o), HandOff: d.handOff(o)})
 	if a != nil {
-		a.confirm(d.Stood)
+		a.confirm(d.Paused)
 	}
 	return a
 }
@@ -165,19 +165,19 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 }
 
 // confirm compares trials with predictions. It ignores trials of other leases, which may come from other needs.
-func (a *Advice) confirm(tried []selection.StoodStill) {
+func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
-		s, found := lo.Find(tried, func(s selection.StoodStill) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
+		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
 		if found {
-			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
+			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Overlapped}, s.Source, s.Histories))
 		}
 	}
 }
 
 // Confirm compares a trial with the prediction. source is the id of the source of the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
-	low, high := stats.BinomialInterval(seen.Doubled, seen.Holds)
-	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Doubles: seen.Doubled,
+	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
+	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,
 		Low: round(low, 4), High: round(high, 4), Source: source, Histories: of}
 	c.Agrees = seen.Holds > 0 && c.Low <= p.Predicted && p.Predicted <= c.High
 	return c

@@ -67,7 +67,7 @@ func TestLeaseCurve(t *testing.T) {
 		}
 		for i, p := range a.Curve[1:] {
 			before := a.Curve[i]
-			if p.TTLNS <= before.TTLNS || p.Double > before.Double || p.GivenPause > before.GivenPause || p.RecoveryMeanNS < before.RecoveryMeanNS {
+			if p.TTLNS <= before.TTLNS || p.Overlap > before.Overlap || p.GivenPause > before.GivenPause || p.RecoveryMeanNS < before.RecoveryMeanNS {
 				t.Errorf("%s: %+v after %+v", l, p, before)
 			}
 			if p.RecoveryMeanNS > p.RecoveryMaxNS {
@@ -78,7 +78,7 @@ func TestLeaseCurve(t *testing.T) {
 		if advised.GivenPause != 0 {
 			t.Errorf("%s: a pause outlasts the advised lease: %+v", l, advised)
 		}
-		if l == selection.Renewed && advised.Double != 0 {
+		if l == selection.Renewed && advised.Overlap != 0 {
 			t.Errorf("several pauses outlast the advised lease: %+v", advised)
 		}
 	}

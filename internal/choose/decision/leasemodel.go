@@ -46,11 +46,11 @@ const impossible = 1e-12 // smaller probabilities are rounded to 0
 // Point returns the prediction for a lease of one length.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
-	double := m.double(t)
-	if double < impossible {
-		double = 0
+	overlap := m.overlap(t)
+	if overlap < impossible {
+		overlap = 0
 	}
-	return selection.LeasePoint{TTLNS: int64(ttl), Double: round(double, 4), GivenPause: round(m.givenPause(t), 4),
+	return selection.LeasePoint{TTLNS: int64(ttl), Overlap: round(overlap, 4), GivenPause: round(m.givenPause(t), 4),
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
@@ -66,7 +66,7 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-func (m LeaseModel) double(ttl float64) (p float64) {
+func (m LeaseModel) overlap(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {
 			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))

@@ -17,10 +17,10 @@ func TestLeaseClosedForms(t *testing.T) {
 	renewed := fixed
 	renewed.Lease = selection.Renewed
 	for _, c := range []struct {
-		name          string
-		m             LeaseModel
-		ttl           time.Duration
-		double, given float64
+		name           string
+		m              LeaseModel
+		ttl            time.Duration
+		overlap, given float64
 	}{
 		{"the work alone is longer", fixed, 900 * time.Millisecond, 1, 1},
 		{"one pause is enough", fixed, 1300 * time.Millisecond, 1 - math.Exp(-1), 1},
@@ -32,7 +32,7 @@ func TestLeaseClosedForms(t *testing.T) {
 		{"each fits", renewed, 601 * time.Millisecond, 0, 0},
 	} {
 		p := c.m.Point(c.ttl)
-		near(t, c.name+": double", p.Double, c.double, 0.002)
+		near(t, c.name+": overlap", p.Overlap, c.overlap, 0.002)
 		near(t, c.name+": given a pause", p.GivenPause, c.given, 0.002)
 	}
 }
@@ -62,7 +62,7 @@ func TestLongRoundTrip(t *testing.T) {
 // TestManyPauses: more pauses than mostPauses take at least as long as mostPauses.
 func TestManyPauses(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
-	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
+	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
 // TestLeaseRecovery: a holder dies anywhere in its hold.
@@ -99,21 +99,21 @@ func TestLeaseMonteCarlo(t *testing.T) {
 			m.Lease = lease
 			g := game{m, rand.New(rand.NewPCG(7, uint64(ttl))), float64(ttl)}
 			const n = 150_000
-			var doubled, struckOnce, doubledOnce float64
+			var overlapped, struckOnce, overlappedOnce float64
 			for range n {
 				if g.play(-1) {
-					doubled++
+					overlapped++
 				}
 			}
 			for range n { // holds into which a pause falls, which are longer on average
-				weight, double := g.struck()
+				weight, overlap := g.struck()
 				struckOnce += weight
-				doubledOnce += weight * double
+				overlappedOnce += weight * overlap
 			}
 			p := m.Point(ttl)
 			name := fmt.Sprintf("%s %v", lease, ttl)
-			near(t, name+": double", p.Double, doubled/n, 4*math.Sqrt(max(p.Double, 1e-4)/n)+0.003*p.Double)
-			near(t, name+": given a pause", p.GivenPause, doubledOnce/struckOnce, 0.01)
+			near(t, name+": overlap", p.Overlap, overlapped/n, 4*math.Sqrt(max(p.Overlap, 1e-4)/n)+0.003*p.Overlap)
+			near(t, name+": given a pause", p.GivenPause, overlappedOnce/struckOnce, 0.01)
 		}
 	}
 }
@@ -134,12 +134,12 @@ func (g game) play(at float64) bool {
 }
 
 // struck simulates a hold with one pause, and returns its length as its weight.
-func (g game) struck() (weight, double float64) {
+func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
-		double = 1
+		overlap = 1
 	}
-	return trip + hold, double
+	return trip + hold, overlap
 }
 
 // hold simulates a hold from pause to pause. A pause stops the work and the renewals.

@@ -16,8 +16,8 @@ import (
 
 // Paused counts the holds into which a pause fell.
 type Paused struct {
-	Holds   int // that ended
-	Doubled int // those in which another client was granted the key before the holder had finished
+	Holds      int // that ended
+	Overlapped int // those in which another client was granted the key before the holder had finished
 }
 
 // PauseFault is the fault of a paused process in histories.
@@ -40,9 +40,9 @@ func PausesIn(file string) (Paused, error) {
 
 func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	type hold struct {
-		key             string
-		number          int64
-		paused, doubled bool
+		key                string
+		number             int64
+		paused, overlapped bool
 	}
 	holds := map[int32]*hold{} // by client, which holds one key at a time
 	_, err = record.Replay(next, func(ev record.Event) error {
@@ -50,7 +50,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 		switch {
 		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key overlaps
 			for client, other := range holds {
-				other.doubled = other.doubled || other.key == op.Key && client != op.Client
+				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
 			if op.Depth <= 1 { // re-entry does not begin a hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
@@ -64,8 +64,8 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 			delete(holds, op.Client)
 			if h.paused {
 				p.Holds++
-				if h.doubled {
-					p.Doubled++
+				if h.overlapped {
+					p.Overlapped++
 				}
 			}
 		}
@@ -74,21 +74,21 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	return p, err
 }
 
-func (g *gathering) readStood(dir string, s selection.Source, r run.Results) error {
+func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) error {
 	for _, c := range r.Measurements {
 		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
 			continue
 		}
 		option, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
-		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
+		still := selection.PausedHolds{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
 		for _, h := range still.Histories {
 			seen, err := PausesIn(filepath.Join(dir, filepath.FromSlash(h.File)))
 			if err != nil {
 				return err
 			}
-			still.Holds, still.Doubled = still.Holds+seen.Holds, still.Doubled+seen.Doubled
+			still.Holds, still.Overlapped = still.Holds+seen.Holds, still.Overlapped+seen.Overlapped
 		}
-		g.Stood = append(g.Stood, still)
+		g.Paused = append(g.Paused, still)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (g *gathering) readRun(dir, from string) error {
 	g.Findings = append(g.Findings, lo.FilterMap(r.Cells, func(o run.Observation, _ int) (selection.Finding, bool) {
 		return findingOf(s, o, cells), g.among(o.Lock) && counts(o)
 	})...)
-	if err := g.readStood(dir, s, r); err != nil {
+	if err := g.readPaused(dir, s, r); err != nil {
 		return err
 	}
 	for _, c := range r.Measurements {
@@ -148,7 +148,7 @@ func counts(o run.Observation) bool {
 func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measurement) selection.Finding {
 	f := selection.Finding{Source: s.ID, Lock: o.Lock, Deployment: o.Deployment, Workload: o.Workload, Fault: o.Fault, Scenario: o.Scenario,
 		Property: o.Property, Observed: o.Observed, Why: o.Why, Trials: o.Trials, ViolatedIn: o.ViolatedIn, Violations: o.Violations,
-		Operations: o.Counts.Operations, Weight: o.Weight, Witness: o.Witness, Histories: []selection.History{}}
+		Operations: o.Counts.Operations, Evidence: o.Weight, Example: o.Witness, Histories: []selection.History{}}
 	for _, t := range o.Evidence {
 		f.Dir = path.Dir(t.Dir)
 		f.Histories = append(f.Histories, selection.History{File: path.Join(t.Dir, "history.jsonl.zst"), SHA256: t.SHA256})
@@ -248,7 +248,7 @@ func numbered(e selection.Evidence) selection.Evidence {
 		Findings: withIDs("P", e.Findings, func(f *selection.Finding, id string) { f.ID = id }),
 		Figures:  withIDs("M", e.Figures, func(f *selection.Figure, id string) { f.ID = id }),
 		Times:    withIDs("T", e.Times, func(t *selection.RecordedTime, id string) { t.ID = id }),
-		Stood:    withIDs("S", e.Stood, func(s *selection.StoodStill, id string) { s.ID = id }),
+		Paused:   withIDs("S", e.Paused, func(s *selection.PausedHolds, id string) { s.ID = id }),
 	}
 }
 

@@ -87,14 +87,14 @@ type trialModel struct {
 
 // tried returns the model with all times scaled, except round trips and the retry interval.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
-	t := trialModel{LeaseModel: m, scale: scale, late: untilAsked(float64(backOff)), trips: m.Acquire.portions(10)}
+	t := trialModel{LeaseModel: m, scale: scale, late: untilTried(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
 	t.holds = t.Hold.met(100)
 	return t
 }
 
-// untilAsked returns the time until the first of two waiters tries again. Each waits between half and all of backOff.
-func untilAsked(backOff float64) []portion {
+// untilTried returns the time until the first of two waiters tries again. Each waits between half and all of backOff.
+func untilTried(backOff float64) []portion {
 	if backOff == 0 {
 		return []portion{{0, 1}}
 	}

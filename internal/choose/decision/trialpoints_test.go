@@ -67,7 +67,7 @@ func TestDraw(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 5))
 		for _, p := range in.Model().TrialPoints(3*time.Second, 0, 0) {
 			const n = 4000
-			doubled := 0.0
+			overlapped := 0.0
 			for range n {
 				s := p.Draw(r)
 				if s.After < 0 || s.After > s.Hold || s.Hold > p.HoldCut || s.Pause > p.PauseCut {
@@ -78,16 +78,16 @@ func TestDraw(t *testing.T) {
 					over = s.Pause + s.After%(p.TTL/3)
 				}
 				if over > p.TTL {
-					doubled += 1.0 / n
+					overlapped += 1.0 / n
 				}
 			}
-			near(t, string(l)+" "+p.TTL.String(), doubled, p.Predicted, 0.035)
+			near(t, string(l)+" "+p.TTL.String(), overlapped, p.Predicted, 0.035)
 		}
 	}
 }
 
-// TestUntilAsked: the distribution agrees with a simulation.
-func TestUntilAsked(t *testing.T) {
+// TestUntilTried: the distribution agrees with a simulation.
+func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	next := func() float64 { // the time from any moment to the next try
 		at := -1000 * r.Float64()
@@ -106,7 +106,7 @@ func TestUntilAsked(t *testing.T) {
 		}
 	}
 	var mean2, over20b float64
-	for _, p := range untilAsked(50) {
+	for _, p := range untilTried(50) {
 		mean2 += p.at * p.share
 		if p.at > 20 {
 			over20b += p.share
@@ -114,7 +114,7 @@ func TestUntilAsked(t *testing.T) {
 	}
 	near(t, "mean", mean2, mean, 0.4)
 	near(t, "share over 20", over20b, over20, 0.03)
-	for _, p := range untilAsked(0) {
+	for _, p := range untilTried(0) {
 		if p.at != 0 {
 			t.Errorf("without a back-off a waiter tries %v late", p.at)
 		}

@@ -255,9 +255,9 @@ func (v *verifying) describe(id string) bool {
 	if f, ok := lo.Find(r.Figures, func(f selection.Figure) bool { return f.ID == id }); ok {
 		return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
 	}
-	if s, ok := lo.Find(r.Stood, func(s selection.StoodStill) bool { return s.ID == id }); ok {
+	if s, ok := lo.Find(r.Paused, func(s selection.PausedHolds) bool { return s.ID == id }); ok {
 		return v.print(id, s.Source, s.Dir, "processes of %s paused in their holds, with a lease of %s: %d of %d holds overlapped with another",
-			s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
+			s.Lock, format.Setting(s.TTLNS), s.Overlapped, s.Holds)
 	}
 	t, ok := lo.Find(r.Times, func(t selection.RecordedTime) bool { return t.ID == id })
 	return ok && v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
