@@ -21,7 +21,7 @@ func (v *view) style(option string) charts.Style {
 	return charts.Style{Color: charts.Grey}
 }
 
-// Scores shows how close each candidate comes to the best of everything, and how sure that is.
+// Scores returns the chart of the scores and their intervals, or nil.
 func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
 	if len(scores) == 0 {
@@ -42,7 +42,7 @@ func (v *view) Scores() *charts.Chart {
 	return c
 }
 
-// Wins shows in how many weightings each candidate leads.
+// Wins returns the chart of the share of weightings in which each candidate leads, or nil.
 func (v *view) Wins() *charts.Chart {
 	d := v.Decision
 	if len(d.Wins) == 0 || d.Weightings == 0 {
@@ -62,7 +62,7 @@ func (v *view) Wins() *charts.Chart {
 	return c
 }
 
-// Turns shows the weights at which another candidate leads.
+// Turns returns the chart of the weights at which another candidate leads, or nil.
 func (v *view) Turns() *charts.Chart {
 	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
 		return nil
@@ -84,9 +84,9 @@ func (v *view) Turns() *charts.Chart {
 	return c
 }
 
-const leastShown = 1e-9 // the smallest probability of the chart, relative to the greatest
+const leastShown = 1e-9 // the smallest probability of the chart, divided by the highest
 
-// Leases shows what each length of the lease would mean.
+// Leases returns the chart of the predictions for each length of the lease, or nil.
 func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
@@ -107,7 +107,8 @@ func (v *view) Leases() *charts.Chart {
 func (v *view) leaseTakeaway() string {
 	p, _ := lo.Find(v.Lease.Curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS })
 	p = cmp.Or(p, v.Lease.Curve[len(v.Lease.Curve)-1])
-	return fmt.Sprintf("Lease %s: two clients hold at once with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Overlap), format.Duration(p.RecoveryMaxNS))
+	chances := lo.Ternary(p.Overlap > 0, "a probability of two holders of "+chance(p.Overlap)+" for each acquisition", "no two holders at once")
+	return fmt.Sprintf("With a lease of %s the model predicts %s, and recovery within %s.", format.Setting(p.TTLNS), chances, format.Duration(p.RecoveryMaxNS))
 }
 
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
@@ -117,7 +118,7 @@ func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) ch
 		})}
 }
 
-// leaseAxis returns the axis of the lengths, and the rule at the advised one.
+// leaseAxis returns the axis of lengths, and a rule at the advised lease.
 func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	l := v.Lease
 	axis = charts.Axis{Label: "length of the lease, s", Log: true, Low: float64(l.Curve[0].TTLNS) / 1e9, High: float64(l.Curve[len(l.Curve)-1].TTLNS) / 1e9}
@@ -133,7 +134,7 @@ func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 func (v *view) overlaps() charts.Lines {
 	x, rules := v.leaseAxis()
 	for i := range rules {
-		rules[i].Text = "" // it stands in the panel below, where no trial is marked
+		rules[i].Text = "" // the panel below shows the text
 	}
 	most := 0.0
 	for _, p := range v.Lease.Curve {
@@ -158,14 +159,14 @@ func (v *view) overlaps() charts.Lines {
 func (v *view) recoveries() charts.Lines {
 	x, rules := v.leaseAxis()
 	if need := v.Needs.Recovery; need > 0 {
-		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "needed: within " + setting(need)})
+		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "required: " + setting(need)})
 	}
 	return charts.Lines{X: x, Y: charts.Axis{Label: "from the death of a holder to the next grant", Log: true, Unit: " s"}, Rules: rules, Height: 220, Lines: []charts.Line{
 		v.leaseLine("at most", 2, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMaxNS).Seconds() }),
 		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMeanNS).Seconds() })}}
 }
 
-// chance writes a probability: small ones as a power of ten.
+// chance formats a probability, a small one as a power of ten.
 func chance(p float64) string {
 	if p == 0 || p >= .001 {
 		return format.Percent(p)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func shown(t *testing.T, r *Report) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func summary(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// everyKind are reports of all kinds.
+// everyKind returns reports of all kinds.
 func everyKind() map[string]*Report {
 	return map[string]*Report{"a lock": sample(), "a tie": turnedOut(ATie), "no lock": turnedOut(NoLockNeeded), "nothing": turnedOut(NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
 }
@@ -65,12 +65,12 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-			t.Errorf("%s (write it anew with -update):\n%s", name, d)
+			t.Errorf("%s (-update writes it again):\n%s", name, d)
 		}
 	}
 }
 
-// TestReadPage: the report that a page carries gives the same page, and Markdown and text as well.
+// TestReadPage: the report in a page gives the same page, Markdown and text.
 func TestReadPage(t *testing.T) {
 	for name, r := range everyKind() {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestReadPage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(strings.Split(got, "\n"), strings.Split(shown(t, back), "\n")); d != "" {
-				t.Errorf("the page that is made of what was read differs:\n%s", d)
+				t.Errorf("the page differs after reading it:\n%s", d)
 			}
 			if markdown(t, r) != markdown(t, back) || summary(t, r) != summary(t, back) {
 				t.Error("Markdown or text differ")
@@ -110,7 +110,7 @@ func TestReadPageRefuses(t *testing.T) {
 	}
 }
 
-// TestPage looks at a page with everything on it.
+// TestPage checks the sections, ids, links and drawings of a page.
 func TestPage(t *testing.T) {
 	for name, r := range everyKind() {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkOffline looks that the page fetches nothing and runs nothing.
+// checkOffline checks that a page has no scripts and no links to a network.
 func checkOffline(t *testing.T, page string) {
 	t.Helper()
 	data := regexp.MustCompile(`(?s)<script type="application/json" id="advice">.*?</script>`)
@@ -153,7 +153,7 @@ func checkOffline(t *testing.T, page string) {
 	}
 }
 
-// checkIDs looks that each stands once, and that no link leads to none.
+// checkIDs checks that ids are unique and that the targets of links exist.
 func checkIDs(t *testing.T, page string) {
 	t.Helper()
 	ids := map[string]bool{}
@@ -170,7 +170,7 @@ func checkIDs(t *testing.T, page string) {
 	}
 }
 
-// checkDrawings looks that each has a name and a description of its own, and its data as a table.
+// checkDrawings checks that each drawing has a title, a description and a data table.
 func checkDrawings(t *testing.T, page string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`(?s)<svg ([^>]*)>(<title id="([^"]*)">[^<]+</title><desc id="([^"]*)">[^<]+</desc>)?`).FindAllStringSubmatch(page, -1) {
@@ -179,7 +179,7 @@ func checkDrawings(t *testing.T, page string) {
 		}
 	}
 	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf ") {
-		t.Error("a drawing has a place that is no number")
+		t.Error("a drawing has a coordinate that is not a number")
 	}
 	if svgs, tables := strings.Count(page, "<svg "), strings.Count(page, "The chart as a table"); svgs != tables {
 		t.Errorf("%d drawings, %d tables of them", svgs, tables)
@@ -209,7 +209,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNoYes: what the report does not say, or says in a word of its own, is unknown.
+// TestUnknownIsNoYes: a missing or invalid answer is unknown.
 func TestUnknownIsNoYes(t *testing.T) {
 	r := sample()
 	for i, c := range r.Cells {
@@ -227,7 +227,7 @@ func TestUnknownIsNoYes(t *testing.T) {
 	}
 }
 
-// TestHostile: what comes from files is text, whatever it holds, and no password is left anywhere.
+// TestHostile: text from files is never markup, and no form has a password.
 func TestHostile(t *testing.T) {
 	r := hostile()
 	page, md, text := shown(t, r), markdown(t, r), summary(t, r)
@@ -237,31 +237,31 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	if n := strings.Count(page, "&lt;script&gt;alert(1)"); n < 20 {
-		t.Errorf("the name is there %d times only", n)
+		t.Errorf("the name occurs only %d times", n)
 	}
 	if links := regexp.MustCompile(`href="[^#"][^"]*"`).FindAllString(page, -1); len(links) > 0 {
-		t.Errorf("no source lies where a link may lead to, and these do: %q", links)
+		t.Errorf("links to unsafe paths: %q", links)
 	}
 	plain := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(strings.ReplaceAll(md, "\\`", ""), "")
 	for _, markup := range []string{"<", "`", "]("} {
 		if at := strings.Index(strings.ReplaceAll(plain, `\](`, ""), markup); at >= 0 {
-			t.Errorf("a name has become markup in Markdown: %.200s", plain[at:])
+			t.Errorf("a name is markup in Markdown: %.200s", plain[at:])
 		}
 	}
 	for _, c := range []string{"\x1b", "\u202e"} {
 		if strings.Contains(text, c) || strings.Contains(md, c) {
-			t.Errorf("%q reaches the terminal, or the record", c)
+			t.Errorf("%q is in the text or the record", c)
 		}
 	}
 	if shows, _, _ := strings.Cut(page, embeddedBegins); strings.ContainsAny(shows, "\x1b\u202e") {
-		t.Error("a name turns the direction of what follows on the page")
+		t.Error("the page has control characters")
 	}
 	if !strings.Contains(page, "redis://***@h:6379") {
-		t.Error("the command is gone, and not its password alone")
+		t.Error("the command is missing")
 	}
 }
 
-// TestTraced: what the recommendation rests on is a click away, and leads to the folder, the history and the command.
+// TestTraced: the evidence links to its folder and histories, and has the command to verify it.
 func TestTraced(t *testing.T) {
 	got := shown(t, sample())
 	for _, want := range []string{
@@ -278,7 +278,7 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the same report gives the same bytes.
+// TestSameBytes: rendering a report twice gives the same bytes and does not change the report.
 func TestSameBytes(t *testing.T) {
 	for name, r := range everyKind() {
 		before, err := json.Marshal(r)

@@ -81,9 +81,9 @@ var sentences = map[Reason]string{
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
 	Violated:          "$property violated in $violated of $of$under (workload $workload, lease $lease). $example",
-	ExpectedViolation: "$property is expected to be violated under $fault: $because.",
+	ExpectedViolation: "$property is expected to be violated$under: $because.",
 	Undecided:         "$property undecided$under (workload $workload): $why.",
-	NotTried:          "Not tried (fault $detail).",
+	NotTried:          "Not tried$at.",
 	PauseNotTried:     "Not tried: a pause of $pause with a lease of $advised.",
 	MedianOfTrials:    "$value $interval, median of $n: $clients, $keys, hold $hold. $notes",
 	RecoveryOfTrials:  "$value $interval, median of $n with a killed holder, measured with a lease of $ttl.",
@@ -116,7 +116,7 @@ func (v *view) sentence(c Cell, example bool) string {
 func (v *view) facts(c Cell) map[string]string {
 	o, n, unit := v.options[c.Option], v.Needs, ""
 	facts := lo.Assign(v.observed(c), map[string]string{
-		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail,
+		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail, "at": under(c.Detail),
 		"advised": setting(time.Duration(v.LeasesNS[o.Lease])), "work": setting(n.Hold.Max), "pause": setting(n.Pauses.Longest), "recovery": setting(n.Recovery),
 	})
 	if f, found := lo.Find(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); found {
@@ -134,12 +134,14 @@ func (v *view) facts(c Cell) map[string]string {
 		facts["limit"] = amount(*c.Limit, unit)
 	}
 	if c.Expectation != nil {
-		facts["property"], facts["fault"], facts["because"] = c.Expectation.Property, c.Expectation.Fault, c.Expectation.Because
+		facts["property"], facts["under"], facts["because"] = c.Expectation.Property, under(c.Expectation.Fault), c.Expectation.Because
 	}
 	return facts
 }
 
-// Gravity orders observations: violated is the highest, then undecided, then held.
+func under(fault string) string { return lo.Ternary(fault == "none", " without a fault", " under "+fault) }
+
+// Gravity returns the order of an observation: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
@@ -156,7 +158,7 @@ func (v *view) observed(c Cell) map[string]string {
 		"operations": format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"),
 		"trials":     format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
 		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
-		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": lo.Ternary(quoted.Fault == "none", " without a fault", " under "+quoted.Fault),
+		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": under(quoted.Fault),
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
 		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "example": lo.Ternary(quoted.Example == "", "", "Example: "+quoted.Example),
 	}

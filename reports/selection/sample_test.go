@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sample is a report with everything on it, as no decision has made it: what it says hangs together well enough to be read.
+// sample returns a report with every part. It is written by hand, so its parts need not agree.
 func sample() *Report {
 	r := &Report{
 		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
@@ -59,9 +59,9 @@ func sampleOptions() []Option {
 		{Name: "idempotent", Kind: NoLock, Doc: "The operation is made so that doing it twice changes nothing."},
 		{Name: "compare-and-set", Kind: NoLock, Doc: "A unique constraint or a version column lets one of two writers win."},
 		{Name: "database-row", Kind: NoLock, Doc: "All that is guarded is changed in one transaction that locks its row."},
-		{Name: "setnx", Kind: ALock, Doc: "SETNX, and DEL by whoever comes.", Store: "redis", Deployment: "single", Lease: NoLease, Languages: both},
+		{Name: "setnx", Kind: ALock, Doc: "SETNX, and DEL by any client.", Store: "redis", Deployment: "single", Lease: NoLease, Languages: both},
 		{Name: "set-px-lua", Kind: ALock, Doc: "SET NX PX with a random value, released by a script that compares it.", Store: "redis", Deployment: "single", Lease: Fixed, Languages: both},
-		{Name: "fenced", Kind: ALock, Doc: "A script that counts a fencing token up with each grant, and wakes whoever waits.", Store: "redis", Deployment: "single", Lease: Renewed, Fences: true, Reentrant: true, Languages: both},
+		{Name: "fenced", Kind: ALock, Doc: "A script that counts a fencing token up with each grant, and notifies waiters.", Store: "redis", Deployment: "single", Lease: Renewed, Fences: true, Reentrant: true, Languages: both},
 		{Name: "redlock@five", Kind: ALock, Doc: "A majority of five independent servers.", Store: "redis", Deployment: "five", Lease: Fixed, Languages: both},
 		{Name: "redsync", Kind: ALock, Doc: "The library of that name.", Store: "redis", Deployment: "single", Lease: Renewed, Languages: map[string]string{"go": "redsync"}},
 		{Name: "postgres-advisory", Kind: ALock, Doc: "A session’s advisory lock.", Store: "postgres", Deployment: "single", Lease: Connection, Languages: both},
@@ -71,7 +71,7 @@ func sampleOptions() []Option {
 	}
 }
 
-// sampleAnswers are by option and requirement: y yes, n no, u unknown.
+// sampleAnswers returns the answers by option and requirement: y yes, n no, u unknown.
 func sampleAnswers() map[string]string {
 	return map[string]string{
 		"idempotent": "nyyyyyyy", "compare-and-set": "nyyyyyyy", "database-row": "nyyyyyyy",
@@ -132,7 +132,7 @@ func addFinding(r *Report, o Option, q Requirement, a Answer) string {
 		Histories: []History{{File: "cells/" + o.Name + "/trial-1/history.jsonl.zst", SHA256: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {File: "", SHA256: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
 	}
 	if a == No {
-		f.Observed, f.ViolatedIn, f.Violations, f.Example = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
+		f.Observed, f.ViolatedIn, f.Violations, f.Example = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, two clients held the lock at once for 310 ms."
 	}
 	r.Findings = append(r.Findings, f)
 	return id
@@ -218,11 +218,11 @@ func sampleSources() []Source {
 	}
 }
 
-// evil is a name that would like to be more than text.
+// evil is a name with markup, control characters and an escape sequence.
 const evil = "\"><script>alert(1)</script>|[x](y)\x1b[31m\u202e`*~"
 
-// hostile is the same report, written by somebody who means harm: names that are markup, letters that turn the direction,
-// words without end, ways out of the folder, and a password.
+// hostile returns the sample with names that are markup, bidirectional controls, long words, paths out of the folder, and a
+// password.
 func hostile() *Report {
 	text, err := json.Marshal(sample())
 	if err != nil {
@@ -249,7 +249,7 @@ func hostile() *Report {
 	return r
 }
 
-// turnedOut is the sample with another outcome.
+// turnedOut returns the sample with another outcome.
 func turnedOut(o Outcome) *Report {
 	r := sample()
 	d := &r.Decision
@@ -285,12 +285,12 @@ func turnedOut(o Outcome) *Report {
 	return r
 }
 
-// bare is a report of next to nothing.
+// bare returns a nearly empty report.
 func bare() *Report {
 	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits}}
 }
 
-// odd is a report whose figures are at the ends of what they may be.
+// odd returns the sample with extreme figures.
 func odd() *Report {
 	r := sample()
 	for i := range r.Cells {
@@ -313,7 +313,7 @@ func odd() *Report {
 	return r
 }
 
-// crowd is a report of many options, requirements and criteria, with names as long as they get.
+// crowd returns a report with many options, requirements and criteria, and long names.
 func crowd() *Report {
 	r := sample()
 	for i := range 6 {

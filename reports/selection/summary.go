@@ -63,7 +63,7 @@ func (v *view) Summary() []fact {
 	}
 	var all []fact
 	if l := v.Lease; l != nil && slices.Contains(d.Recommended, l.Option) {
-		all = append(all, fact{"Lease", lo.Ternary(l.AdvisedNS > 0, format.Setting(l.AdvisedNS), "none"), v.Derivation()})
+		all = append(all, fact{"Lease", lo.Ternary(l.AdvisedNS > 0, format.Setting(l.AdvisedNS), "none") + lo.Ternary(len(d.Recommended) > 1, " for "+l.Option, ""), v.Derivation()})
 	}
 	level, reason := v.Confidence()
 	all = append(all, fact{"Main caveat", "", v.caveat()}, fact{"Confidence", level, reason}, fact{"Chosen from", "", v.Chosen()})
@@ -160,7 +160,7 @@ func (v *view) caveat() string {
 		if facts := v.observed(observed); found && facts["fault"] == "process-pause" {
 			text += fmt.Sprintf(" (observed in %s of %s, lease %s)", facts["violated"], facts["of"], facts["lease"])
 		}
-		return text + "."
+		return lo.Ternary(len(v.Decision.Recommended) > 1, o.Name+": ", "") + text + "."
 	}
 	if len(v.Decision.Against) == 0 {
 		return "None is known."
@@ -193,7 +193,7 @@ func (v *view) unmet() (all []fact) {
 	}
 	for _, c := range d.Changes {
 		if c.Outcome != NothingFits && len(all) < 4 {
-			all = append(all, fact{"Another answer", "", fmt.Sprintf("If %s were %s: %s.", c.Need, c.Value, format.Joined(c.Recommended))})
+			all = append(all, fact{"Another answer", "", fmt.Sprintf("%s = %s: %s.", c.Need, c.Value, format.Joined(c.Recommended))})
 		}
 	}
 	return all

@@ -12,13 +12,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// view is a report as it is shown: its methods return words and numbers ready to be printed.
+// view prepares a report for templates and the terminal: its methods return formatted words and numbers.
 type view struct {
 	*Report
 	options map[string]Option
-	cells   map[[2]string]Cell // by option, and requirement or criterion
+	cells   map[[2]string]Cell // by option, and by requirement or criterion
 	sources map[string]Source
-	anchors map[string]string // of an option, a finding, a figure or a source
+	anchors map[string]string // by option, or by id of a finding, figure or source
 }
 
 func newView(r *Report) *view {
@@ -102,7 +102,7 @@ func (v *view) criterion(name string) Criterion {
 	return k
 }
 
-// ref is an evidence id and its anchor on the page; empty if there is no such evidence.
+// ref is an evidence id and its anchor on the page. The anchor is empty if the evidence does not exist.
 type ref struct{ ID, Anchor string }
 
 func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
@@ -111,8 +111,8 @@ type line struct {
 	Title, Text     string
 	Brief           string // Text without the example
 	Look            look
-	Value           string // of a criterion
-	Interval, Ratio string // to the best of those that are compared
+	Value           string // for a criterion
+	Interval, Ratio string // Ratio is the value divided by the best one
 	Tag             Tag
 	Refs            []ref
 }
@@ -121,7 +121,7 @@ func (v *view) line(c Cell) line {
 	l := line{Title: v.title(c.Of), Text: v.sentence(c, true), Brief: v.sentence(c, false), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag),
 		Refs: lo.Map(c.Evidence, func(id string, _ int) ref { return v.ref(id) })}
 	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
-		l.Title = "" // a property, which the sentence names
+		l.Title = "" // the sentence names the property
 	}
 	if c.Option != "" && len(v.Decision.Recommended) > 1 {
 		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
@@ -162,7 +162,7 @@ func (v *view) Against() []line {
 	})
 }
 
-// For returns the requirements that recommended options meet, and the criteria in which they beat others.
+// For returns the requirements that the recommended options meet, and the criteria in which they are best.
 func (v *view) For() []line {
 	best := func(c Cell) bool {
 		own, _ := lo.Find(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
@@ -177,17 +177,17 @@ func (v *view) For() []line {
 	})
 }
 
-// judged is an option with its answers, and its figures if it is compared.
+// judged is an option with its answers, and with its figures if it survived.
 type judged struct {
 	Option           Option
 	Anchor           string
 	Stays            bool
-	Why              line // it is eliminated
+	Why              line // the reason for its elimination
 	Answers          []line
-	Counts           string // of the answers
-	Figures          []line // of the criteria
+	Counts           string // numbers of answers
+	Figures          []line // one for each criterion
 	Rank, Score, Won string
-	Dominated        string // by which lock, and in what
+	Dominated        string // the lock that dominates it, and the criterion
 }
 
 // Matrix returns all options: the survivors by rank, then the eliminated.
