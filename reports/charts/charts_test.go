@@ -55,12 +55,12 @@ func drawings() map[string]string {
 // lanes has calls, holds, faults and instants that are open, endless, crowded or outside of the drawing.
 func lanes() Lanes {
 	l := Lanes{
-		From: 4 * ms, To: 12 * ms, Zero: 4 * ms, Label: "ms", Names: []string{"client 2", hostile},
+		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},
 		Faults:     []LaneSpan{{To: 7 * ms, Label: hostile}, {Lane: AllLanes, From: 9 * ms, To: math.MaxInt64, Label: "clock", Faint: true}},
 		Holds:      []LaneSpan{{From: 4100 * us, To: 8900 * us, Label: "holds 4.80 ms", Title: hostile}, {Lane: 1, From: 6300 * us, To: math.MaxInt64}},
 		Leases:     []LaneSpan{{From: 4100 * us, To: 7 * ms}},
 		Calls:      []LaneSpan{{To: 4100 * us, Number: 1}, {Lane: 1, From: 5 * ms, To: 6300 * us, Number: 2}, {Lane: 7, From: 5 * ms}, {From: 20 * ms, Number: 99}},
-		Violations: []Violation{{From: 6300 * us, To: 8900 * us, Label: "both inside: 2.60 ms"}},
+		Violations: []Violation{{From: 6300 * us, To: 8900 * us, Label: "two clients held at once for 2.60 ms"}},
 	}
 	for i := range 12 {
 		l.Instants = append(l.Instants, LaneSpan{Lane: 1, From: 7 * ms, Number: 3 + i, Label: hostile})
@@ -102,7 +102,7 @@ func TestDrawings(t *testing.T) {
 func TestLanes(t *testing.T) {
 	l := lanes()
 	got := string(l.SVG(Head{ID: "g"}))
-	for text, times := range map[string]int{`class="hold"`: 2, `class="fault"`: 1, `class="fault unseen"`: 1, `class="lease"`: 1, `class="mark"`: 12, `>both inside`: 1, `class="number"`: 2, `class="edge"`: 2} {
+	for text, times := range map[string]int{`class="hold"`: 2, `class="fault"`: 1, `class="fault unseen"`: 1, `class="lease"`: 1, `class="mark"`: 12, `>two clients`: 1, `class="number"`: 2, `class="edge"`: 2} {
 		if n := strings.Count(got, text); n != times {
 			t.Errorf("%s is there %d times, want %d", text, n, times)
 		}

@@ -17,9 +17,8 @@ import (
 // Lanes shows what several clients did: a lane for each, time from left to right. Times are from the start of the run.
 type Lanes struct {
 	From, To   time.Duration
-	Zero       time.Duration // what the axis counts from
-	Label      string        // of the axis
-	Names      []string      // of the lanes, from above
+	Label      string   // of the axis
+	Names      []string // of the lanes, from above
 	Faults     []LaneSpan
 	Holds      []LaneSpan
 	Leases     []LaneSpan // beneath holds
@@ -77,7 +76,7 @@ func (l Lanes) SVG(h Head) template.HTML {
 }
 
 func (l Lanes) plot() *plot.Plot {
-	ms := func(t time.Duration) float64 { return float64(t-l.Zero) / 1e6 }
+	ms := func(t time.Duration) float64 { return float64(t) / 1e6 }
 	y := Axis{Low: -float64(max(len(l.Names), 1)), Ticks: []Tick{}}
 	for i, name := range l.Names {
 		y.Ticks = append(y.Ticks, Tick{-float64(i) - callAt/float64(laneHeight), short(name, 100, width)})

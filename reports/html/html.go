@@ -139,8 +139,10 @@ func Funcs() template.FuncMap {
 
 func pageFuncs() template.FuncMap {
 	return template.FuncMap{
-		"abbr":     abbr,
-		"fold":     func(id, title, note string) fold { return fold{ID: id, Title: title, Note: note} },
+		"abbr": abbr,
+		"fold": func(id, title, note string, class ...string) fold {
+			return fold{id, title, note, strings.Join(class, " ")}
+		},
 		"number":   func(text string) column { return column{Text: text, Class: "number"} },
 		"onlyif":   onlyIf,
 		"px":       func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
@@ -198,8 +200,8 @@ func newTable(label, class string, columns ...any) (table, error) {
 }
 
 // fold is the head of a section that is folded: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
-// The ID is that of the content, since a browser unfolds what a link leads into.
-type fold struct{ ID, Title, Note string }
+// The ID is that of the content: a browser unfolds the content if a link leads to it. The class "unprinted" leaves it out on paper.
+type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the nav.
 type section struct{ ID, Title string }

@@ -9,7 +9,7 @@ func TestRatioToTheBest(t *testing.T) {
 		{Lock: "a", Goodput: Range{Median: 800}, Commands: commands(10)},
 		{Lock: "b", Goodput: Range{Median: 400}, Commands: commands(5)},
 	}
-	want := map[string][2]string{"floor": {"", ""}, "a": {"best", "2.00×"}, "b": {"0.50×", "best"}}
+	want := map[string][2]string{"floor": {"", ""}, "a": {"best", "2.00×"}, "b": {"0.500×", "best"}}
 	for _, f := range figureRows(all) {
 		if got := [2]string{f.GoodputCell.Ratio, f.CommandsCell.Ratio}; got != want[f.Lock] {
 			t.Errorf("%s: %v, want %v", f.Lock, got, want[f.Lock])

@@ -46,6 +46,7 @@ func TestSample(t *testing.T) {
 		"golden":             checkGolden,
 		"built again":        checkSameFolderSamePage,
 		"offline":            checkPageIsOffline,
+		"words":              checkWords,
 		"hangs together":     checkPageHangsTogether,
 		"colour":             checkTextColorOnlyAdds,
 		"viewers":            checkViewers,
@@ -91,7 +92,7 @@ func checkGolden(t *testing.T, dir string, r *Results) {
 // checkSameFolderSamePage builds twice, the second time with the first report in place.
 func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	names := []string{"results.json", "report/index.html", "report/report.md", "set-px/counter+none/latency.hlog", "set-px/counter+none/latency.hgrm"}
-	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
 	for _, file := range viewers {
 		names = append(names, "report/"+filepath.Base(file))
 	}
@@ -138,6 +139,17 @@ func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	}
 }
 
+// checkWords looks for words that a reader of the page would have to look up, or that grade the suite instead of the locks.
+func checkWords(t *testing.T, dir string, r *Results) {
+	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
+	for _, name := range []string{"index.html", "report.md"} {
+		text := tag.ReplaceAllString(string(read(t, dir, "report", name)), " ")
+		if bad := regexp.MustCompile(`(?i).{0,30}\b(inside|witness|caught|kept|claims?|floor|knocked|nobody|whoever)\b.{0,30}`).FindString(text); bad != "" {
+			t.Errorf("%s says %q", name, bad)
+		}
+	}
+}
+
 // checkPageHangsTogether follows the links within the page and to the folder, and looks for ids used twice.
 func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
@@ -174,13 +186,13 @@ func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 // checkViewers looks that each witness of exclusion, and no other, has Porcupine's page, and that no page
 // of an older report is left.
 func checkViewers(t *testing.T, dir string, r *Results) {
-	put(t, filepath.Join(dir, "report", "witness-999.html"), nil)
+	put(t, filepath.Join(dir, "report", "example-999.html"), nil)
 	if err := r.write(dir); err != nil {
 		t.Fatal(err)
 	}
 	page := string(read(t, dir, "report", "index.html"))
-	files, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
-	links := regexp.MustCompile(`href="(witness-\d+\.html)"`).FindAllStringSubmatch(page, -1)
+	files, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
+	links := regexp.MustCompile(`href="(example-\d+\.html)"`).FindAllStringSubmatch(page, -1)
 	want := 0
 	for _, o := range r.Cells {
 		if o.shown != nil && strings.HasSuffix(o.Property, "-exclusion") {

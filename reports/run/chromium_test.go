@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +19,8 @@ func TestChromium(t *testing.T) {
 		"fits":     func(_ *testing.T, b *chromium.Page) { b.Fits() },
 		"contrast": func(_ *testing.T, b *chromium.Page) { b.Contrast() },
 		"access":   func(_ *testing.T, b *chromium.Page) { b.Accessible() },
-		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.matrix") },
+		"overview": func(t *testing.T, b *chromium.Page) { checkOverview(t, b) },
+		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.overview") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := chromium.Load(t, ctx, report)
@@ -48,7 +50,7 @@ func TestChromium(t *testing.T) {
 		b.Contrast()
 		b.Quiet()
 	})
-	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
 	if len(viewers) == 0 {
 		t.Error("no witness has a page of Porcupine's")
 	}
@@ -60,6 +62,30 @@ func TestChromium(t *testing.T) {
 			}
 			b.Quiet()
 		})
+	}
+}
+
+// checkOverview: on a wide screen the answer is on the first screen, below its legend. On a narrow one the table says that it
+// scrolls, and its first column stays.
+func checkOverview(t *testing.T, b *chromium.Page) {
+	const top = `document.querySelector("%s").getBoundingClientRect().top`
+	b.Emulate("screen", "light", 1280)
+	legend, table := chromium.Evaluate[float64](b, fmt.Sprintf(top, ".legend")), chromium.Evaluate[float64](b, fmt.Sprintf(top, ".overview tbody"))
+	if legend >= table || table > 600 {
+		t.Errorf("the legend is at %v px, the first lock at %v px", legend, table)
+	}
+	const region = `document.querySelector("#overview .scroll")`
+	const hint = `getComputedStyle(` + region + `, "::before").display`
+	if got := chromium.Evaluate[string](b, hint); got != "none" {
+		t.Errorf("a table that fits says that it scrolls: %s", got)
+	}
+	b.Emulate("screen", "light", 400)
+	if got := chromium.Evaluate[string](b, hint); got != "block" {
+		t.Errorf("a table that is cut does not say that it scrolls: %s", got)
+	}
+	moved := chromium.Evaluate[float64](b, region+`.scrollLeft = 60, `+region+`.querySelector("tbody th").getBoundingClientRect().left - `+region+`.getBoundingClientRect().left`)
+	if scrolled := chromium.Evaluate[float64](b, region+`.scrollLeft`); moved != 0 || scrolled != 60 {
+		t.Errorf("scrolled by %v px, the first column is at %v px", scrolled, moved)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestLanesOfADoubleGrant(t *testing.T) {
-	got := witnessLanes("mutual-exclusion", doubleGrant(), nil)
+	got := exampleLanes("mutual-exclusion", doubleGrant(), nil)
 	if !slices.Equal(got.Names, []string{"client 2", "client 4"}) {
 		t.Fatalf("lanes %q, want clients 2 and 4", got.Names)
 	}
@@ -31,7 +31,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 			t.Errorf("%s at %v, want %v", name, pair[0], pair[1])
 		}
 	}
-	if got.Violations[0].Label != "both inside: 2.60 ms" || got.Holds[0].Label != "holds 4.80 ms" {
+	if got.Violations[0].Label != "two clients held at once for 2.60 ms" || got.Holds[0].Label != "holds 4.80 ms" {
 		t.Errorf("labels %q, %q", got.Violations[0].Label, got.Holds[0].Label)
 	}
 	if len(got.Leases) != 0 {
@@ -42,7 +42,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 // TestBands: faults are drawn where they were and when, named, and within the drawing.
 func TestBands(t *testing.T) {
 	w := stalled()
-	got := witnessLanes("mutual-exclusion", w, []checker.Band{
+	got := exampleLanes("mutual-exclusion", w, []checker.Band{
 		{Name: "before", Client: 0, From: 0, To: 50 * ms, Effective: true},
 		{Name: "long", Client: 0, From: 0, To: histories.StillOpen, Effective: true},
 		{Name: "holder-stall", Client: 0, From: 120 * ms, To: 720 * ms, Effective: true},
@@ -55,7 +55,7 @@ func TestBands(t *testing.T) {
 		name, _, _ := strings.Cut(f.Title, ", from")
 		names = append(names, name)
 	}
-	want := []string{"long", "holder-stall", "slow-network, not seen to take effect"}
+	want := []string{"long", "holder-stall", "slow-network, not verified"}
 	if !slices.Equal(names, want) {
 		t.Fatalf("drawn: %q, want %q", names, want)
 	}
@@ -71,7 +71,7 @@ func TestLanesOfOneWhoIsGone(t *testing.T) {
 		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},
 		{Kind: histories.Inject, Outcome: histories.OK, Fault: "holder-kill", Value: histories.Gone, Call: 5 * ms, Return: 6 * ms},
 	}}
-	if got := witnessLanes("recovery", w, nil); got.Holds[0].Label != "holds 3.00 ms" {
+	if got := exampleLanes("recovery", w, nil); got.Holds[0].Label != "holds 3.00 ms" {
 		t.Errorf("%+v", got.Holds[0])
 	}
 }
@@ -98,7 +98,7 @@ func TestLanesStayInside(t *testing.T) {
 		"crowded": crowd, "open": open, "stalled": stalled(), "one call": asking, "nothing": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			svg := string(drawWitness("w", "progress", w, nil))
+			svg := string(drawExample("w", "progress", w, nil))
 			var wide float64
 			if _, err := fmt.Sscanf(svg[strings.Index(svg, "viewBox="):], `viewBox="0 0 %f`, &wide); err != nil {
 				t.Fatal(err)
@@ -126,10 +126,10 @@ func TestChartLeavesOutWhatIsNoLock(t *testing.T) {
 	}
 	label := new(Manifest).labels()
 	got := latencyChart("c", "counter", []Measurement{of("floor", notALock, 500), of("slow", "", 400), of("quick", "", 200), of("rare", "", 7)}, label)
-	if want := " Not drawn: floor (not a lock) and rare (7 grants: too few)."; !strings.HasSuffix(got.Note, want) {
+	if want := " Not drawn: floor (two clients held it at once) and rare (7 grants: too few)."; !strings.HasSuffix(got.Note, want) {
 		t.Errorf("note %q, want %q", got.Note, want)
 	}
-	if want := "90 % of the contended grants came within 400 ms with quick, the quickest here, and within 800 ms with slow, the slowest: 2.00 times as long. With fewer than 4 trials each, the order may be chance."; got.Takeaway != want {
+	if want := "90 % of the contended grants took at most 400 ms with quick, the fastest here, and at most 800 ms with slow, the slowest: 2.00 times as long. With fewer than 4 trials each, the order may be chance."; got.Takeaway != want {
 		t.Errorf("takeaway %q, want %q", got.Takeaway, want)
 	}
 	if svg := string(got.SVG); strings.Contains(svg, ">floor") || !strings.Contains(svg, ">quick</text>") {

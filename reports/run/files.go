@@ -186,7 +186,7 @@ func (r *Results) list(dir, name string) error {
 	return err
 }
 
-// write writes results.json and the report, and removes Porcupine's pages of a report that was there before.
+// write writes results.json and the report, and removes the pages of Porcupine's viewer of an earlier report.
 func (r *Results) write(dir string) error {
 	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (r *Results) write(dir string) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	dir = filepath.Join(dir, "report")
-	old, err := filepath.Glob(filepath.Join(dir, "witness-*.html"))
+	old, err := filepath.Glob(filepath.Join(dir, "*-[0-9][0-9][0-9].html"))
 	for _, file := range old {
 		err = errors.Join(err, os.Remove(file))
 	}

@@ -54,7 +54,7 @@ func TestLaneFile(t *testing.T) {
 			t.Errorf("it asks for something: %s", outside)
 		}
 	}
-	for _, needed := range []string{"prefers-color-scheme: dark", ".lanes .hold {", "--hold-edge", "clock-forward", "both inside"} {
+	for _, needed := range []string{"prefers-color-scheme: dark", ".lanes .hold {", "--hold-edge", "clock-forward", "two clients held at once"} {
 		if !strings.Contains(string(text), needed) {
 			t.Errorf("it has no %s", needed)
 		}

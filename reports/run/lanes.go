@@ -23,7 +23,7 @@ type swimLanes struct {
 }
 
 func newSwimLanes(from, to time.Duration, clients []int32) *swimLanes {
-	l := &swimLanes{Lanes: charts.Lanes{From: from, To: to}, clients: clients}
+	l := &swimLanes{Lanes: charts.Lanes{From: from, To: to, Label: "ms into the run"}, clients: clients}
 	for _, c := range clients {
 		name := clientName(c)
 		if c != histories.Harness {
@@ -41,7 +41,7 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-// laneOf returns the lane of a client. That of a client that is not in the drawing is below the others, which is not drawn.
+// laneOf returns the lane of a client. A client that is not in the drawing has a lane below the others, which is not drawn.
 func (l *swimLanes) laneOf(client int32) int {
 	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
@@ -49,10 +49,10 @@ func (l *swimLanes) laneOf(client int32) int {
 	return len(l.Names)
 }
 
-// drawWitness draws a witness of a property with the faults within its time.
-func drawWitness(id, property string, w *checker.Witness, faults []checker.Band) template.HTML {
-	l := witnessLanes(property, w, faults)
-	h := charts.Head{ID: id, Title: "Swim lanes of a violation of " + property}
+// drawExample draws a violation of a property, with the faults at that time.
+func drawExample(id, property string, w *checker.Witness, faults []checker.Band) template.HTML {
+	l := exampleLanes(property, w, faults)
+	h := charts.Head{ID: id, Title: "Timeline of a violation of " + property}
 	h.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
 		w.Story, format.Plural(len(l.Names), "client"))
 	return l.draw(h)
@@ -65,17 +65,17 @@ func (l *swimLanes) draw(h charts.Head) template.HTML {
 	return l.SVG(h)
 }
 
-// WriteLanes writes the swim lanes of a witness as an SVG file that can be opened by itself. The faults are those of the
-// whole history; the drawing has those within its time.
+// WriteLanes writes the timeline of a violation as an SVG file that can be opened by itself. The faults are those of the
+// whole history; the drawing has those that overlap the violation.
 func WriteLanes(w io.Writer, property string, wit *checker.Witness, faults []checker.Band) error {
 	if wit == nil || len(wit.Ops) == 0 {
-		return errors.New("there is nothing to draw: the violation has no witness")
+		return errors.New("draw the violation: it has no operations")
 	}
-	_, err := io.WriteString(w, html.Drawing(drawWitness("lanes", property, wit, faults)))
+	_, err := io.WriteString(w, html.Drawing(drawExample("lanes", property, wit, faults)))
 	return err
 }
 
-func witnessLanes(property string, w *checker.Witness, faults []checker.Band) *swimLanes {
+func exampleLanes(property string, w *checker.Witness, faults []checker.Band) *swimLanes {
 	var clients []int32
 	for _, op := range w.Ops {
 		clients = append(clients, op.Client)
@@ -83,7 +83,6 @@ func witnessLanes(property string, w *checker.Witness, faults []checker.Band) *s
 	slices.Sort(clients)
 	from, to := timeOf(w)
 	l := newSwimLanes(from, to, slices.Compact(clients))
-	l.Zero, l.Label = from, fmt.Sprintf("ms from %s into the run", format.Duration(from))
 	l.addFaults(faults)
 	for i := range w.Ops {
 		op := &w.Ops[i]
@@ -98,14 +97,15 @@ func witnessLanes(property string, w *checker.Witness, faults []checker.Band) *s
 		v.To = l.To
 	}
 	if property == "mutual-exclusion" || property == "lease-exclusion" {
-		v.Label = "both inside"
+		v.Label = "two clients held at once"
 	}
-	v.Label = fmt.Sprintf("%s: %s ms", v.Label, format.Milliseconds(v.To-v.From))
+	v.Short = checker.Milliseconds(v.To - v.From)
+	v.Label += " for " + v.Short
 	l.Violations = append(l.Violations, v)
 	return l
 }
 
-// timeOf returns the time that a witness takes. What is still open or is held for ever ends with the drawing.
+// timeOf returns the time span of a violation. Calls and holds without an end reach to the end of the drawing.
 func timeOf(w *checker.Witness) (from, to time.Duration) {
 	from, to = w.From, w.From
 	ends := []time.Duration{w.To}
@@ -120,10 +120,10 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 			to = max(to, t)
 		}
 	}
-	return from, to + max(to-from, time.Microsecond)/40 // room for what has no end
+	return from, to + max(to-from, time.Microsecond)/40 // room for spans without an end
 }
 
-// span returns a time of a client; one that has not ended reaches to the end of the drawing.
+// span returns a time span of a client. A span without an end reaches to the end of the drawing.
 func (l *swimLanes) span(client int32, title string, from, to time.Duration, ended bool) charts.LaneSpan {
 	s := charts.LaneSpan{Lane: l.laneOf(client), From: from, To: max(l.To, from), Title: title + " from " + l.since(from)}
 	if ended {
@@ -132,14 +132,14 @@ func (l *swimLanes) span(client int32, title string, from, to time.Duration, end
 	return s
 }
 
-const mostFaults = 40 // of a drawing
+const mostFaults = 40 // in one drawing
 
-// addFaults adds faults within the time of the drawing, each to the lane of its client, or to all if it was not aimed at one.
+// addFaults adds the faults that overlap the time of the drawing: to the lane of a client, or to all lanes.
 func (l *swimLanes) addFaults(faults []checker.Band) {
 	for _, f := range faults {
 		label := f.Name
 		if !f.Effective {
-			label += ", not seen to take effect"
+			label += ", not verified"
 		}
 		s := l.span(f.Client, label+",", f.From, f.To, f.To != histories.StillOpen)
 		s.Label, s.Faint = label, !f.Effective
@@ -152,7 +152,7 @@ func (l *swimLanes) addFaults(faults []checker.Band) {
 	}
 }
 
-// addOp adds an operation: acquires and releases as calls in flight, all else as an instant.
+// addOp adds an operation: an acquire or a release as a call in flight, others as a mark.
 func (l *swimLanes) addOp(number int, op *histories.Op) {
 	title := fmt.Sprintf("%d: client %d, %s, %s,", number, op.Client, op.Kind, op.Outcome)
 	if op.Open() {
@@ -177,12 +177,12 @@ func (l *swimLanes) addOp(number int, op *histories.Op) {
 	l.Instants = append(l.Instants, s)
 }
 
-// addHold adds a hold from its grant to its end, and beneath it what the lease promised.
+// addHold adds a hold from its grant to its end, and beneath it the lease.
 func (l *swimLanes) addHold(h Hold) {
 	op := &h.Acquire
 	what, label := op.Key, "holds to the end"
 	if h.Ended {
-		label = "holds " + format.Duration(h.End-op.Return)
+		label = "holds " + checker.Milliseconds(h.End-op.Return)
 	}
 	if h.Count > 1 {
 		what, label = format.Plural(h.Count, "time"), format.Count(h.Count)+" ×"
@@ -190,13 +190,13 @@ func (l *swimLanes) addHold(h Hold) {
 	s := l.span(op.Client, fmt.Sprintf("client %d holds %s", op.Client, what), op.Return, h.End, h.Ended)
 	s.Label = label
 	l.Holds = append(l.Holds, s)
-	if h.Count <= 1 && op.Validity > 0 { // several had promises of their own
+	if h.Count <= 1 && op.Validity > 0 { // several holds have different leases
 		until := op.Call + op.SentAfter + op.Validity
-		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "the lock promised it until " + l.since(until)})
+		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "its lease lasts until " + l.since(until)})
 	}
 }
 
-// holdEnd returns when a client gave up a hold, was told that it is lost, or was gone itself.
+// holdEnd returns when a client released a hold, learned that it was lost, or ended itself.
 func holdEnd(acquire *histories.Op, ops []histories.Op) (end time.Duration, ended bool) {
 	end = histories.Forever
 	for _, op := range ops {
@@ -208,29 +208,29 @@ func holdEnd(acquire *histories.Op, ops []histories.Op) (end time.Duration, ende
 	return end, ended
 }
 
-func (l *swimLanes) since(t time.Duration) string { return format.Milliseconds(t-l.Zero) + " ms" }
+func (l *swimLanes) since(t time.Duration) string { return checker.Milliseconds(t) }
 
-// Window is a part of a history, to be drawn as witnesses are: a lane per client, time from left to right.
+// Window is a part of a history to draw: a lane per client, time from left to right.
 type Window struct {
 	ID          string // unique on its page
 	Title, Desc string
 	From, To    time.Duration
-	Clients     []int32        // the lanes, in order; what others did is not drawn
+	Clients     []int32        // the lanes, in order; other clients are not drawn
 	Ops         []histories.Op // numbered from 1, as in the table beside the drawing
 	Holds       []Hold
 	Overlaps    []Overlap // numbered from 1
 	Faults      []checker.Band
 }
 
-// Hold is what a client was granted, and when that was over.
+// Hold is a granted lock and the end of the hold.
 type Hold struct {
 	Acquire histories.Op
 	End     time.Duration
-	Ended   bool // else it is not known to have ended
-	Count   int  // more than 1: so many, too close to be told apart, from the first's grant to the last's end
+	Ended   bool // false: its end is unknown
+	Count   int  // more than 1: several holds drawn as one, from the first grant to the last end
 }
 
-// Overlap is a time in which two or more held one key.
+// Overlap is a time in which two or more clients held one key.
 type Overlap struct {
 	From, To time.Duration
 	Parts    []Part
@@ -242,10 +242,10 @@ type Part struct {
 	From, To time.Duration
 }
 
-// DrawWindow draws a part of a history. What does not fit beside its neighbours is drawn without its number.
+// DrawWindow draws a part of a history. An operation without room for its number is drawn without it.
 func DrawWindow(w Window) template.HTML {
 	l := newSwimLanes(w.From, w.To, w.Clients)
-	l.Label, l.Crowded = "ms into the run", true
+	l.Crowded = true
 	l.addFaults(w.Faults)
 	for _, h := range w.Holds {
 		l.addHold(h)
@@ -258,7 +258,7 @@ func DrawWindow(w Window) template.HTML {
 	}
 	for i, o := range w.Overlaps {
 		v := charts.Violation{From: o.From, To: o.To, Short: strconv.Itoa(i + 1),
-			Label: fmt.Sprintf("both inside %d: %s ms", i+1, format.Milliseconds(o.To-o.From))}
+			Label: fmt.Sprintf("%d: two clients held at once for %s", i+1, checker.Milliseconds(o.To-o.From))}
 		for _, part := range o.Parts {
 			v.Parts = append(v.Parts, charts.LaneSpan{Lane: l.laneOf(part.Client), From: part.From, To: part.To})
 		}

@@ -19,7 +19,7 @@ func (m *Measurement) granted(kind string) figures.Distribution {
 	return m.Uncontended
 }
 
-// frequentKind returns the kind of which the measurements have more.
+// frequentKind returns the more frequent kind of grants.
 func frequentKind(all []Measurement) string {
 	more := int64(0)
 	for _, m := range all {
@@ -31,8 +31,8 @@ func frequentKind(all []Measurement) string {
 	return "contended"
 }
 
-// latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. What is not a
-// lock is left out, so that its speed neither shines nor squeezes the others together.
+// latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. Locks that do not
+// exclude are left out.
 func latencyChart(id, workload string, all []Measurement, label func(lock, deployment string) string) charts.Chart {
 	kind := frequentKind(all)
 	var lines []charts.Line
@@ -40,8 +40,8 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	for _, m := range all {
 		name := label(m.Lock, m.Deployment)
 		switch d := m.granted(kind); {
-		case m.Standing == notALock:
-			left = append(left, name+" (not a lock)")
+		case m.Standing == notALock || m.Standing == heldAtOnce:
+			left = append(left, name+" (two clients held it at once)")
 		case len(d.Curve) < 2:
 			left = append(left, fmt.Sprintf("%s (%s: too few)", name, format.Plural(int(d.N), "grant")))
 		default:
@@ -62,12 +62,12 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	c.ID, c.Takeaway = id+"-latency", takeaway(kind, all, label)
 	c.SVG = charts.Percentiles(lines).SVG(charts.Head{ID: id, Desc: c.Takeaway,
 		Title: fmt.Sprintf("Acquire latency by percentile, %s, %s", workload, c.Name)})
-	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that came within that time; each line ends where ten samples remain. %s", c.Name, c.Note)
+	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that took at most this long; each line ends when ten samples remain. %s", c.Name, c.Note)
 	c.Head, c.Rows = charts.RankTable(lines)
 	return c
 }
 
-// enoughTrials is how many each of two locks needs before a rank test can tell them apart.
+// enoughTrials is the number of trials each of two locks needs for a rank test to separate them.
 const enoughTrials = 4
 
 // takeaway compares the locks at the highest percentile that all of them have.
@@ -85,11 +85,11 @@ func takeaway(kind string, all []Measurement, label func(lock, deployment string
 		}
 		slices.SortStableFunc(compared, func(a, b Measurement) int { return cmp.Compare(at(a), at(b)) })
 		first, last := compared[0], compared[len(compared)-1]
-		text := fmt.Sprintf("%s of the %s grants came within %s with %s, ", format.RankName(rank), kind, format.Duration(at(first)), label(first.Lock, first.Deployment))
+		text := fmt.Sprintf("%s of the %s grants took at most %s with %s, ", format.RankName(rank), kind, format.Duration(at(first)), label(first.Lock, first.Deployment))
 		if len(compared) == 1 {
 			return text + "the only lock here."
 		}
-		text += fmt.Sprintf("the quickest here, and within %s with %s, the slowest: %s times as long.",
+		text += fmt.Sprintf("the fastest here, and at most %s with %s, the slowest: %s times as long.",
 			format.Duration(at(last)), label(last.Lock, last.Deployment), format.Significant(float64(at(last))/float64(max(at(first), 1))))
 		if slices.ContainsFunc(all, func(m Measurement) bool { return m.Standing == "" && len(m.Trials) < enoughTrials }) {
 			text += fmt.Sprintf(" With fewer than %d trials each, the order may be chance.", enoughTrials)

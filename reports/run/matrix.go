@@ -12,18 +12,17 @@ import (
 	"lockbench/reports/format"
 )
 
-// Why the speed of a lock may be no merit of it.
+// Reasons why the speed of a lock means nothing.
 const (
-	notALock     = "not a lock: shown as a floor"
-	insideAtOnce = "two clients were inside at once: its speed is no merit"
-	controlOf    = "a control: its promises overlapped in %s, as expected"
-	splitKeys    = "its keys are split: as many hold at once, and nothing here compares with that"
+	notALock       = "two clients held it at once, as expected: its speed means nothing"
+	heldAtOnce     = "two clients held it at once: its speed means nothing"
+	promisesBroken = "promised holds overlapped in %s, as expected: its speed means nothing"
+	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings marks the measurements of what does not exclude: where two clients were inside at once in
-// that cell or in the same workload without a fault, and everywhere where a lock whose algorithm was
-// expected to be wrong was seen to be (its promises overlapped; that a client outlived its lease is no
-// fault of the algorithm).
+// setStandings marks the measurements of locks that do not exclude. A lock is marked in a cell in which two clients held it
+// at once, in every cell of a workload in which they did so without a fault, and everywhere if its promised holds overlapped
+// as expected.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
@@ -42,8 +41,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys returns the least number of keys that a lock was asked for in the same workload. By chance a few of many keys
-// may not come up; a lock that splits its keys has several times as many.
+// fewestKeys returns the least number of keys that a lock used in the same workload. By chance a few of many keys may not be
+// used; a lock that splits its keys has several times as many.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -54,8 +53,7 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns what a violation says of a measurement. What happened in the same cell is graver, and of that what was
-// expected.
+// standing returns what a violation means for a measurement, and how grave that is.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
 	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // no lease survives every fault
@@ -63,28 +61,29 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3
 	case o.Property == "mutual-exclusion" && here:
-		return insideAtOnce, 2
+		return heldAtOnce, 2
 	case o.Property == "lease-exclusion" && control:
-		return fmt.Sprintf(controlOf, o.Workload), 1
+		return fmt.Sprintf(promisesBroken, o.Workload), 1
 	}
 	return "", 0
 }
 
+// cell is a figure in a table.
 type cell struct {
 	Text  string
 	Ratio string  // to the best of the table
-	Title string  // why there is none, or more than fits
-	value float64 // 0: there is none
+	Title string  // why there is no figure, or details
+	value float64 // 0: no figure
 }
 
-// latencyLine is a row of the measurements: contended and uncontended grants are never mixed.
+// latencyLine is a row of the measurements: contended or uncontended grants.
 type latencyLine struct {
 	Class string
 	N     string
 	Ranks []cell
 }
 
-// figureRow is a measurement as it is shown: its figures, and a line for each kind of grants that it has.
+// figureRow is a measurement ready to print, with a line for each kind of grants.
 type figureRow struct {
 	Measurement
 	GoodputCell, CeilingCell, HandOffCell, CommandsCell, JainCell, LongestCell cell
@@ -98,9 +97,9 @@ func figuresIn(m Measurement) figureRow {
 		GoodputCell: cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median,
 			Title: fmt.Sprintf("median of %s: %s to %s per second",
 				format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
-		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no time inside, or nothing completed"},
+		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no hold time, or nothing completed"},
 		JainCell:     cell{Text: format.None, Title: "nothing was completed"},
-		LongestCell:  cell{Text: format.None, Title: "nobody asked"},
+		LongestCell:  cell{Text: format.None, Title: "no acquires"},
 		CommandsCell: cell{Text: format.None, Title: m.CommandsWhy},
 	}
 	if m.Ceiling != 0 {
@@ -118,11 +117,11 @@ func figuresIn(m Measurement) figureRow {
 			if m.Longest.Ended == figures.CutOff {
 				ended = "was cut off by the end"
 			}
-			f.LongestCell = cell{Text: "> " + f.LongestCell.Text, Title: "censored: the client " + ended + ", and would have waited longer"}
+			f.LongestCell = cell{Text: "> " + f.LongestCell.Text, Title: "at least this long: the client " + ended}
 		}
 	}
 	if m.Commands != nil {
-		f.CommandsCell = cell{Text: hundredths(*m.Commands), value: *m.Commands}
+		f.CommandsCell = cell{Text: format.Significant(*m.Commands), value: *m.Commands}
 	}
 	for _, kind := range grantKinds {
 		if d := m.granted(kind); d.N > 0 {
@@ -135,7 +134,7 @@ func figuresIn(m Measurement) figureRow {
 	return f
 }
 
-// figureRows returns the rows of one table, with ratios to the best of those that nothing speaks against.
+// figureRows returns the rows of one table, with ratios to the best of the locks that exclude.
 func figureRows(all []Measurement) []figureRow {
 	rows := make([]figureRow, len(all))
 	var goodputs, commands []*cell
@@ -164,7 +163,7 @@ func figureRows(all []Measurement) []figureRow {
 	return rows
 }
 
-// setRatios shows figures as multiples of the best, which is the greatest or the least of them.
+// setRatios shows figures as multiples of the best, which is the greatest or the least.
 func setRatios(figures []*cell, greatest bool) {
 	best := 0.0
 	for _, f := range figures {
@@ -178,7 +177,7 @@ func setRatios(figures []*cell, greatest bool) {
 		case best:
 			f.Ratio = "best"
 		default:
-			f.Ratio = hundredths(f.value/best) + "×"
+			f.Ratio = format.Times(f.value / best)
 		}
 	}
 }
@@ -216,7 +215,7 @@ func shareTitle(m Measurement) string {
 	return fmt.Sprintf("median over trials; one client had at least %s and at most %s of the critical sections", format.Percent(low), format.Percent(high))
 }
 
-// others counts the acquires that were not granted, and the grants that are in no histogram.
+// others counts the acquires that were not granted, and the grants that no histogram has.
 func others(m Measurement) string {
 	var parts []string
 	for i, n := range []int{int(m.Refused.N), int(m.Unknown.N), m.CutOff, m.Reentries, m.OutOfRange} {

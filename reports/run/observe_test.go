@@ -91,9 +91,9 @@ func TestStandings(t *testing.T) {
 	}}
 	want := map[string]string{
 		"none counter none": notALock, "none counter stall": notALock,
-		"leased counter none": "", "leased counter stall": insideAtOnce,
-		"broken counter none": insideAtOnce,
-		"blind counter none":  "a control: its promises overlapped in misuse, as expected",
+		"leased counter none": "", "leased counter stall": heldAtOnce,
+		"broken counter none": heldAtOnce,
+		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
 		// A lease that its client outlived says nothing of the lock where holds are short.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
@@ -124,12 +124,12 @@ func TestHeadline(t *testing.T) {
 	for want, r := range map[string]*Results{
 		"Nothing was judged.":                              {},
 		fine + "3 of 3 expectations met: 2 pass, 1 xfail.": of(checker.Pass, checker.Pass, checker.XFail),
-		fine + "2 of 2 expectations met; no known-broken lock was run that could have failed.":                                                             of(checker.Pass, checker.Pass),
-		fine + "1 of 1 expectation met: 0 pass, 1 xfail.":                                                                                                  of(checker.XFail),
-		fine + "Nothing was expected of any of them.":                                                                                                      of(checker.NoExpectation),
-		"1 property violated although expected to hold: l violates p in w. " + fine + "2 of 3 expectations met: 1 pass, 1 xfail.":                          of(checker.Pass, checker.Fail, checker.XFail),
-		"1 known defect not detected: l on p in w. What the suite cannot detect it cannot rule out. " + fine + "1 of 2 expectations met: 1 pass, 0 xfail.": of(checker.Pass, checker.XPass),
-		fine + "1 result is inconclusive. 2 of 3 expectations met: 1 pass, 1 xfail.":                                                                       of(checker.Pass, checker.Inconclusive, checker.XFail),
+		fine + "2 of 2 expectations met; no known-broken lock was run that could have failed.":                                                        of(checker.Pass, checker.Pass),
+		fine + "1 of 1 expectation met: 0 pass, 1 xfail.":                                                                                             of(checker.XFail),
+		fine + "Nothing was expected of any of them.":                                                                                                 of(checker.NoExpectation),
+		fine + "1 property violated although expected to hold: l violates p in w. 2 of 3 expectations met: 1 pass, 1 xfail.":                          of(checker.Pass, checker.Fail, checker.XFail),
+		fine + "1 known defect not detected: l on p in w. What the suite cannot detect it cannot rule out. 1 of 2 expectations met: 1 pass, 0 xfail.": of(checker.Pass, checker.XPass),
+		fine + "1 result is inconclusive. 2 of 3 expectations met: 1 pass, 1 xfail.":                                                                  of(checker.Pass, checker.Inconclusive, checker.XFail),
 	} {
 		v := r.verdict()
 		if got := strings.TrimSpace(v.Headline + " " + v.Rest); got != want {
@@ -141,54 +141,82 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks: what a lock did decides, whatever was expected. An unknown is never told as exclusion, and the tone is bad if
-// a lock without expectations let two clients hold at once.
+// TestSayLocks: what a lock did decides, whatever was expected. An unknown is never shown as exclusion, and the tone is bad
+// if a lock let two clients hold at once that is not known to be broken.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}
-	see := func(lock, fault string, lease, mutual checker.Observed, e histories.Expected) {
-		r.Cells = append(r.Cells, Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "lease-exclusion", Observed: lease, Expected: e},
-			Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "mutual-exclusion", Observed: mutual, Expected: e})
+	see := func(lock, fault string, lease, mutual checker.Observed) {
+		r.Cells = append(r.Cells, Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "lease-exclusion", Observed: lease},
+			Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "mutual-exclusion", Observed: mutual})
+		r.Run.Locks = append(r.Run.Locks, LockDoc{Name: lock, Control: strings.HasPrefix(lock, "broken")})
 	}
-	see("sound", "none", held, held, histories.ToHold)
-	see("sound", "holder-kill", none, none, histories.ToHold)
-	if tone, text := r.sayLocks(); tone != html.Good || text != "1 of 1 lock excluded in every trial." {
-		t.Errorf("%s, %s", tone, text)
+	check := func(tone html.Tone, want string) {
+		t.Helper()
+		var parts []string
+		worst := html.Good
+		r.sayLocks(func(tone html.Tone, form string, args ...any) {
+			if parts = append(parts, fmt.Sprintf(form, args...)); tone != html.Good {
+				worst = tone
+			}
+		})
+		if got := strings.Join(parts, " "); worst != tone || got != want {
+			t.Errorf("%s, want %s\ngot  %s\nwant %s", worst, tone, got, want)
+		}
 	}
-	see("leased", "none", held, held, histories.ToHold)
-	see("leased", "holder-stall", held, vio, histories.ToBeViolated)
-	see("broken", "none", vio, vio, histories.ToBeViolated)
-	see("promises nothing", "none", none, vio, histories.ToBeViolated)
-	see("undecided", "none", held, held, histories.ToHold)
-	see("undecided", "partition", und, und, histories.ToHold)
-	see("never judged", "none", none, none, histories.ToHold)
-	const want = "1 of 6 locks excluded in every trial; 2 not settled: undecided, never judged; 1 only while the lease lasted: leased; " +
-		"2 let two clients hold at once: broken, promises nothing."
-	if tone, text := r.sayLocks(); tone != html.Unsure || text != want {
-		t.Errorf("%s\ngot  %s\nwant %s", tone, text, want)
-	}
-	see("mine", "none", held, held, histories.Unspecified)
-	if tone, _ := r.sayLocks(); tone != html.Unsure {
-		t.Errorf("a lock that excluded: %s", tone)
-	}
-	see("mine", "process-pause", vio, vio, histories.Unspecified)
-	if tone, _ := r.sayLocks(); tone != html.Bad {
-		t.Errorf("a lock without expectations let two clients hold at once: %s", tone)
+	see("sound", "none", held, held)
+	see("sound", "holder-kill", none, none)
+	check(html.Good, "1 of 1 lock excluded in every trial.")
+	see("leased", "none", held, held)
+	see("leased", "holder-stall", held, vio)
+	see("broken", "none", vio, vio)
+	see("undecided", "none", held, held)
+	see("undecided", "partition", und, und)
+	see("never judged", "none", none, none)
+	const rest = " 1 excluded only while the lease lasted: leased. 2 not settled: undecided, never judged."
+	check(html.Unsure, "1 of 5 locks excluded in every trial; 1 let two clients hold at once: broken."+rest)
+	see("promises nothing", "none", none, vio)
+	check(html.Bad, "1 of 6 locks excluded in every trial; 2 let two clients hold at once: promises nothing, broken."+rest)
+	see("broken too", "none", none, vio)
+	see("broken again", "none", none, vio)
+	check(html.Bad, "1 of 8 locks excluded in every trial; 4 let two clients hold at once: promises nothing and 3 known-broken locks."+rest)
+}
+
+// TestFaultColumns: the worst of all trials counts, and an unknown is no recovery.
+func TestFaultColumns(t *testing.T) {
+	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
+	for want, seen := range map[string][2][]checker.Observed{ // of mutual-exclusion, of recovery
+		"ok": {{held}, {none, held}}, "unsettled": {{held}, {held, und, held}}, "stuck": {{held}, {vio, und, held}}, "NO": {{vio}, {vio}}, "–": {},
+	} {
+		var all []Observation
+		for i, property := range []string{"mutual-exclusion", "recovery"} {
+			for _, o := range seen[i] {
+				all = append(all, Observation{Fault: "holder-kill", Property: property, Observed: o})
+			}
+		}
+		row := overviewRow{}
+		row.addFault(faultColumn{faults: []string{"holder-kill"}}, all)
+		if got := row.Faults[0].Word; got != want || row.stuck != (want == "stuck") {
+			t.Errorf("%v: %s, want %s", seen, got, want)
+		}
 	}
 }
 
-// TestCrash: the worst of all trials counts, and an unknown is no recovery.
-func TestCrash(t *testing.T) {
-	for want, seen := range map[string][]checker.Observed{
-		"–": {checker.NotApplicable}, "ok": {checker.NotApplicable, checker.Held}, "?": {checker.Held, checker.Undecided, checker.Held},
-		"NO": {checker.Violated, checker.Undecided, checker.Held},
-	} {
-		var all []Observation
-		for _, o := range seen {
-			all = append(all, Observation{Property: "recovery", Observed: o})
+// TestOverallMark: a lock that excludes is green only if it starves no client and is free again after every fault.
+func TestOverallMark(t *testing.T) {
+	green := overviewRow{Class: excluded, Excludes: exclusionLooks[excluded]}
+	starves, stuck, leased := green, green, overviewRow{Class: withinLease, Excludes: exclusionLooks[withinLease]}
+	starves.measured(Measurement{Trials: []TrialFigures{{Sections: 9, MinShare: .1}, {Sections: 9}}})
+	stuck.stuck = true
+	for want, rows := range map[html.Tone][]overviewRow{html.Good: {green}, html.Unsure: {starves, stuck, leased}} {
+		for _, row := range rows {
+			if got := row.Overall().Tone; got != want {
+				t.Errorf("%+v: %s, want %s", row, got, want)
+			}
 		}
-		if got := crash(all); got != want {
-			t.Errorf("%v: %s, want %s", seen, got, want)
-		}
+	}
+	ranked := overview{Rows: []overviewRow{leased, {Label: "broken", KnownBroken: true, Excludes: exclusionLooks[excluded]}, green}}.Ranked()
+	if ranked[0].KnownBroken || !ranked[1].KnownBroken || ranked[2].Class != withinLease {
+		t.Errorf("ranked %+v", ranked)
 	}
 }

@@ -1,11 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lockbench/checker"
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // exclusion classifies a lock by whether two clients ever held it at once, from best to worst.
@@ -18,15 +21,17 @@ const (
 	overlapped                   // promised holds overlapped, or holds of a lock that promises no end
 )
 
-// exclusionLooks has the symbol, the word and the terminal's colour codes of each class.
-var exclusionLooks = [...]struct{ symbol, word, codes string }{
-	excluded: {"✓", "yes", "32"}, unsettled: {"?", "?", "33"}, withinLease: {"~", "leased", "33"}, overlapped: {"✗", "NO", "31"},
+// look is how an answer about a lock is shown.
+type look struct {
+	Symbol, Word string
+	Tone         html.Tone
 }
 
-var overviewLegend = []string{
-	"excludes: NO: two clients held at once; leased: only after a lease had ended; yes: never, in any trial; ?: not settled",
-	"crash: another client got the lock after its holder died; fair: Jain's index, 1 is equal shares",
+var exclusionLooks = [...]look{
+	excluded: {"✓", "yes", html.Good}, unsettled: {"?", "unsettled", html.Unsure}, withinLease: {"~", "leased", html.Unsure}, overlapped: {"✗", "NO", html.Bad},
 }
+
+var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // of colours in a terminal
 
 // exclusionOf classifies one lock by all of its observations. An unknown is no evidence that a lock excludes.
 func exclusionOf(seen []Observation) exclusion {
@@ -49,48 +54,129 @@ func exclusionOf(seen []Observation) exclusion {
 	return worst
 }
 
-// observedOf returns what was observed of a property in one cell.
-func observedOf(cell []Observation, property string) checker.Observed {
-	if i := slices.IndexFunc(cell, func(o Observation) bool { return o.Property == property }); i >= 0 {
-		return cell[i].Observed
-	}
-	return checker.NotApplicable
-}
-
-// overview returns a row for each lock below a heading, and the class of each lock. Fairness, goodput and waiting are those
-// of one workload without a fault.
-func (r *Results) overview() (cells [][]string, classes []exclusion, workload string) {
-	label, workload := r.Run.labels(), r.commonWorkload()
-	cells = [][]string{{"", "lock", "excludes", "crash", "fair", "goodput /s", "longest wait ms", "as expected"}}
-	for _, seen := range r.byLock() {
-		class := exclusionOf(seen)
-		look, jain, goodput, longest := exclusionLooks[class], format.None, format.None, format.None
-		i := slices.IndexFunc(r.Measurements, func(m Measurement) bool {
-			return m.Lock == seen[0].Lock && m.Deployment == seen[0].Deployment && m.Workload == workload && m.Fault == "none"
-		})
-		if i >= 0 && class != overlapped { // the figures of a lock that does not exclude mean nothing
-			f := figuresIn(r.Measurements[i])
-			jain, goodput, longest = f.JainCell.Text, f.GoodputCell.Text, f.LongestCell.Text
-		}
-		cells = append(cells, []string{look.symbol, label(seen[0].Lock, seen[0].Deployment), look.word, crash(seen), jain, goodput, longest, asExpected(seen)})
-		classes = append(classes, class)
-	}
-	return cells, classes, workload
-}
-
-// crash says whether another client got the lock after its holder was gone: the worst of all trials.
-func crash(seen []Observation) string {
+// observedOf returns the worst that was observed of a property.
+func observedOf(seen []Observation, property string) checker.Observed {
 	worst := checker.NotApplicable
 	for _, o := range seen {
-		if o.Property == "recovery" && gravity(o.Observed) > gravity(worst) {
+		if o.Property == property && gravity(o.Observed) > gravity(worst) {
 			worst = o.Observed
 		}
 	}
-	return map[checker.Observed]string{checker.NotApplicable: format.None, checker.Held: "ok", checker.Undecided: "?", checker.Violated: "NO"}[worst]
+	return worst
 }
 
-// asExpected counts the expectations that were met, and names the worst result if not all were.
-func asExpected(seen []Observation) string {
+// overview answers, for each lock, what a reader asks of it.
+type overview struct {
+	Faults   []faultColumn
+	Workload string // of the figures
+	Rows     []overviewRow
+}
+
+// faultColumn is a column of the overview: a fault, or all faults of a run that has many.
+type faultColumn struct {
+	Title, Doc string
+	faults     []string
+}
+
+// overviewRow is one lock. The figures are those of one workload without a fault.
+type overviewRow struct {
+	ID, Label        string
+	KnownBroken      bool
+	Class            exclusion
+	Excludes         look
+	Faults           []look
+	Fair             look
+	Goodput, Longest cell
+	Expected         string
+	Unexpected       bool // not all expectations were met
+	starves, stuck   bool
+}
+
+// Overall returns the mark of the whole row: green needs a lock that excluded, got free after faults and starved nobody.
+func (row overviewRow) Overall() look {
+	if row.Class == excluded && (row.starves || row.stuck) {
+		return look{"~", "yes", html.Unsure}
+	}
+	return row.Excludes
+}
+
+const mostFaultColumns = 5
+
+// faultColumns returns a column for each fault of the run, or one for all if there are many.
+func (r *Results) faultColumns() []faultColumn {
+	short := map[string]string{"holder-kill": "crash", "process-pause": "pause", "holder-stall": "stall"}
+	var columns []faultColumn
+	var all []string
+	for _, o := range r.Cells {
+		if o.Fault != "none" && !slices.Contains(all, o.Fault) {
+			all = append(all, o.Fault)
+			columns = append(columns, faultColumn{cmp.Or(short[o.Fault], o.Fault), "under the fault " + o.Fault, []string{o.Fault}})
+		}
+	}
+	if len(columns) > mostFaultColumns {
+		return []faultColumn{{"faults", "the worst under the faults " + strings.Join(all, ", "), all}}
+	}
+	return columns
+}
+
+// overview returns a row for each lock in the order of the plan.
+func (r *Results) overview() overview {
+	label := r.Run.labels()
+	view := overview{Faults: r.faultColumns(), Workload: r.commonWorkload()}
+	for i, seen := range r.byLock() {
+		lock, deployment := seen[0].Lock, seen[0].Deployment
+		row := overviewRow{ID: fmt.Sprintf("lock-%d", i+1), Label: label(lock, deployment), KnownBroken: r.isControl(lock), Class: exclusionOf(seen)}
+		row.Excludes = exclusionLooks[row.Class]
+		for _, column := range view.Faults {
+			row.addFault(column, seen)
+		}
+		row.expect(seen)
+		none := cell{Text: format.None, Title: "not measured"}
+		row.Fair, row.Goodput, row.Longest = look{Word: format.None}, none, none
+		m := slices.IndexFunc(r.Measurements, func(m Measurement) bool {
+			return m.Lock == lock && m.Deployment == deployment && m.Workload == view.Workload && m.Fault == "none"
+		})
+		if m >= 0 && row.Class != overlapped { // the figures of a lock that does not exclude mean nothing
+			row.measured(r.Measurements[m])
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return view
+}
+
+// addFault adds the worst of what the lock did under the faults of a column.
+func (row *overviewRow) addFault(column faultColumn, seen []Observation) {
+	seen = slices.DeleteFunc(slices.Clone(seen), func(o Observation) bool { return !slices.Contains(column.faults, o.Fault) })
+	class, recovery := exclusionOf(seen), observedOf(seen, "recovery")
+	answer := exclusionLooks[class]
+	switch {
+	case len(seen) == 0:
+		answer = look{Word: format.None}
+	case class == overlapped:
+	case recovery == checker.Violated:
+		answer, row.stuck = look{"✗", "stuck", html.Unsure}, true
+	case class == excluded && recovery == checker.Undecided:
+		answer = exclusionLooks[unsettled]
+	case class == excluded:
+		answer.Word = "ok"
+	}
+	row.Faults = append(row.Faults, answer)
+}
+
+func (row *overviewRow) measured(m Measurement) {
+	f := figuresIn(m)
+	row.Goodput, row.Longest = f.GoodputCell, f.LongestCell
+	row.Fair = look{Word: f.JainCell.Text}
+	for _, t := range m.Trials {
+		row.starves = row.starves || t.Sections > 0 && t.MinShare == 0
+	}
+	if row.starves {
+		row.Fair = look{"✗", "starves", html.Unsure}
+	}
+}
+
+// expect counts the expectations that were met, and names the worst result if not all were.
+func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]
 	for _, o := range seen {
@@ -99,16 +185,92 @@ func asExpected(seen []Observation) string {
 			worst = o
 		}
 	}
-	switch text := fmt.Sprintf("%d of %d", tally.Pass+tally.XFail, tally.Expected()); {
-	case tally.Expected() == 0:
-		return "nothing expected"
-	case worst.failed():
-		return text + ": " + worst.Result.String()
-	default:
-		return text
+	row.Expected, row.Unexpected = fmt.Sprintf("%d of %d", tally.Pass+tally.XFail, tally.Expected()), worst.failed()
+	if tally.Expected() == 0 {
+		row.Expected = "nothing expected"
+	} else if row.Unexpected {
+		row.Expected += ": " + worst.Result.String()
 	}
 }
 
 func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
+}
+
+// Ranked returns the rows by what the locks did, the best first, and known-broken locks after the others.
+func (view overview) Ranked() []overviewRow {
+	rank := map[html.Tone]int{html.Good: 0, html.Unsure: 1, html.Bad: 2}
+	rows := slices.Clone(view.Rows)
+	slices.SortStableFunc(rows, func(a, b overviewRow) int {
+		if c := cmp.Or(rank[a.Overall().Tone]-rank[b.Overall().Tone], int(a.Class-b.Class)); c != 0 || a.KnownBroken == b.KnownBroken {
+			return c
+		}
+		if a.KnownBroken {
+			return 1
+		}
+		return -1
+	})
+	return rows
+}
+
+// Keys returns the legend of the overview, a line for each kind of column.
+func (view overview) Keys() [][]html.Key {
+	key := func(l look, means string) html.Key {
+		return html.Key{Badge: html.Badge{Class: string(l.Tone), Symbol: l.Symbol, Word: l.Word}, Means: means}
+	}
+	all := [][]html.Key{{
+		key(exclusionLooks[excluded], "no two clients held it at once, in any trial"), key(exclusionLooks[withinLease], "only after a lease had ended"),
+		key(exclusionLooks[overlapped], "two clients held it at once"), key(exclusionLooks[unsettled], "the trials do not settle it"),
+	}}
+	if len(view.Faults) > 0 {
+		all = append(all, []html.Key{key(look{"✓", "ok", html.Good}, "excluded under the fault"), key(look{"✗", "stuck", html.Unsure}, "no other client got it within the bound")})
+	}
+	if view.Workload != "" {
+		all = append(all, []html.Key{key(look{Word: "fair"}, "Jain's index, 1 is equal shares"), key(look{"✗", "starves", html.Unsure}, "a client got nothing")})
+	}
+	return all
+}
+
+// cells returns the overview as a table for the terminal.
+func (view overview) cells() [][]string {
+	head := []string{"", "lock", "excludes"}
+	for _, f := range view.Faults {
+		head = append(head, f.Title)
+	}
+	if view.Workload != "" {
+		head = append(head, "fair", "goodput /s", "longest wait ms")
+	}
+	cells := [][]string{append(head, "as expected")}
+	for _, row := range view.Rows {
+		line := []string{row.Overall().Symbol, row.Label, row.Excludes.Word}
+		for _, f := range row.Faults {
+			line = append(line, f.Word)
+		}
+		if view.Workload != "" {
+			line = append(line, row.Fair.Word, row.Goodput.Text, row.Longest.Text)
+		}
+		cells = append(cells, append(line, row.Expected))
+	}
+	return cells
+}
+
+// text writes the overview and its legend for the terminal.
+func (view overview) text(t *format.Lines) {
+	t.PaintedColumns(view.cells(), func(row, column int) string {
+		if row == 0 || column != 0 && column != 2 {
+			return ""
+		}
+		return toneCodes[view.Rows[row-1].Overall().Tone]
+	})
+	for _, keys := range view.Keys() {
+		var parts []string
+		for _, k := range keys {
+			parts = append(parts, k.Word+": "+k.Means)
+		}
+		t.Add("  " + strings.Join(parts, "; "))
+	}
+	if view.Workload != "" {
+		t.Add("  figures: workload " + view.Workload + ", no fault, short trials: lockbench bench measures")
+	}
+	t.Add("")
 }

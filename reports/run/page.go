@@ -23,36 +23,54 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page is what the templates are given: words and numbers ready to be printed.
+// page holds words and numbers ready to print by the templates.
 type page struct {
 	*Results
 	Verdict    html.Verdict
+	Overview   overview
 	Evidence   string
-	Tiles      []html.Tile
+	Unmet      []check        // expectations that were not met
+	Failures   []example      // of properties that were expected to hold
+	Examples   []exampleGroup // of the other violations
 	Groups     []group
-	Witnesses  []witness
 	Workloads  []workload
 	Stores     []storeRow
-	Common     string // the workload that the figures of the stores are of
+	Common     string // the workload of the figures of the stores
 	Recoveries []recoveryRow
 	Shops      []saleRow
 	Simulated  bool
-	Emulated   bool // the servers were
+	Emulated   bool // the servers were emulators
 	AllFiles   []File
-	ResultsSum string // of results.json
+	ResultsSum string    // of results.json
+	Violations []example // all of them
 }
 
-type witness struct {
+// example is a violation with its timeline.
+type example struct {
 	ID       string
 	Label    string
 	Observed Observation
-	Open     bool          // at first sight
-	From     time.Duration // of its first operation
 	Drawing  template.HTML
 	Ops      []histories.Op
 	Dir      string
-	Viewer   string // Porcupine's page, beside this one; empty if there is none
+	Viewer   string // the page of Porcupine's viewer, beside this one; empty if there is none
 	viewer   []byte
+}
+
+// exampleGroup holds the examples of one property, those that were not expected first.
+type exampleGroup struct {
+	Property string
+	Examples []example
+	Open     bool // the first example is unfolded
+}
+
+// Labels lists the locks of a group.
+func (g exampleGroup) Labels() string {
+	var names []string
+	for _, e := range g.Examples {
+		names = append(names, e.Label)
+	}
+	return format.Joined(unique(names))
 }
 
 type workload struct {
@@ -64,27 +82,36 @@ type workload struct {
 	Chart  charts.Chart
 }
 
-// newPage prepares the page and the Markdown; results is the file results.json.
+// newPage prepares the page and the Markdown. The file results is results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
-		Results: r, Verdict: r.verdict(), Evidence: r.evidence(), Tiles: r.tiles(), Groups: r.groups(), Workloads: r.workloads(),
+		Results: r, Verdict: r.verdict(), Evidence: r.evidence(), Overview: r.overview(), Groups: r.groups(), Workloads: r.workloads(),
 		Recoveries: r.recoveries(), Shops: r.saleRows(), Emulated: r.Run.Servers == Embedded,
 		Simulated: slices.ContainsFunc(r.Measurements, func(m Measurement) bool { return m.Simulated }),
 		AllFiles:  append(slices.Clone(r.Files), results), ResultsSum: results.SHA256,
 	}
-	p.Stores, p.Common = r.stores()
-	var err error
-	p.Witnesses, err = r.witnesses()
+	p.Stores, p.Common = r.stores(), r.commonWorkload()
+	examples, err := r.examples()
+	p.Violations = examples
+	p.Failures = slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return e.Observed.Result != checker.Fail })
+	for _, of := range grouped(examples[len(p.Failures):], func(e *example) string { return e.Observed.Property }) {
+		unexpected := r.urgency(of[0].Observed) == unexpectedly
+		first := len(p.Failures)+len(p.Examples) == 0 // one timeline is always in sight
+		p.Examples = append(p.Examples, exampleGroup{Property: of[0].Observed.Property, Examples: of, Open: first || unexpected})
+	}
+	for _, g := range p.Groups {
+		p.Unmet = append(p.Unmet, slices.DeleteFunc(slices.Clone(g.Main), func(c check) bool { return !c.Gravest.failed() })...)
+	}
 	return p, err
 }
 
-// files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the witnesses, and
+// files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the examples, and
 // for scenarios the source of docs/evidence/scenarios.md.
 func (p *page) files() (files map[string][]byte, err error) {
 	files = map[string][]byte{}
-	for _, w := range p.Witnesses {
-		if w.Viewer != "" {
-			files[w.Viewer] = w.viewer
+	for _, e := range p.Violations {
+		if e.Viewer != "" {
+			files[e.Viewer] = e.viewer
 		}
 	}
 	if files["index.html"], err = html.Page(templates, p.funcs(), p, "templates/page.html.tmpl"); err != nil {
@@ -99,7 +126,7 @@ func (p *page) files() (files map[string][]byte, err error) {
 	return files, err
 }
 
-// Properties are the columns of the table at a glance: those that applied anywhere.
+// Properties returns the properties that applied anywhere, the columns of the matrix.
 func (p *page) Properties() []string {
 	var names []string
 	for _, o := range p.Cells {
@@ -110,53 +137,53 @@ func (p *page) Properties() []string {
 	return unique(names)
 }
 
-func (r *Results) tiles() []html.Tile {
-	var tiles []html.Tile
-	for _, counted := range []struct {
-		result checker.Result
-		text   string
-	}{
-		{checker.Pass, "pass"}, {checker.XFail, "expected failures"}, {checker.Fail, "FAIL"}, {checker.XPass, "unexpected passes"},
-		{checker.Inconclusive, "inconclusive"},
-	} {
-		n, b := *r.Tally.Of(counted.result), BadgeOf(counted.result, checker.NotApplicable)
-		if n == 0 {
-			b.Class = ""
-		}
-		tiles = append(tiles, html.Tile{Class: b.Class, Symbol: b.Symbol, Big: format.Count(n), Small: counted.text})
-	}
-	return tiles
-}
-
-// witnesses draws every violation that has one: those that were expected to hold first.
-func (r *Results) witnesses() ([]witness, error) {
+// examples draws every violation that has operations, by urgency.
+func (r *Results) examples() ([]example, error) {
 	label := r.Run.labels()
-	urgency := []checker.Result{checker.Fail, checker.NoExpectation, checker.XFail}
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
-	slices.SortStableFunc(violated, func(a, b Observation) int {
-		return slices.Index(urgency, a.Result) - slices.Index(urgency, b.Result)
-	})
-	var all []witness
-	for i, o := range violated { // what was expected is folded away; but one drawing is always in sight
-		w := witness{ID: o.WitnessID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,
-			Drawing: drawWitness(o.WitnessID(), o.Property, o.shown, o.faults), Open: i == 0 || o.Result != checker.XFail}
-		w.From, _ = timeOf(o.shown)
+	slices.SortStableFunc(violated, func(a, b Observation) int { return r.urgency(a) - r.urgency(b) })
+	var all []example
+	for i, o := range violated {
+		e := example{ID: o.ExampleID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,
+			Drawing: drawExample(o.ExampleID(), o.Property, o.shown, o.faults)}
 		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			w.Viewer, w.viewer = fmt.Sprintf("witness-%03d.html", i+1), page
+			e.Viewer, e.viewer = fmt.Sprintf("example-%03d.html", i+1), page
 		}
-		all = append(all, w)
+		all = append(all, e)
 	}
 	return all, nil
 }
 
-// WitnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
-// numbers.
-func (o Observation) WitnessID() string {
-	return notInID.ReplaceAllStringFunc("witness-"+o.shownIn+"-"+o.Property, func(c string) string {
+// The urgency of a violation.
+const (
+	failed         = iota // expected to hold
+	unexpectedly          // without an expectation
+	leaseExclusion        // as expected, of holds whose leases had not ended
+	asExpected
+	knownBroken // of a lock that is known to be broken
+)
+
+func (r *Results) urgency(o Observation) int {
+	switch {
+	case o.Result == checker.Fail:
+		return failed
+	case r.isControl(o.Lock):
+		return knownBroken
+	case o.Result == checker.NoExpectation:
+		return unexpectedly
+	case o.Property == "lease-exclusion":
+		return leaseExclusion
+	}
+	return asExpected
+}
+
+// ExampleID is made of the trial and the property; characters that an id must not have are written as numbers.
+func (o Observation) ExampleID() string {
+	return notInID.ReplaceAllStringFunc("example-"+o.shownIn+"-"+o.Property, func(c string) string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
 	})
 }
@@ -171,7 +198,7 @@ func (r *Results) workloads() []workload {
 		for _, m := range measured {
 			if m.Fault == "none" {
 				plain = append(plain, m)
-			} else { // the fault is in its figures: they are compared with nothing
+			} else { // the fault is in its figures
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}
@@ -192,7 +219,7 @@ func setup(m *Measurement) string {
 	}
 	parts = append(parts, format.Plural(m.Keys, "key"))
 	if m.TTLNS > 0 {
-		parts = append(parts, "a lease of "+time.Duration(m.TTLNS).String())
+		parts = append(parts, "a lease of "+format.Setting(m.TTLNS))
 	}
 	return format.Joined(parts)
 }
@@ -212,7 +239,7 @@ func (r *Results) funcs() template.FuncMap {
 		"label":       r.Run.labels(),
 		"networked":   networked,
 		"observed":    observed,
-		"offset":      func(t, from time.Duration) string { return format.Milliseconds(t - from) },
+		"at":          func(t time.Duration) string { return strings.TrimSuffix(checker.Milliseconds(t), " ms") },
 		"salesetup":   saleSetup,
 		"upper":       func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	}

@@ -134,7 +134,7 @@ type sampleLock struct {
 func sampleLocks() []sampleLock {
 	return []sampleLock{
 		{"none", "No lock at all: every acquire is granted at once.", 2 * us, false, 5000, 0},
-		{"set-px", "SET NX PX to take it, DEL to free it, whoever holds it.", 180 * us, true, 14000, 2.4},
+		{"set-px", "SET NX PX to take it, DEL to free it, without comparing the owner.", 180 * us, true, 14000, 2.4},
 		{"set-px-lua", "SET NX PX, and a script that frees it only for its owner.", 210 * us, true, 13000, 3.1},
 		{"redisson", "A hash with a count, a watchdog, and a message on release.", 420 * us, true, 3000, 5.25},
 		{"fenced", "As set-px-lua, with a token that rises with each grant.", 230 * us, true, 1500, 3.6},
@@ -216,7 +216,7 @@ func sampleClaims(l sampleLock, c Cell) []histories.Expectation {
 	case c.Fault != "none" && l.name == "set-px":
 		return []histories.Expectation{
 			claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
-			claim("owner-release", histories.ToHold, "it is claimed that nobody outlives the lease"),
+			claim("owner-release", histories.ToHold, "no client outlives its lease"),
 			claim("fencing", histories.ToHold, "it gives no tokens"),
 		}
 	case c.Fault != "none":
@@ -294,7 +294,7 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 
 func doubleGrant() *checker.Witness {
 	return &checker.Witness{
-		Story: "Client 2 held k from 4.1 ms; client 4 was granted it at 6.3 ms. Both were inside for 2.6 ms.",
+		Story: "Client 2 held k from 4.1 ms; client 4 was granted it at 6.3 ms. Two clients held it at once for 2.6 ms.",
 		Key:   "k", From: 6300 * us, To: 8900 * us,
 		Ops: []histories.Op{
 			{Client: 2, Hold: 11, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 4 * ms, Call: 4 * ms, Return: 4100 * us, Validity: histories.Unbounded},
@@ -319,7 +319,7 @@ func lostUpdate() *checker.Witness {
 
 func stalled() *checker.Witness {
 	return &checker.Witness{
-		Story: "Client 0 was stalled for 600 ms while it held k, under a lease of 250 ms. Client 3 was granted k at 352 ms; both were inside for 148 ms.",
+		Story: "Client 0 was stalled for 600 ms while it held k, under a lease of 250 ms. Client 3 was granted k at 352 ms; two clients held it at once for 148 ms.",
 		Key:   "k", From: 352 * ms, To: 500 * ms,
 		Ops: []histories.Op{
 			{Client: 0, Hold: 90, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 100 * ms, Call: 100 * ms, Return: 101 * ms, Validity: 250 * ms},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"lockbench/reports/format"
 )
@@ -126,5 +125,5 @@ func (row saleRow) Balance() string {
 func saleSetup(rows []saleRow) string {
 	f := rows[0]
 	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),
-		format.Plural(f.Stock, "piece"), time.Duration(f.HoldNS))
+		format.Plural(f.Stock, "piece"), format.Setting(f.HoldNS))
 }

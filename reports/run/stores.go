@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,14 +11,14 @@ import (
 	"lockbench/reports/html"
 )
 
-// StoreDoc is a store that locks of a run talked to, and what it was set to.
+// StoreDoc is a store that locks of a run used, and its settings.
 type StoreDoc struct {
 	Name       string `json:"name"`
 	Server     string `json:"server"`     // product, version and how it was brought up
-	Durability string `json:"durability"` // what has become of a write when it is acknowledged
+	Durability string `json:"durability"` // what an acknowledged write survives
 }
 
-// Saw takes note of a store that a lock talked to.
+// Saw records a store that a lock used.
 func (e *Environment) Saw(s StoreDoc) {
 	if slices.ContainsFunc(e.Stores, func(o StoreDoc) bool { return o.Name == s.Name }) {
 		return
@@ -26,38 +27,33 @@ func (e *Environment) Saw(s StoreDoc) {
 	e.Server = strings.TrimPrefix(e.Server+", "+s.Server, ", ")
 }
 
-// storeRow is one store beside the others: what it is set to, how its locks did, and the one that stands for it.
+// storeRow is one store beside the others: its settings, and how its locks did.
 type storeRow struct {
 	StoreDoc
-	Floor    cell         // the least median of a lock that nobody contends for
-	Best     storeLock    // of those that nothing speaks against and that are no controls the one with the highest goodput; of all, where it has no such
-	Bar      float64      // its goodput as a part of the highest
+	Baseline cell         // the lowest median of an uncontended lock
+	Goodput  string       // of the locks that excluded: the range, and how many there are
 	Verdicts []html.Badge // how many of each kind, of all its locks
 	Locks    []storeLock
 }
 
-// storeLock is one lock of a store: its floor alone, and its figures in the workload that most locks were driven
-// with.
+// storeLock is one lock of a store: its figures without contention, and those in the workload that most locks ran.
 type storeLock struct {
-	control                                                              bool // it is here for its defect
-	Label, Standing                                                      string
-	Floor, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
+	control                                                                 bool // known-broken
+	Label, Standing                                                         string
+	Baseline, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
 }
 
 const (
-	floorWorkload = "alone"
-	killed        = "holder-kill"
+	baselineWorkload = "alone"
+	killed           = "holder-kill"
 )
 
-// stores returns a row for each store, in the order of the plan, if there are several; and the workload of the figures
-// under contention.
-func (r *Results) stores() (rows []storeRow, workload string) {
+// stores returns a row for each store, in the order of the plan, if there are several.
+func (r *Results) stores() (rows []storeRow) {
 	if len(r.Run.Environment.Stores) < 2 {
-		return nil, ""
+		return nil
 	}
-	workload = r.commonWorkload()
-	label := r.Run.labels()
-	highest := 0.0
+	workload, label := r.commonWorkload(), r.Run.labels()
 	for _, doc := range r.Run.Environment.Stores {
 		var tally Tally
 		row := storeRow{StoreDoc: doc}
@@ -83,28 +79,36 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 				row.Verdicts = append(row.Verdicts, b)
 			}
 		}
-		row.choose()
-		highest = max(highest, row.Best.Goodput.value)
+		row.summarise()
 		rows = append(rows, row)
 	}
-	for i := range rows {
-		rows[i].Bar = rows[i].Best.Goodput.value / max(highest, 1e-9)
-	}
-	return rows, workload
+	return rows
 }
 
-// choose finds the lock that stands for the store, and its floor.
-func (row *storeRow) choose() {
-	sound := slices.DeleteFunc(slices.Clone(row.Locks), func(l storeLock) bool { return l.Standing != "" || l.control })
-	if len(sound) == 0 {
-		sound = row.Locks
-	}
-	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.Goodput.value, b.Goodput.value) })
-	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
-	for _, l := range sound {
-		if v := l.Floor.value; v > 0 && (row.Floor.value == 0 || v < row.Floor.value) {
-			row.Floor = cell{Text: l.Floor.Text, Title: "of " + l.Label, value: v}
+// summarise sets the figures of the store from its locks that excluded and are not known to be broken.
+func (row *storeRow) summarise() {
+	row.Baseline, row.Goodput = cell{Text: format.None, Title: "none of its locks ran without contention"}, format.None
+	var goodputs []cell
+	for _, l := range row.Locks {
+		if l.Standing != "" || l.control {
+			continue
 		}
+		if v := l.Baseline.value; v > 0 && (row.Baseline.value == 0 || v < row.Baseline.value) {
+			row.Baseline = cell{Text: l.Baseline.Text, Title: "of " + l.Label, value: v}
+		}
+		if l.Goodput.value > 0 {
+			goodputs = append(goodputs, l.Goodput)
+		}
+	}
+	if len(goodputs) == 0 {
+		return
+	}
+	slices.SortStableFunc(goodputs, func(a, b cell) int { return cmp.Compare(a.value, b.value) })
+	row.Goodput = goodputs[0].Text
+	if n := len(goodputs); n > 1 {
+		row.Goodput += fmt.Sprintf(" to %s (%d locks)", goodputs[n-1].Text, n)
+	} else {
+		row.Goodput += " (1 lock)"
 	}
 }
 
@@ -112,7 +116,7 @@ func (r *Results) isControl(lock string) bool {
 	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
 }
 
-// commonWorkload returns the one in which most locks contended without a fault.
+// commonWorkload returns the workload in which most locks contended without a fault.
 func (r *Results) commonWorkload() string {
 	count, most := map[string]int{}, ""
 	for _, m := range r.Measurements {
@@ -132,8 +136,8 @@ func (l *storeLock) take(m Measurement, workload string) {
 	case m.Fault == killed && m.Recovery != nil:
 		l.Recovery = cell{Text: hundredths(m.Recovery.median()), Title: "of " + format.Plural(m.Recovery.N, "kill") + ", the longest " + hundredths(m.Recovery.Multiples[m.Recovery.N-1])}
 	case m.Fault != "none":
-	case m.Workload == floorWorkload:
-		l.Floor = rankCell(m.Uncontended, 0.5)
+	case m.Workload == baselineWorkload:
+		l.Baseline = rankCell(m.Uncontended, 0.5)
 		l.Cycles = cell{Text: format.Significant(m.Goodput.Median)}
 		l.Each = f.CommandsCell
 	case m.Workload == workload:
@@ -143,7 +147,7 @@ func (l *storeLock) take(m Measurement, workload string) {
 	}
 }
 
-// Counted returns the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
+// Counted returns the results of all locks of a store in words and symbols: "✓ 93 pass, ◉ 13 xfail".
 func (row storeRow) Counted() string {
 	var parts []string
 	for _, v := range row.Verdicts {

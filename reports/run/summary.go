@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"lockbench/checker"
-	"lockbench/histories"
 	"lockbench/reports/format"
 	"lockbench/reports/html"
 )
 
-// verdict says what matters most first, then the rest, and under which conditions it was found.
+// verdict returns what matters most as the headline, then the rest, and the conditions.
 func (r *Results) verdict() html.Verdict {
 	t := r.Tally
 	v := html.Verdict{Tone: html.Good, Conditions: r.conditions()}
@@ -41,14 +40,13 @@ func (r *Results) verdict() html.Verdict {
 // sayResults says what the locks did, then whether that was expected.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
+	r.sayLocks(say)
 	if t.Fail > 0 {
 		say(html.Bad, "%s violated although expected to hold: %s.", format.Plural(t.Fail, "property"), r.listed(checker.Fail, "violates"))
 	}
 	if t.XPass > 0 {
 		say(html.Bad, "%s not detected: %s. What the suite cannot detect it cannot rule out.", format.Plural(t.XPass, "known defect"), r.listed(checker.XPass, "on"))
 	}
-	tone, text := r.sayLocks()
-	say(tone, "%s", text)
 	if t.Inconclusive > 0 {
 		say(html.Unsure, "%s inconclusive.", format.Plural(t.Inconclusive, "result is", "results are"))
 	}
@@ -74,21 +72,27 @@ func (r *Results) listed(s checker.Result, verb string) string {
 	return few(names, "; ")
 }
 
+// conditions returns how much was run and on what, in one line.
 func (r *Results) conditions() string {
-	label := r.Run.labels()
-	var locks, workloads, faults []string
+	var workloads, faults []string
 	for _, m := range r.Measurements {
-		locks, workloads, faults = append(locks, label(m.Lock, m.Deployment)), append(workloads, m.Workload), append(faults, m.Fault)
+		workloads, faults = append(workloads, m.Workload), append(faults, m.Fault)
 	}
-	if locks, workloads, faults = unique(locks), unique(workloads), unique(faults); faults == nil {
+	if workloads, faults = unique(workloads), unique(faults); faults == nil {
 		faults = []string{"none"}
 	}
 	parts := []string{
-		format.Plural(len(locks), "lock") + ", " + format.Plural(len(workloads), "workload") + " (" + strings.Join(workloads, ", ") + ")",
+		format.Plural(len(r.byLock()), "lock") + ", " + format.Plural(len(workloads), "workload"),
 		"faults: " + strings.Join(faults, ", "),
 		format.Plural(r.Tally.Operations, "operation") + " in " + format.Plural(r.Tally.Trials, "judged trial"),
 		cmp.Or(r.Run.Environment.Server, r.Run.Servers),
 		fmt.Sprintf("seed %d", r.Run.Seed),
+	}
+	if len(workloads) <= 3 {
+		parts[0] += " (" + strings.Join(workloads, ", ") + ")"
+	}
+	if n := len(r.Run.Environment.Stores); n > 3 {
+		parts[3] = format.Plural(n, "store")
 	}
 	if r.Tally.Void > 0 {
 		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Void, "discarded trial"))
@@ -101,33 +105,58 @@ func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks returns which locks excluded, in one sentence. The tone is good if all did, and bad if a lock without
-// expectations let two clients hold at once.
-func (r *Results) sayLocks() (html.Tone, string) {
-	label, tone := r.Run.labels(), html.Good
-	var names [len(exclusionLooks)][]string
-	for _, seen := range r.byLock() {
-		class := exclusionOf(seen)
-		names[class] = append(names[class], label(seen[0].Lock, seen[0].Deployment))
-		if class != excluded && tone == html.Good {
+// sayLocks says which locks excluded. The tone is good if all did, and bad if a lock let two clients hold at once that is
+// not known to be broken.
+func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
+	view, tone := r.overview(), html.Good
+	var by [len(exclusionLooks)][]overviewRow
+	var starving []overviewRow
+	for _, row := range view.Rows {
+		by[row.Class] = append(by[row.Class], row)
+		if row.starves {
+			starving = append(starving, row)
+		}
+		switch {
+		case row.Class == overlapped && !row.KnownBroken:
+			tone = html.Bad
+		case row.Overall().Tone != html.Good && tone == html.Good:
 			tone = html.Unsure
 		}
-		if class == overlapped && !slices.ContainsFunc(seen, func(o Observation) bool { return o.Expected != histories.Unspecified }) {
-			tone = html.Bad
+	}
+	text := fmt.Sprintf("%d of %s excluded in every trial", len(by[excluded]), format.Plural(len(view.Rows), "lock"))
+	if rows := by[overlapped]; len(rows) > 0 {
+		text += fmt.Sprintf("; %d let two clients hold at once: %s", len(rows), named(rows))
+	}
+	say(tone, "%s.", text)
+	for _, also := range []struct {
+		rows []overviewRow
+		did  string
+	}{{by[withinLease], "excluded only while the lease lasted"}, {by[unsettled], "not settled"}, {starving, "starved a client"}} {
+		if n := len(also.rows); n > 0 {
+			say(html.Good, "%d %s: %s.", n, also.did, named(also.rows))
 		}
 	}
-	text := fmt.Sprintf("%d of %s excluded in every trial", len(names[excluded]), format.Plural(len(slices.Concat(names[:]...)), "lock"))
-	for class, did := range []string{withinLease: "only while the lease lasted", overlapped: "let two clients hold at once", unsettled: "not settled"} {
-		if n := names[class]; did != "" && len(n) > 0 {
-			text += fmt.Sprintf("; %d %s: %s", len(n), did, few(n, ", "))
+}
+
+// named lists up to three locks by name, those first that are not known to be broken, and counts the others.
+func named(rows []overviewRow) string {
+	var names, broken []string
+	for _, row := range rows {
+		if row.KnownBroken {
+			broken = append(broken, row.Label)
+		} else {
+			names = append(names, row.Label)
 		}
 	}
-	return tone, text + "."
+	if len(rows) <= 3 || len(names) == 0 || len(names) > 3 {
+		return few(append(names, broken...), ", ")
+	}
+	return strings.Join(names, ", ") + " and " + format.Plural(len(broken), "known-broken lock")
 }
 
 func few(names []string, between string) string {
 	if len(names) > 3 {
-		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))
+		return strings.Join(names[:3], between) + fmt.Sprintf(" and %d more", len(names)-3)
 	}
 	return strings.Join(names, between)
 }

@@ -29,22 +29,10 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 		}
 	}
 	if len(r.Run.Scenarios) == 0 {
-		cells, classes, workload := r.overview()
-		t.PaintedColumns(cells, func(row, column int) string {
-			if row == 0 || column != 0 && column != 2 {
-				return ""
-			}
-			return exclusionLooks[classes[row-1]].codes
-		})
-		for _, line := range overviewLegend {
-			t.Add("  " + line)
-		}
-		t.Add("  figures: workload " + cmp.Or(workload, format.None) + ", no fault, one short trial: lockbench bench measures")
-		t.Add("")
+		r.overview().text(t)
 	}
-	if rows, workload := r.stores(); len(rows) > 0 {
-		text := fmt.Sprintf("  the best lock of each in the workload %s; the baseline is an uncontended lock", workload)
-		textTable(t, "stores", text, storeTable(rows))
+	if rows := r.stores(); len(rows) > 0 {
+		textTable(t, "stores", "  the baseline is the median acquire of one uncontended client; goodput in the workload "+r.commonWorkload(), storeTable(rows))
 	}
 	if rows := r.saleRows(); len(rows) > 0 {
 		textTable(t, "flash sale", "  "+saleSetup(rows), saleTable(rows))
@@ -167,13 +155,9 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 }
 
 func storeTable(rows []storeRow) [][]string {
-	cells := [][]string{{"store", "results", "baseline ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
+	cells := [][]string{{"store", "results", "baseline ms", "goodput /s"}}
 	for _, row := range rows {
-		line := []string{row.Server, row.Counted(), row.Floor.Text, row.Best.Label}
-		for _, c := range []cell{row.Best.Goodput, row.Best.HandOff, row.Best.Commands, row.Best.Recovery} {
-			line = append(line, cmp.Or(c.Text, format.None))
-		}
-		cells = append(cells, line)
+		cells = append(cells, []string{row.Server, row.Counted(), row.Baseline.Text, row.Goodput})
 	}
 	return cells
 }

@@ -14,13 +14,6 @@ import (
 	"lockbench/reports/format"
 )
 
-func (v *view) style(option string) charts.Style {
-	if _, i, found := lo.FindIndexOf(v.Decision.Scores, func(s Score) bool { return s.Option == option }); found {
-		return charts.StyleAt(i)
-	}
-	return charts.Style{Color: charts.Grey}
-}
-
 // Scores returns the chart of the scores and their intervals, or nil.
 func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
@@ -39,48 +32,6 @@ func (v *view) Scores() *charts.Chart {
 			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
 	}
 	c.Draw(rows, "The weighted score of each candidate of the Pareto set")
-	return c
-}
-
-// Wins returns the chart of the share of weightings in which each candidate leads, or nil.
-func (v *view) Wins() *charts.Chart {
-	d := v.Decision
-	if len(d.Wins) == 0 || d.Weightings == 0 {
-		return nil
-	}
-	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"candidate", "weightings in which it leads", "of all"},
-		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weightings, "weighting")),
-		Note:     "Each weighting splits ten tenths among the criteria. All weightings count alike, however unlikely."}
-	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
-	for _, w := range d.Wins {
-		c.Rows = append(c.Rows, []string{w.Option, format.Count(w.Times), format.Percent(w.Share)})
-		style := v.style(w.Option)
-		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
-			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
-	}
-	c.Draw(rows, "The share of the weightings in which each candidate leads")
-	return c
-}
-
-// Turns returns the chart of the weights at which another candidate leads, or nil.
-func (v *view) Turns() *charts.Chart {
-	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
-		return nil
-	}
-	c := &charts.Chart{ID: "turns-chart", Name: "One weight or figure at a time", Worded: true, Head: []string{"what", "now", "another leads at", "which"}, Rows: v.turns(),
-		Takeaway: fmt.Sprintf("%s lead to another choice.", format.Plural(len(v.Decision.Turns), "weight or figure", "weights or figures")),
-		Note:     "A diamond marks the weight of a criterion. Another mark is a weight at which another candidate leads, if the other weights keep their proportions."}
-	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
-	for _, k := range v.Report.Criteria {
-		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
-		now := charts.Mark{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}
-		rows.Rows = append(rows.Rows, charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey},
-			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark {
-				return charts.Mark{At: *t.Weight, Style: v.style(t.To)}
-			})...),
-			Text: strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
-	}
-	c.Draw(rows, "The weight of each criterion, and the weights at which another candidate leads")
 	return c
 }
 

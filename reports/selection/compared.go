@@ -67,8 +67,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// turns returns a row for each weight or value at which another option leads: its name, the present value, the other value, and the option.
-func (v *view) turns() [][]string {
+// Turns returns a row for each weight or value at which another option leads: its name, the present value, the other value, and the option.
+func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]
 		switch {

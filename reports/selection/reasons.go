@@ -139,7 +139,9 @@ func (v *view) facts(c Cell) map[string]string {
 	return facts
 }
 
-func under(fault string) string { return lo.Ternary(fault == "none", " without a fault", " under "+fault) }
+func under(fault string) string {
+	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
+}
 
 // Gravity returns the order of an observation: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {

@@ -98,7 +98,7 @@ func (t *terminal) changes() []string {
 	others := lo.Map(t.Changes(), func(row []string, _ int) string {
 		return fmt.Sprintf("%s = %s: %s", row[0], row[1], strings.Join(nonEmpty(row[2], row[3]), ": "))
 	})
-	return append(others, lo.Map(t.turns(), func(row []string, _ int) string {
+	return append(others, lo.Map(t.Turns(), func(row []string, _ int) string {
 		return fmt.Sprintf("%s, now %s: at %s, %s has the highest score", row[0], row[1], row[2], row[3])
 	})...)
 }

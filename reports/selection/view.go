@@ -179,15 +179,15 @@ func (v *view) For() []line {
 
 // judged is an option with its answers, and with its figures if it survived.
 type judged struct {
-	Option           Option
-	Anchor           string
-	Stays            bool
-	Why              line // the reason for its elimination
-	Answers          []line
-	Counts           string // numbers of answers
-	Figures          []line // one for each criterion
-	Rank, Score, Won string
-	Dominated        string // the lock that dominates it, and the criterion
+	Option      Option
+	Anchor      string
+	Stays       bool
+	Why         line // the reason for its elimination
+	Answers     []line
+	Counts      string // numbers of answers
+	Figures     []line // one for each criterion
+	Rank, Score string
+	Dominated   string // the lock that dominates it, and the criterion
 }
 
 // Matrix returns all options: the survivors by rank, then the eliminated.
@@ -199,7 +199,7 @@ func (v *view) Matrix() []judged {
 func (v *view) judged(o Option) judged {
 	d := v.Decision
 	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(d.Survivors, o.Name),
-		Rank: format.None, Score: format.None, Won: format.None,
+		Rank: format.None, Score: format.None,
 		Answers: lo.Map(v.Report.Requirements, func(r Requirement, _ int) line { return v.answer(o.Name, r.Name) })}
 	counts := lo.CountValuesBy(j.Answers, func(l line) string { return l.Look.Word })
 	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
@@ -213,9 +213,6 @@ func (v *view) judged(o Option) judged {
 	}
 	if s, scores := lo.Find(d.Scores, func(s Score) bool { return s.Option == o.Name }); scores {
 		j.Rank, j.Score = fmt.Sprint(s.Rank), scored(s)
-	}
-	if w, wins := lo.Find(d.Wins, func(w Win) bool { return w.Option == o.Name }); wins {
-		j.Won = format.Percent(w.Share)
 	}
 	if by, dominated := lo.Find(d.Dominated, func(by Dominated) bool { return by.Option == o.Name }); dominated {
 		j.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", by.By, v.title(by.In))

@@ -71,7 +71,7 @@ func TestReports(t *testing.T) {
 	report.Quiet()
 	chromium.Evaluate[int](report, `document.querySelector("a[href$='.html']").click(), 0`)
 	drawn := report
-	drawn.Await(`location.pathname.includes("/witness-") && document.readyState == "complete"`)
+	drawn.Await(`location.pathname.includes("/example-") && document.readyState == "complete"`)
 	if n := chromium.Evaluate[int](drawn, `document.querySelectorAll("#canvas svg rect").length`); n < 3 {
 		t.Errorf("Porcupine drew %d operations", n)
 	}
