@@ -22,12 +22,8 @@ func (v *view) headline() string {
 	d := v.Decision
 	names := lo.Map(d.Recommended, func(name string, _ int) string { return v.located(name) })
 	switch {
-	case d.Outcome == NothingFits && lo.EveryBy(d.Eliminated, func(e Elimination) bool { return len(e.Fails) > 0 }):
-		return "No recommendation: every candidate fails a requirement"
-	case d.Outcome == NothingFits:
-		return "No recommendation: no candidate is known to meet all requirements"
 	case len(names) == 0:
-		return "No recommendation"
+		return "No recommendation: no candidate is known to meet all requirements"
 	case d.Outcome == ATie:
 		return "Choose " + strings.Join(names, " or ") + ": a tie"
 	case d.Outcome == NoLockNeeded:
@@ -36,8 +32,8 @@ func (v *view) headline() string {
 	return "Choose " + format.Joined(names) + v.withLease()
 }
 
-var deployments = map[string]string{"single": "one %s server", "replica": "a %s server with a replica", "three": "three %s servers",
-	"five": "five %s servers", "cluster": "a %s cluster", "sentinel": "%s with Sentinel"}
+var deployments = map[string]string{"single": "one STORE server", "replica": "a STORE server with a replica", "three": "three STORE servers",
+	"five": "five STORE servers", "cluster": "a STORE cluster", "sentinel": "STORE with Sentinel"}
 
 // located returns the name of an option, with its deployment and store.
 func (v *view) located(name string) string {
@@ -45,10 +41,7 @@ func (v *view) located(name string) string {
 	if o.Store == "" {
 		return name
 	}
-	if form, known := deployments[o.Deployment]; known {
-		return name + " on " + fmt.Sprintf(form, o.Store)
-	}
-	return name + " on " + strings.Join(nonEmpty(o.Store, o.Deployment), ", ")
+	return name + " on " + strings.Replace(cmp.Or(deployments[o.Deployment], "STORE, "+o.Deployment), "STORE", o.Store, 1)
 }
 
 func (v *view) withLease() string {
@@ -68,7 +61,7 @@ func (v *view) Summary() []fact {
 	level, reason := v.Confidence()
 	all = append(all, fact{"Main caveat", "", v.caveat()}, fact{"Confidence", level, reason}, fact{"Chosen from", "", v.Chosen()})
 	if d.Outcome != NoLockNeeded {
-		return append(all, v.withoutLock()...)
+		return append(all, v.withoutLock())
 	}
 	locks := lo.Map(d.Lock, func(name string, _ int) string { return v.located(name) })
 	best := lo.Ternary(len(locks) > 0, strings.Join(locks, " or ")+v.withLease(), "No lock meets all requirements")
@@ -121,20 +114,15 @@ const (
 
 // Confidence returns the level of confidence in the recommendation, and the reason.
 func (v *view) Confidence() (level, reason string) {
-	used := map[string]bool{}
-	for _, c := range v.Cells {
-		if c.Answer == Yes && slices.Contains(v.Decision.Recommended, c.Option) {
-			for _, id := range c.Evidence {
-				used[id] = true
-			}
-		}
-	}
-	findings := lo.Filter(v.Findings, func(f Finding, _ int) bool { return used[f.ID] })
+	used := lo.FlatMap(v.Cells, func(c Cell, _ int) []string {
+		return lo.Ternary(c.Answer == Yes && slices.Contains(v.Decision.Recommended, c.Option), c.Evidence, nil)
+	})
+	findings := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(used, f.ID) })
 	if len(findings) == 0 {
 		return "not measured", ""
 	}
 	cells := lo.UniqBy(findings, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} })
-	fewest := lo.MinBy(cells, func(a, b Finding) bool { return a.Trials < b.Trials }).Trials
+	fewest := lo.MinBy(findings, func(a, b Finding) bool { return a.Trials < b.Trials }).Trials
 	disagrees := slices.ContainsFunc(lo.FromPtr(v.Lease).Confirmed, func(c Confirmed) bool { return !c.Agrees })
 	least := "at least " + format.Plural(fewest, "trial") + " of each workload and fault"
 	switch level = "high"; {
@@ -168,16 +156,14 @@ func (v *view) caveat() string {
 	return v.line(v.Decision.Against[0]).Short()
 }
 
-// withoutLock says why no replacement of a lock is recommended.
-func (v *view) withoutLock() []fact {
+// withoutLock states why no replacement of a lock is recommended.
+func (v *view) withoutLock() fact {
 	others := lo.FilterMap(v.Options, func(o Option, _ int) (string, bool) { return o.Name, o.Kind == NoLock })
-	if len(others) == 0 {
-		return nil
-	}
+	text := "None of " + format.Joined(others) + " meets all requirements."
 	if v.Needs.Unstated("instead") {
-		return []fact{{"Without a lock", "", "You did not state whether one applies: if " + strings.Join(others, " or ") + " applies, no lock is needed."}}
+		text = "If " + strings.Join(others, " or ") + " applies, which you did not state, no lock is needed."
 	}
-	return []fact{{"Without a lock", "", "None of " + format.Joined(others) + " meets all requirements."}}
+	return fact{"Without a lock", "", text}
 }
 
 // unmet returns the facts if no candidate meets all requirements: the nearest one, and what would change the outcome.
@@ -185,7 +171,7 @@ func (v *view) unmet() (all []fact) {
 	d := v.Decision
 	if len(d.Eliminated) > 0 {
 		e := slices.MinFunc(d.Eliminated, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
-		all = append(all, fact{"Nearest", "", v.located(e.Option) + " (" + strings.Join(nonEmpty(v.titles("fails: ", e.Fails), v.titles("unknown: ", e.Unknown)), "; ") + ")."})
+		all = append(all, fact{"Nearest", "", fmt.Sprintf("%s (fails: %s; unknown: %s).", v.located(e.Option), v.titles(e.Fails), v.titles(e.Unknown))})
 	}
 	if open := lo.CountBy(d.Eliminated, func(e Elimination) bool { return len(e.Fails) == 0 }); open > 0 {
 		all = append(all, fact{"Evidence", "", format.Plural(open, "candidate") +
@@ -204,8 +190,6 @@ func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }
 
-// titles returns the titles of requirements after a label; empty if there are none.
-func (v *view) titles(label string, names []string) string {
-	titles := lo.Map(names, func(n string, _ int) string { return v.title(n) })
-	return lo.Ternary(len(names) > 0, label+strings.Join(titles, ", "), "")
+func (v *view) titles(names []string) string {
+	return cmp.Or(strings.Join(lo.Map(names, func(n string, _ int) string { return v.title(n) }), ", "), "none")
 }

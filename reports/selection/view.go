@@ -184,7 +184,6 @@ type judged struct {
 	Stays       bool
 	Why         line // the reason for its elimination
 	Answers     []line
-	Counts      string // numbers of answers
 	Figures     []line // one for each criterion
 	Rank, Score string
 	Dominated   string // the lock that dominates it, and the criterion
@@ -201,8 +200,6 @@ func (v *view) judged(o Option) judged {
 	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(d.Survivors, o.Name),
 		Rank: format.None, Score: format.None,
 		Answers: lo.Map(v.Report.Requirements, func(r Requirement, _ int) line { return v.answer(o.Name, r.Name) })}
-	counts := lo.CountValuesBy(j.Answers, func(l line) string { return l.Look.Word })
-	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
 	for _, k := range v.Report.Criteria {
 		if c, given := v.cells[[2]string{o.Name, k.Name}]; given || j.Stays && o.Kind == ALock {
 			j.Figures = append(j.Figures, v.figure(c, k))
