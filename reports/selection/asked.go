@@ -48,7 +48,7 @@ func (n Needs) Asks() []asked {
 	weights := lo.MapToSlice(n.Weights, func(name string, w float64) string { return name + " " + format.Short(w) })
 	slices.Sort(weights)
 	all := []asked{
-		{"guards", "What is guarded", cmp.Or(n.Guards, "not stated"), ""},
+		{"guards", "Guarded resource", cmp.Or(n.Guards, "not stated"), ""},
 		{"if_two_hold", "Damage if two clients hold the lock at once", meaning(n.TwoHold), ""},
 		{"instead", "What could replace the lock", cmp.Or(meaning(n.Instead...), "nothing"), ""},
 		{"checks_fence", "What the guarded resource does with fencing tokens", meaning(n.Fence), ""},

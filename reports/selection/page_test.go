@@ -274,7 +274,7 @@ func TestTraced(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, `href="../runs/inventory-run/"`) {
-		t.Error("a history that was not kept is linked")
+		t.Error("a history that was not stored is linked")
 	}
 }
 

@@ -80,7 +80,7 @@ var sentences = map[Reason]string{
 	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
-	Violated:          "$property violated in $violated of $of$under (workload $workload, lease $lease). $example",
+	Violated:          "$property violated in $violated of $of$under$where. $example",
 	ExpectedViolation: "$property is expected to be violated$under: $because.",
 	Undecided:         "$property undecided$under (workload $workload): $why.",
 	NotTried:          "Not tried$at.",
@@ -98,7 +98,7 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-// sentence returns the sentence of a cell, with or without the example of a violation.
+// sentence returns the sentence of a cell. Without example, it omits the conditions and the example of a violation.
 func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
 	if !known {
@@ -106,7 +106,7 @@ func (v *view) sentence(c Cell, example bool) string {
 	}
 	facts := v.facts(c)
 	if !example {
-		facts["example"] = ""
+		facts["where"], facts["example"] = "", ""
 	}
 	text = os.Expand(text, func(name string) string { return facts[name] })
 	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
@@ -161,6 +161,7 @@ func (v *view) observed(c Cell) map[string]string {
 		"trials":     format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
 		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
 		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": under(quoted.Fault),
+		"where":    " (workload " + quoted.Workload + ", lease " + format.Setting(quoted.TTLNS) + ")",
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
 		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "example": lo.Ternary(quoted.Example == "", "", "Example: "+quoted.Example),
 	}

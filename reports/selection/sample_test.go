@@ -31,7 +31,7 @@ func sample() *Report {
 		},
 		Criteria: []Criterion{
 			{Name: "goodput", Title: "goodput", Doc: "critical sections a second with 16 clients on one key", Metric: "goodput", Unit: "/s", Better: 1, Weight: .4},
-			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with somebody waiting", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
+			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with a waiter", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
 			{Name: "cost", Title: "commands", Doc: "of the store, for each grant", Metric: "commands", Unit: "", Better: -1, Weight: .2},
 			{Name: "recovery", Title: "recovery", Doc: "from the death of a holder to the next grant, as a multiple of the lease", Metric: RecoveryMetric, Unit: "leases", Better: -1, Weight: .1},
 		},

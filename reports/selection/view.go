@@ -109,7 +109,7 @@ func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 type line struct {
 	Title, Text     string
-	Brief           string // Text without the example
+	Brief           string // Text without conditions and example
 	Look            look
 	Value           string // for a criterion
 	Interval, Ratio string // Ratio is the value divided by the best one
@@ -132,7 +132,7 @@ func (v *view) line(c Cell) line {
 // String returns the title and the text.
 func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, ": ") }
 
-// Short returns the title and the text without the example.
+// Short returns the title and the brief text.
 func (l line) Short() string { return strings.TrimPrefix(l.Title+": "+l.Brief, ": ") }
 
 // Label returns the whole answer, for the tooltip of its symbol.

@@ -31,17 +31,17 @@ func TestAdvisedLease(t *testing.T) {
 		needed time.Duration // 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
-		{"two thirds are what is left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
-		{"not work alone", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 990 * time.Millisecond }, 3 * time.Second, 0},
-		{"but a little less", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 950 * time.Millisecond }, 2 * time.Second, 0},
-		{"however long the work", selection.Renewed, func(in *LeaseInputs) { in.Needs.Hold = times(time.Minute, time.Hour, 5*time.Hour) }, 3 * time.Second, 0},
+		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
+		{"a longer pause", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 990 * time.Millisecond }, 3 * time.Second, 0},
+		{"a slightly shorter pause", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 950 * time.Millisecond }, 2 * time.Second, 0},
+		{"renewed during long work", selection.Renewed, func(in *LeaseInputs) { in.Needs.Hold = times(time.Minute, time.Hour, 5*time.Hour) }, 3 * time.Second, 0},
 		{"the lock's own shortest", selection.Renewed, func(in *LeaseInputs) { in.Shortest = 6 * time.Second }, 7 * time.Second, 0},
-		{"whenever", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 0 }, 3 * time.Second, 0},
-		{"too slow", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 2 * time.Second }, 0, 0},
+		{"no limit of recovery", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 0 }, 3 * time.Second, 0},
+		{"recovery too slow", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 2 * time.Second }, 0, 0},
 		{"too slow with the hand-off", selection.Fixed, func(in *LeaseInputs) {
 			in.Needs.Recovery, in.HandOff.Sample = 3*time.Second, []time.Duration{time.Millisecond}
 		}, 0, 0},
-		{"longer than any", selection.Fixed, func(in *LeaseInputs) { in.Needs.Hold.Max = time.Hour }, 0, 3637*time.Second + 900*time.Millisecond},
+		{"work longer than any lease", selection.Fixed, func(in *LeaseInputs) { in.Needs.Hold.Max = time.Hour }, 0, 3637*time.Second + 900*time.Millisecond},
 	} {
 		in := leaseInputs(c.lease)
 		if c.change != nil {
