@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,7 +11,8 @@ import (
 // Lines collects text for the terminal. It trims trailing spaces and replaces hidden characters.
 type Lines struct {
 	bytes.Buffer      // the text
-	Color        bool // write the colours of painted parts
+	Color        bool // painted parts are coloured
+	Wrap         int  // the longest line of a paragraph, in columns; 0: 110
 }
 
 // Add adds a line.
@@ -32,8 +34,7 @@ func (t *Lines) paint(codes, text string) string {
 	return "\x1b[" + codes + "m" + text + "\x1b[0m"
 }
 
-// textWidth limits the lines of a paragraph, in columns.
-const textWidth = 110
+const textWidth = 110 // the default of Wrap
 
 // Paragraph breaks a text into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
@@ -48,7 +49,7 @@ func (t *Lines) Hang(mark, text string) {
 		switch {
 		case wide == len(inset):
 			line, wide = line+word, wide+n
-		case wide+1+n > textWidth:
+		case wide+1+n > cmp.Or(t.Wrap, textWidth):
 			t.Add(line)
 			line, wide = inset+word, len(inset)+n
 		default:

@@ -14,21 +14,13 @@ import (
 	"lockbench/reports/format"
 )
 
-func (v *view) style(option string) charts.Style {
-	if _, i, found := lo.FindIndexOf(v.Decision.Scores, func(s Score) bool { return s.Option == option }); found {
-		return charts.StyleAt(i)
-	}
-	return charts.Style{Color: charts.Grey}
-}
-
-// Scores shows how close each candidate comes to the best of everything, and how sure that is.
+// Scores returns the chart of the scores and their intervals, or nil.
 func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
 	if len(scores) == 0 {
 		return nil
 	}
 	c := &charts.Chart{ID: "scores-chart", Name: "Weighted score", Takeaway: fmt.Sprintf("%s has the highest score: %s.", scores[0].Option, score(scores[0].Score)),
-		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Candidates that share a rank cannot be told apart.",
 		Head: append([]string{"candidate", "rank", "score, 95 % interval"}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string { return k.Title })...)}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
 	for i, s := range scores {
@@ -43,64 +35,22 @@ func (v *view) Scores() *charts.Chart {
 	return c
 }
 
-// Wins shows in how many weightings each candidate leads.
-func (v *view) Wins() *charts.Chart {
-	d := v.Decision
-	if len(d.Wins) == 0 || d.Weighings == 0 {
-		return nil
-	}
-	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"candidate", "weightings in which it leads", "of all"},
-		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weighings, "weighting")),
-		Note:     "Each weighting shares ten tenths among the criteria. All count alike, also those that nobody would choose."}
-	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
-	for _, w := range d.Wins {
-		c.Rows = append(c.Rows, []string{w.Option, format.Count(w.Times), format.Percent(w.Share)})
-		style := v.style(w.Option)
-		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
-			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
-	}
-	c.Draw(rows, "The share of the weightings in which each candidate leads")
-	return c
-}
+const leastShown = 1e-9 // the smallest probability of the chart, divided by the highest
 
-// Turns shows the weights at which another candidate leads.
-func (v *view) Turns() *charts.Chart {
-	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
-		return nil
-	}
-	c := &charts.Chart{ID: "turns-chart", Name: "One weight or figure at a time", Worded: true, Head: []string{"what", "now", "another leads at", "which"}, Rows: v.turns(),
-		Takeaway: fmt.Sprintf("%s lead to another choice.", format.Plural(len(v.Decision.Turns), "weight or figure", "weights or figures")),
-		Note:     "A diamond is the weight of a criterion, another mark a weight at which another candidate leads if the others keep their proportions."}
-	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
-	for _, k := range v.Report.Criteria {
-		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
-		now := charts.Mark{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}
-		rows.Rows = append(rows.Rows, charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey},
-			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark {
-				return charts.Mark{At: *t.Weight, Style: v.style(t.To)}
-			})...),
-			Text: strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
-	}
-	c.Draw(rows, "The weight of each criterion, and the weights at which another candidate leads")
-	return c
-}
-
-const leastShown = 1e-9 // the smallest probability of the chart, relative to the greatest
-
-// Leases shows what each length of the lease would mean.
+// Leases returns the chart of the predictions for each length of the lease, or nil.
 func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
 		return nil
 	}
 	c := &charts.Chart{ID: "lease-chart", Name: l.Option, Takeaway: v.leaseTakeaway(),
-		Note: "Above: how likely it is that another client is granted the lock before its holder is done. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
+		Note: "Above: the probability that another client is granted the lock before its holder has finished. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
 		Head: []string{"lease", "two holders, each acquisition", "two holders, given a pause", "recovery, mean", "recovery, at most"}}
 	c.Rows = lo.Map(l.Curve, func(p LeasePoint, _ int) []string {
 		name := format.Setting(p.TTLNS) + lo.Ternary(p.TTLNS == l.AdvisedNS, " (advised)", "")
-		return []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
+		return []string{name, chance(p.Overlap), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
 	})
-	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
+	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.overlaps(), v.recoveries()}},
 		"The probability of two holders at once, and the time to recover, by the length of the lease")
 	return c
 }
@@ -108,7 +58,8 @@ func (v *view) Leases() *charts.Chart {
 func (v *view) leaseTakeaway() string {
 	p, _ := lo.Find(v.Lease.Curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS })
 	p = cmp.Or(p, v.Lease.Curve[len(v.Lease.Curve)-1])
-	return fmt.Sprintf("Lease %s: two clients hold at once with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
+	chances := lo.Ternary(p.Overlap > 0, "a probability of two holders of "+chance(p.Overlap)+" for each acquisition", "no two holders at once")
+	return fmt.Sprintf("With a lease of %s the model predicts %s, and recovery within %s.", format.Setting(p.TTLNS), chances, format.Duration(p.RecoveryMaxNS))
 }
 
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
@@ -118,7 +69,7 @@ func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) ch
 		})}
 }
 
-// leaseAxis returns the axis of the lengths, and the rule at the advised one.
+// leaseAxis returns the axis of lengths, and a rule at the advised lease.
 func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	l := v.Lease
 	axis = charts.Axis{Label: "length of the lease, s", Log: true, Low: float64(l.Curve[0].TTLNS) / 1e9, High: float64(l.Curve[len(l.Curve)-1].TTLNS) / 1e9}
@@ -131,19 +82,19 @@ func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	return axis, advised
 }
 
-func (v *view) doubleHolds() charts.Lines {
+func (v *view) overlaps() charts.Lines {
 	x, rules := v.leaseAxis()
 	for i := range rules {
-		rules[i].Text = "" // it stands in the panel below, where no trial is marked
+		rules[i].Text = "" // the panel below shows the text
 	}
 	most := 0.0
 	for _, p := range v.Lease.Curve {
-		most = max(most, p.Double, p.GivenPause)
+		most = max(most, p.Overlap, p.GivenPause)
 	}
 	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
 	for _, c := range v.Lease.Confirmed {
 		most = max(most, c.Share(), c.High)
-		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Doubles, c.Pauses)})
+		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Overlaps, c.Pauses)})
 	}
 	y := charts.Axis{Label: "probability of two holders", Log: true, Low: cmp.Or(most, 1) * leastShown, High: 1}
 	for power := math.Ceil(math.Log10(y.Low)); power <= 0; power++ {
@@ -152,21 +103,21 @@ func (v *view) doubleHolds() charts.Lines {
 		}
 	}
 	return charts.Lines{X: x, Y: y, Rules: rules, Height: 280, Lines: []charts.Line{tried,
-		v.leaseLine("each acquisition", 0, func(p LeasePoint) float64 { return p.Double }),
+		v.leaseLine("each acquisition", 0, func(p LeasePoint) float64 { return p.Overlap }),
 		v.leaseLine("given a pause in the hold", 1, func(p LeasePoint) float64 { return p.GivenPause })}}
 }
 
 func (v *view) recoveries() charts.Lines {
 	x, rules := v.leaseAxis()
 	if need := v.Needs.Recovery; need > 0 {
-		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "needed: within " + setting(need)})
+		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "required: " + setting(need)})
 	}
 	return charts.Lines{X: x, Y: charts.Axis{Label: "from the death of a holder to the next grant", Log: true, Unit: " s"}, Rules: rules, Height: 220, Lines: []charts.Line{
 		v.leaseLine("at most", 2, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMaxNS).Seconds() }),
 		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMeanNS).Seconds() })}}
 }
 
-// chance writes a probability: small ones as a power of ten.
+// chance formats a probability, a small one as a power of ten.
 func chance(p float64) string {
 	if p == 0 || p >= .001 {
 		return format.Percent(p)

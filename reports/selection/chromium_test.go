@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// TestChromium looks at pages as a reader's browser shows them.
+// TestChromium checks pages in a browser.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*Report{"sample": sample(), "nothing": turnedOut(NothingFits), "hostile": hostile(), "crowd": crowd()} {
@@ -21,7 +21,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(".verdicts")
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // nothing more can be pointed at than in the others, but many times over
+			if name != "crowd" { // the same elements as in the others, many times
 				b.Accessible()
 			}
 			for _, c := range append(b.Complaints("emptyDrawings()"), b.Complaints("cutNames()")...) {

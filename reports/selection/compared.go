@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Compared returns the surviving locks: by rank, then the dominated, then the others.
+// Compared returns the surviving locks by rank, then those without a rank.
 func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
 func (v *view) inOrder() []string {
@@ -57,7 +57,7 @@ func (c Criterion) Direction() string {
 	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
 
-// score has as many digits as the interval gives a meaning.
+// score formats a score with two digits.
 func score(s float64) string { return fmt.Sprintf("%.2f", s) }
 
 func scored(s Score) string {
@@ -67,8 +67,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// turns returns the weights and values at which another option leads, in rows: the criterion, its weight or value now, and then.
-func (v *view) turns() [][]string {
+// Turns returns a row for each weight or value at which another option leads: its name, the present value, the other value, and the option.
+func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]
 		switch {
@@ -81,7 +81,7 @@ func (v *view) turns() [][]string {
 	})
 }
 
-// Changes returns what other needs would change, in rows: the need, its value, the outcome and the options.
+// Changes returns a row for each changed answer: the key, the answer, the outcome and the options.
 func (v *view) Changes() [][]string {
 	return lo.Map(v.Decision.Changes, func(c Change, _ int) []string {
 		l, then := lookOf(c.Outcome, "Not decided"), format.Joined(c.Recommended)

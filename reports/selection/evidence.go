@@ -9,35 +9,35 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Evidence is all that was observed of the options.
+// Evidence holds all observations of the options.
 type Evidence struct {
 	Sources  []Source       `json:"sources"`
 	Findings []Finding      `json:"findings"`
 	Figures  []Figure       `json:"figures"`
 	Times    []RecordedTime `json:"times"`
-	Stood    []StoodStill   `json:"stood_still"`
+	Paused   []PausedHolds  `json:"paused_holds"`
 }
 
-// Source is one folder of results.
+// Source is the folder of a run or a bench.
 type Source struct {
-	ID          string          `json:"id"`   // R1, B1: findings and figures name it
-	Kind        string          `json:"kind"` // run, bench
-	Dir         string          `json:"dir"`  // with slashes, seen from the folder of the report
+	ID          string          `json:"id"`   // R1, B1
+	Kind        string          `json:"kind"` // run or bench
+	Dir         string          `json:"dir"`  // relative to the folder of the report, with slashes
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
 	Started     string          `json:"started"` // RFC 3339
-	Servers     string          `json:"servers"` // how they were brought up
+	Servers     string          `json:"servers"` // how servers were started
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
-	// Withheld says why the figures of a bench do not count: its controls failed.
+	// Withheld holds the failed controls of a bench. If there are any, its figures do not count.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
-// Finding is the observation of one property of a lock in one cell of a run, over all of its trials.
+// Finding is the verdict on one property of a lock in one cell of a run, over all its trials.
 type Finding struct {
-	ID         string           `json:"id"` // P1, ...: unique in a report
+	ID         string           `json:"id"` // P1, P2, ...
 	Source     string           `json:"source"`
-	Dir        string           `json:"dir"` // of the cell, in its source
+	Dir        string           `json:"dir"` // folder of the cell, relative to the source
 	Lock       string           `json:"lock"`
 	Deployment string           `json:"deployment"`
 	Workload   string           `json:"workload"`
@@ -45,51 +45,51 @@ type Finding struct {
 	Scenario   string           `json:"scenario,omitempty"`
 	Property   string           `json:"property"`
 	Observed   checker.Observed `json:"observed"`
-	Why        string           `json:"why,omitempty"` // it is undecided, or does not apply
-	Trials     int              `json:"trials"`        // in which it applied
-	ViolatedIn int              `json:"violated_in"`   // of those
-	Violations int              `json:"violations"`    // over all of them
+	Why        string           `json:"why,omitempty"` // why it is undecided or does not apply
+	Trials     int              `json:"trials"`        // trials in which the property applied
+	ViolatedIn int              `json:"violated_in"`   // trials with a violation
+	Violations int              `json:"violations"`    // in all trials
 	Operations int              `json:"operations"`
-	Weight     string           `json:"weight"` // the counts that are its evidence, in words
-	TTLNS      int64            `json:"ttl_ns"` // the lease that was asked for
+	Evidence   string           `json:"evidence"` // counts such as hand-offs and faults, in words
+	TTLNS      int64            `json:"ttl_ns"`   // the lease of the trials
 	Clients    int              `json:"clients"`
-	Witness    string           `json:"witness,omitempty"`
+	Example    string           `json:"example,omitempty"`
 	Histories  []History        `json:"histories"`
 }
 
-// Figure is a metric of a lock, over trials: of a bench's point, or of a run.
+// Figure is a metric of a lock over the trials of a bench or a run.
 type Figure struct {
-	ID         string         `json:"id"` // M1, ...: unique in a report
+	ID         string         `json:"id"` // M1, M2, ...
 	Source     string         `json:"source"`
-	Dir        string         `json:"dir"` // of the trials' folders, in its source
+	Dir        string         `json:"dir"` // folder of the trials, relative to the source
 	Lock       string         `json:"lock"`
 	Deployment string         `json:"deployment"`
-	Metric     string         `json:"metric"` // of benchmark.Metrics, or Recovery
+	Metric     string         `json:"metric"` // a metric of a bench, or RecoveryMetric
 	Unit       string         `json:"unit"`
-	Point      bench.Point    `json:"point"` // a run's has clients, lease and fault alone
+	Point      bench.Point    `json:"point"` // a figure of a run has clients, lease and fault only
 	Estimate   stats.Estimate `json:"estimate"`
-	Unsafe     string         `json:"unsafe,omitempty"`  // the violation by which it means nothing
-	Limited    string         `json:"limited,omitempty"` // the harness, and not the lock, was the limit
+	Unsafe     string         `json:"unsafe,omitempty"`  // the violation by which the figure does not count
+	Limited    string         `json:"limited,omitempty"` // how the harness limited the figure
 	Histories  []History      `json:"histories"`
 }
 
-// RecordedTime is how long something took, over all trials of a lock: by its quantiles.
+// RecordedTime holds quantiles of a duration over all trials of a lock.
 type RecordedTime struct {
-	ID        string          `json:"id"` // T1, ...: unique in a report
+	ID        string          `json:"id"` // T1, T2, ...
 	Source    string          `json:"source"`
 	Lock      string          `json:"lock"`
 	What      string          `json:"what"` // acquire
 	Where     string          `json:"where"`
 	N         int64           `json:"n"`
-	Quantiles []time.Duration `json:"quantiles_ns"` // at the middle of as many equal parts of all; the last is the longest
+	Quantiles []time.Duration `json:"quantiles_ns"` // at the middles of equal parts, and last the maximum
 	Histories []History       `json:"histories"`
 }
 
-// RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. It is read from runs.
+// RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. Runs measure it.
 const RecoveryMetric = "recovery"
 
-// History is a record that something rests on.
+// History is the file of a history.
 type History struct {
-	File   string `json:"file"` // in its source, with slashes; empty: it was not kept
+	File   string `json:"file"` // relative to the source, with slashes; empty: it was not stored
 	SHA256 string `json:"sha256"`
 }

@@ -16,27 +16,22 @@ import (
 	"lockbench/reports/format"
 )
 
-type proofs struct {
-	Title, Anchor string
-	Rows          []proof
-}
-
 type proof struct {
 	Ref          ref
-	What, Where  string // and under what conditions
+	What, Where  string // Where holds the conditions
 	N            string
 	Look         look
 	Result, Note string
 	Source       ref
-	Dir, Link    string // of the folder; no link if its path is not clean
+	Dir, Link    string // the folder; Link is empty if its path is not clean
 	Histories    []historyLink
-	Command      string // that recomputes it; FILE is where the reader keeps the report
+	Command      string // verifies the evidence; FILE is the report
 }
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option, in display order; last the evidence of no option.
-func (v *view) Proofs() (all []proofs) {
+// Proofs returns the evidence by option. The key "" has evidence that belongs to no option.
+func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }
 	for _, f := range v.Findings {
@@ -52,14 +47,10 @@ func (v *view) Proofs() (all []proofs) {
 		}
 		add(v.optionOf(t.ID, t.Lock, ""), v.placed(p, t.ID, t.Source, "", t.Histories))
 	}
-	for _, o := range v.Options {
-		all = append(all, proofs{o.Name, "evidence-of-" + v.anchors["option "+o.Name], rows[o.Name]})
-	}
-	all = append(all, proofs{"No candidate", "evidence-of-others", rows[""]})
-	return lo.Filter(all, func(p proofs, _ int) bool { return len(p.Rows) > 0 })
+	return rows
 }
 
-// optionOf returns the option that evidence on a lock belongs to: one whose answers rest on it, or one of its name; or "".
+// optionOf returns the option whose answers cite an evidence id, else the option with the name of the lock, else "".
 func (v *view) optionOf(id, lock, deployment string) string {
 	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)
@@ -71,7 +62,7 @@ func conditions(what, fault, scenario string, clients int, ttl int64) string {
 }
 
 func (v *view) findingProof(f Finding) proof {
-	p := proof{What: f.Property, Where: conditions(f.Workload, "fault "+f.Fault, f.Scenario, f.Clients, f.TTLNS), Result: f.Weight,
+	p := proof{What: f.Property, Where: conditions(f.Workload, "fault "+f.Fault, f.Scenario, f.Clients, f.TTLNS), Result: f.Evidence,
 		N: format.Plural(f.Trials, "trial") + ", " + format.Plural(f.Operations, "operation"), Note: f.Why, Look: look{"?", "undecided", "unsure"}}
 	switch f.Observed {
 	case checker.Held:
@@ -79,7 +70,7 @@ func (v *view) findingProof(f Finding) proof {
 	case checker.NotApplicable:
 		p.Look = look{"·", "not applicable", "calm"}
 	case checker.Violated:
-		p.Look, p.Result, p.Note = look{"✗", "violated", "bad"}, fmt.Sprintf("in %d of %s", f.ViolatedIn, format.Plural(f.Trials, "trial")), strings.TrimSpace(f.Witness+" "+f.Why)
+		p.Look, p.Result, p.Note = look{"✗", "violated", "bad"}, fmt.Sprintf("in %d of %s", f.ViolatedIn, format.Plural(f.Trials, "trial")), strings.TrimSpace(f.Example+" "+f.Why)
 	}
 	return v.placed(p, f.ID, f.Source, f.Dir, f.Histories)
 }
@@ -112,8 +103,8 @@ func historyLinks(dir string, histories []History) []historyLink {
 	})
 }
 
-// link returns the way from the report to a file of a source. It is empty unless it is clean and relative, since others may
-// have written its parts. A source may lie beside the report; its files lie within it.
+// link returns the relative path from the report to a file of a source. It is empty if a part is not clean or not relative,
+// because the parts come from files. The path of a source may begin with "../".
 func link(source string, within ...string) string {
 	below := strings.TrimLeft(source, "./")
 	up, _ := strings.CutSuffix(source, below)
@@ -130,7 +121,7 @@ func link(source string, within ...string) string {
 	return up + strings.Join(steps, "/")
 }
 
-// isClean reports whether a path leads downwards, and has no scheme and no host.
+// isClean reports whether a path leads downwards and has no scheme and no host.
 func isClean(p string) bool {
 	odd := func(c rune) bool { return c == ':' || c == '\\' || !unicode.IsPrint(c) }
 	return p == path.Clean(p) && p != "." && p != ".." && !strings.HasPrefix(p, "../") && p[0] != '/' && !strings.ContainsFunc(p, odd)

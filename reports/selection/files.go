@@ -26,7 +26,7 @@ func Forms(r *Report) (map[string][]byte, error) {
 	return map[string][]byte{DataName: data, PageName: page, RecordName: record}, errors.Join(err1, err2, err3)
 }
 
-// Data returns a report as JSON, for programs.
+// Data returns a report as JSON.
 func Data(r *Report) ([]byte, error) {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -60,13 +60,13 @@ func ReadData(text []byte) (*Report, error) {
 	return r, nil
 }
 
-// embeddedBegins and embeddedEnds enclose the report in a page. In the report a < is written as \u003c.
+// embeddedBegins and embeddedEnds enclose the report in a page. The report has \u003c for each <.
 const (
 	embeddedBegins = `<script type="application/json" id="advice">`
 	embeddedEnds   = `</script>`
 )
 
-// ReadPage reads the report out of a page: to render it again gives the same page.
+// ReadPage reads the report in a page. Page renders it to the same page.
 func ReadPage(html []byte) (*Report, error) {
 	if n := bytes.Count(html, []byte(embeddedBegins)); n != 1 {
 		return nil, fmt.Errorf("not a selection report: its page contains the data once, this one %d times", n)
@@ -79,14 +79,14 @@ func ReadPage(html []byte) (*Report, error) {
 	return ReadData(text)
 }
 
-// Scrubbed returns the report without the passwords of URLs, in any of its texts. Scrubbing twice changes nothing more.
+// Scrubbed returns the report without passwords in URLs. A scrubbed report stays the same.
 func Scrubbed(r *Report) (*Report, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("write the report as JSON: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // so that figures stay as they were written
+	d.UseNumber() // so that figures do not change
 	var all any
 	if err := d.Decode(&all); err != nil {
 		return nil, err

@@ -2,68 +2,68 @@ package selection
 
 import "github.com/samber/lo"
 
-// LeaseAdvice is how long a lease to ask for, and what each length would mean.
+// LeaseAdvice holds the advised lease, and the prediction for each length.
 type LeaseAdvice struct {
-	Option    string       `json:"option"` // whose acquire times and way of renewing these are
+	Option    string       `json:"option"` // the lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // the shortest lease that outlasts the longest pause, and work if nothing renews it
-	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease does what is needed
-	Inputs    []LeaseInput `json:"inputs"`              // what the curve is made from
-	Curve     []LeasePoint `json:"curve"`               // by rising lease
+	NeededNS  int64        `json:"needed_ns,omitempty"` // the shortest lease that outlasts the longest pause, and the work if the lease is not renewed
+	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
+	Inputs    []LeaseInput `json:"inputs"`              // inputs of the curve
+	Curve     []LeasePoint `json:"curve"`               // by increasing lease
 	Confirmed []Confirmed  `json:"confirmed"`
 }
 
-// LeaseInput is one of the times from which the curve is made.
+// LeaseInput is a duration from which the curve is calculated.
 type LeaseInput struct {
 	Name     string   `json:"name"` // hold, pause, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // unknown: it is taken to last no time
+	Tag      Tag      `json:"tag"`  // unknown: taken as 0
 	Times    Times    `json:"times"`
-	N        int      `json:"n,omitempty"`     // how many were recorded; 0: the quantiles were given
-	Where    string   `json:"where,omitempty"` // under what conditions they were recorded or measured
+	N        int      `json:"n,omitempty"`     // recorded durations; 0: the quantiles were stated
+	Where    string   `json:"where,omitempty"` // the conditions of the record
 	Evidence []string `json:"evidence,omitempty"`
 }
 
 // LeasePoint is the prediction for a lease of one length.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
-	// Double is the probability, for each acquisition while others wait, that another client is granted the lock before its
-	// holder is done.
-	Double float64 `json:"double_hold"`
-	// GivenPause is the same if a pause falls into the hold.
-	GivenPause float64 `json:"double_hold_given_a_pause"`
-	// From the death of a holder to the next grant: the mean over when it dies, and at most.
+	// Overlap is the probability for an acquisition, while other clients wait, that another client is granted the lock before
+	// its holder has finished.
+	Overlap float64 `json:"overlap"`
+	// GivenPause is this probability if a pause falls into the hold.
+	GivenPause float64 `json:"overlap_given_pause"`
+	// The time from the death of a holder to the next grant: the mean over the times of death, and the maximum.
 	RecoveryMeanNS int64 `json:"recovery_mean_ns"`
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
 }
 
-// Confirmed is a point of the curve that was tried: processes were paused in their holds, as the needs say.
+// Confirmed compares trials of a lease, in which holders were paused, with the prediction.
 type Confirmed struct {
-	TTLNS     int64     `json:"ttl_ns"` // as it was tried
-	Scale     float64   `json:"scale"`  // all times of the trial divided by those of the needs
+	TTLNS     int64     `json:"ttl_ns"` // the lease of the trials
+	Scale     float64   `json:"scale"`  // the times of the trial, divided by those of the needs
 	Predicted float64   `json:"predicted"`
-	Pauses    int       `json:"pauses"`  // that fell into a hold
-	Doubles   int       `json:"doubles"` // of those: another client was granted the lock before its holder was done
-	Low       float64   `json:"low"`     // of the 95 % interval (Clopper-Pearson) of the observed share
+	Pauses    int       `json:"pauses"`   // pauses in holds
+	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished
+	Low       float64   `json:"low"`      // Low and High are the 95 % interval (Clopper-Pearson) of the observed share
 	High      float64   `json:"high"`
-	Agrees    bool      `json:"agrees"` // the prediction lies in the interval
+	Agrees    bool      `json:"agrees"` // whether the prediction lies in the interval
 	Source    string    `json:"source"`
 	Histories []History `json:"histories"`
 }
 
-// Share returns the observed share of double holds.
-func (c Confirmed) Share() float64 { return float64(c.Doubles) / float64(max(c.Pauses, 1)) }
+// Share returns the observed share of overlapped holds.
+func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.Pauses, 1)) }
 
-// InUse returns the lease, in nanoseconds, that a scaled trial stands for.
+// InUse returns the unscaled lease in nanoseconds.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
-// StoodStill counts the paused holds in the trials of one lease.
-type StoodStill struct {
-	ID        string    `json:"id"` // S1, ...: unique in a report
-	Source    string    `json:"source"`
-	Dir       string    `json:"dir"` // of the cell, in its source
-	Lock      string    `json:"lock"`
-	TTLNS     int64     `json:"ttl_ns"`
-	Holds     int       `json:"holds"`   // into which a pause fell, and which came to an end
-	Doubled   int       `json:"doubled"` // of those: another client was granted the lock before their holder was done
-	Histories []History `json:"histories"`
+// PausedHolds counts the paused holds in the trials of one lease.
+type PausedHolds struct {
+	ID         string    `json:"id"` // S1, S2, ...
+	Source     string    `json:"source"`
+	Dir        string    `json:"dir"` // folder of the cell, relative to the source
+	Lock       string    `json:"lock"`
+	TTLNS      int64     `json:"ttl_ns"`
+	Holds      int       `json:"holds"`      // paused holds that ended
+	Overlapped int       `json:"overlapped"` // holds in which another client was granted the lock before the holder had finished
+	Histories  []History `json:"histories"`
 }

@@ -2,9 +2,9 @@ package selection
 
 import "strings"
 
-// Option is something that a team can choose.
+// Option is a lock, or a replacement of a lock, that a team can choose.
 type Option struct {
-	Name       string `json:"name"` // of a lock in the table, lock@deployment, or one of the Means
+	Name       string `json:"name"` // lock, lock@deployment, or one of the Means
 	Kind       Kind   `json:"kind"`
 	Doc        string `json:"doc"` // one sentence
 	Store      string `json:"store,omitempty"`
@@ -12,32 +12,32 @@ type Option struct {
 	Lease      Lease  `json:"lease,omitempty"`
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
-	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
+	// Languages holds the name of the library by language. The key "any" is for a few commands or a script.
 	Languages    map[string]string `json:"languages,omitempty"`
-	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
-	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // the longest time between two tries of a waiter; 0: it is notified
-	Expectations []Expectation     `json:"expectations,omitempty"`      // the violations that its own table expects
+	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease with which it is tried; 0: any
+	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // longest retry interval of a waiter; 0: waiters are notified
+	Expectations []Expectation     `json:"expectations,omitempty"`      // violations that the author of the lock expects
 }
 
-// Kind tells locks from their replacements.
+// Kind is a lock or a replacement of a lock.
 type Kind string
 
 const (
 	ALock  Kind = "lock"
-	NoLock Kind = "no-lock" // something that takes the place of a lock
+	NoLock Kind = "no-lock" // a replacement of a lock
 )
 
-// Lease is how a hold that is not released ends.
+// Lease is the way in which a hold without a release ends.
 type Lease string
 
 const (
-	NoLease    Lease = "none"       // nothing
-	Fixed      Lease = "fixed"      // after a time, never renewed
-	Renewed    Lease = "renewed"    // after a time, which the holder's process renews
-	Connection Lease = "connection" // the end of the holder's connection
+	NoLease    Lease = "none"       // it does not end
+	Fixed      Lease = "fixed"      // after a fixed time
+	Renewed    Lease = "renewed"    // after a time that the process of the holder renews
+	Connection Lease = "connection" // with the connection of the holder
 )
 
-// Expectation is a violation that a lock's own table expects, and why.
+// Expectation is a violation that the author of a lock expects, with the reason.
 type Expectation struct {
 	Property   string `json:"property"`
 	Workload   string `json:"workload,omitempty"`

@@ -3,6 +3,7 @@ package selection
 import (
 	"embed"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,44 +16,32 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Page returns the report as one file without scripts or links to a network. See ReadPage.
+// Page returns the report as one HTML file without scripts or links to a network. ReadPage reads it.
 func Page(r *Report) ([]byte, error) {
 	r, err := Scrubbed(r)
 	if err != nil {
 		return nil, err
 	}
-	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption,
+	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption, "chosen": r.Decision.chosen,
 		"refslice": func(r ref) []ref { return []ref{r} }}
 	return html.Page(templates, funcs, newView(r), "templates/*.html.tmpl")
 }
 
 func (v *view) Embedded() (template.JS, error) { return html.Script(v.Report) }
 
-func (v *view) Tiles() []html.Tile {
-	d := v.Decision
-	tiles := []html.Tile{
-		{Big: format.Count(len(v.Options)), Small: "candidates"},
-		{Big: format.Count(len(d.Out)), Small: "eliminated"},
-		{Big: format.Count(len(d.Survivors)), Small: "meet all requirements"},
-		{Big: format.Count(len(v.ids()) - len(v.Report.Sources)), Small: "observations"},
-	}
-	if len(d.Wins) > 0 {
-		tiles = append(tiles, html.Tile{Big: format.Percent(d.Wins[0].Share), Small: "of weightings won by " + d.Wins[0].Option})
-	}
-	return tiles
-}
-
 type tried struct {
-	TTL, Doubles, Observed, Interval, Predicted string
-	Look                                        look
-	Ref                                         ref
-	Files                                       []historyLink
+	TTL, Overlaps, Observed, Interval, Predicted string
+	Look                                         look
+	Ref                                          ref
+	Files                                        []historyLink
 }
 
 type source struct {
 	Source
 	Anchor, Link, Began string
 }
+
+func (d Decision) chosen(o Option) bool { return slices.Contains(d.Recommended, o.Name) }
 
 func aboutOption(o Option) string {
 	if o.Kind == NoLock {
@@ -64,26 +53,7 @@ func aboutOption(o Option) string {
 	return "lock: " + strings.Join(nonEmpty(place, ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
 }
 
-func (v *view) LeaseSay() string {
-	l := v.Lease
-	if l == nil {
-		return ""
-	}
-	pauses := "The longest pause is " + setting(v.Needs.Pauses.Longest) + ", the longest work " + setting(v.Needs.Hold.Max) + ". "
-	const beyond = " Longer pauses than that are not in the model: every probability is a lower bound."
-	switch {
-	case l.Lease == Connection:
-		return "There is no lease to choose: a hold lasts as long as the connection of its holder."
-	case l.Lease == NoLease:
-		return "There is no lease to choose: nothing ends the hold of a holder that has died."
-	case l.AdvisedNS > 0:
-		return pauses + v.leaseTakeaway() + beyond
-	}
-	return pauses + "A lease of at least " + format.Setting(l.NeededNS) + " is needed, and " +
-		lo.Ternary(v.Needs.Recovery > 0, "recovery is to be within "+setting(v.Needs.Recovery), "the longest that is tried is shorter") + "." + beyond
-}
-
-// Inputs returns the times that the lease curve is made from, in rows.
+// Inputs returns a row for each input of the lease curve.
 func (v *view) Inputs() [][]string {
 	return lo.Map(lo.FromPtr(v.Lease).Inputs, func(in LeaseInput, _ int) []string {
 		times, from := setting, strings.TrimSpace(strings.Join(in.Evidence, " ")+" "+in.Where)
@@ -99,7 +69,7 @@ func (v *view) Inputs() [][]string {
 
 func (v *view) Tried() []tried {
 	return lo.Map(lo.FromPtr(v.Lease).Confirmed, func(c Confirmed, _ int) tried {
-		t := tried{TTL: format.Setting(c.TTLNS), Doubles: format.Count(c.Doubles) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
+		t := tried{TTL: format.Setting(c.TTLNS), Overlaps: format.Count(c.Overlaps) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
 			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: lo.Ternary(c.Agrees, look{"✓", "agrees", "good"}, look{"✗", "differs", "bad"}),
 			Ref: v.ref(c.Source), Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
 		if c.Scale > 0 && c.Scale != 1 {

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Reason is the reason for a cell. Its sentence has a fixed wording, with figures from the cell and its evidence.
+// Reason is the reason for the answer or value of a cell. Each has a fixed sentence, filled with figures of the cell.
 type Reason string
 
 const (
@@ -57,62 +57,66 @@ const (
 	LeaseNotConfirmed Reason = "lease-not-confirmed"
 )
 
-// sentences are the wordings of all reasons; facts has what follows a $.
+// sentences holds the wording of each reason. The values that replace $names come from facts.
 var sentences = map[Reason]string{
-	Applies:           "The team says that it applies.",
-	DoesNotApply:      "The team says that it does not apply.",
-	NotStated:         "The team did not say whether it applies.",
-	TwoCorrupt:        "It can be repeated, but two at the same time corrupt what is guarded.",
-	AnyOperation:      "A lock can guard any operation whose users all take it.",
-	NothingHeld:       "Nothing is held that could be lost or kept.",
-	StorePresent:      "It needs $store, which is there.",
-	StoreMissing:      "It needs $store, which is not there.",
-	NoStore:           "It needs nothing but what is guarded.",
-	DatabasePresent:   "It needs a database with transactions, which is there.",
-	DatabaseMissing:   "It needs a database with transactions, and none is among the stores.",
+	Applies:           "You state that it applies.",
+	DoesNotApply:      "You state that it does not apply.",
+	NotStated:         "You did not state whether it applies.",
+	TwoCorrupt:        "The operation can be repeated, but two at once corrupt the data.",
+	AnyOperation:      "A lock guards any operation if all clients use the lock.",
+	NothingHeld:       "Nothing is held that could expire or be lost.",
+	StorePresent:      "Requires $store, which you run.",
+	StoreMissing:      "Requires $store, which you do not run.",
+	NoStore:           "Requires no store.",
+	DatabasePresent:   "Requires a database with transactions, which you run.",
+	DatabaseMissing:   "Requires a database with transactions, which you do not run.",
 	AvailableAs:       "Available as $detail.",
 	NoClient:          "No known client for $detail.",
-	NoLibrary:         "It needs no library.",
+	NoLibrary:         "Requires no library.",
 	NotReentrant:      "It does not grant a lock again to its owner.",
 	NoLeaseEnds:       "It has no lease that could expire during the work.",
-	HeldByConnection:  "It is held as long as its connection; no lease expires during the work.",
+	HeldByConnection:  "A hold lasts as long as its connection; no lease expires during the work.",
 	LeaseCovers:       "A lease of $advised covers work of $work.",
 	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
-	Held:              "No violation observed in $operations of $trials. Workloads: $workloads. Faults: $faults. Lease: $leases.",
-	Violated:          "$property violated in $violated of $of. Workload: $workload. Fault: $fault. Lease: $lease. $witness",
-	ExpectedViolation: "Its own table expects $property to be violated. Fault: $fault. Reason: $because.",
-	Undecided:         "$property is undecided. Workload: $workload. Fault: $fault. Reason: $why.",
-	NotTried:          "Not tried. Fault: $detail.",
-	PauseNotTried:     "A pause of $pause in a hold with a lease of $advised was not tried.",
+	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
+	Violated:          "$property violated in $violated of $of$under$where. $example",
+	ExpectedViolation: "$property is expected to be violated$under: $because.",
+	Undecided:         "$property undecided$under (workload $workload): $why.",
+	NotTried:          "Not tried$at.",
+	PauseNotTried:     "Not tried: a pause of $pause with a lease of $advised.",
 	MedianOfTrials:    "$value $interval, median of $n: $clients, $keys, hold $hold. $notes",
-	RecoveryOfTrials:  "$value $interval, median of $n: a holder killed, measured with a lease of $ttl.",
-	NotMeasured:       "It was not measured.",
-	UnsafeFigure:      "Two clients held the lock at once in a trial, so its figures do not count: $unsafe",
-	Withheld:          "The bench failed a control of its own, so its figures do not count.",
+	RecoveryOfTrials:  "$value $interval, median of $n with a killed holder, measured with a lease of $ttl.",
+	NotMeasured:       "Not measured.",
+	UnsafeFigure:      "Its figures do not count, because two clients held the lock at once in a trial: $unsafe",
+	Withheld:          "Its figures do not count, because a control of the bench failed.",
 	WithinLimit:       "$value $interval; the limit is $limit.",
 	BeyondLimit:       "$value $interval; the limit is $limit.",
-	TooNoisy:          "$value $interval; the limit of $limit is within the interval.",
+	TooNoisy:          "$value $interval; the limit of $limit lies in the interval.",
 	NotBest:           "$part of the best.",
-	NothingMeasured:   "Nothing was measured: it rests on what the team says of its operation, and on what stores document.",
-	LeaseNotConfirmed: "A trial of a lease did not agree with the curve of leases.",
+	NothingMeasured:   "Nothing was measured: it rests on what you stated, and on the documentation of the store.",
+	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-func (v *view) Sentence(c Cell) string {
+// sentence returns the sentence of a cell. Without example, it omits the conditions and the example of a violation.
+func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
 	if !known {
-		return cmp.Or(string(c.Reason), "Nothing is known.")
+		return cmp.Or(string(c.Reason), "No evidence.")
 	}
 	facts := v.facts(c)
+	if !example {
+		facts["where"], facts["example"] = "", ""
+	}
 	text = os.Expand(text, func(name string) string { return facts[name] })
 	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
 }
 
-// facts returns what stands for each $name of a sentence.
+// facts returns the value of each $name of a sentence.
 func (v *view) facts(c Cell) map[string]string {
 	o, n, unit := v.options[c.Option], v.Needs, ""
 	facts := lo.Assign(v.observed(c), map[string]string{
-		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail,
+		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail, "at": under(c.Detail),
 		"advised": setting(time.Duration(v.LeasesNS[o.Lease])), "work": setting(n.Hold.Max), "pause": setting(n.Pauses.Longest), "recovery": setting(n.Recovery),
 	})
 	if f, found := lo.Find(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); found {
@@ -130,17 +134,21 @@ func (v *view) facts(c Cell) map[string]string {
 		facts["limit"] = amount(*c.Limit, unit)
 	}
 	if c.Expectation != nil {
-		facts["property"], facts["fault"], facts["because"] = c.Expectation.Property, c.Expectation.Fault, c.Expectation.Because
+		facts["property"], facts["under"], facts["because"] = c.Expectation.Property, under(c.Expectation.Fault), c.Expectation.Because
 	}
 	return facts
 }
 
-// Gravity orders observations: violated is the highest, then undecided, then held.
+func under(fault string) string {
+	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
+}
+
+// Gravity returns the order of an observation: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed sums up the findings of a cell, and quotes the first of the gravest.
+// observed summarises the findings of a cell. Details are those of the first violated finding, if any.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
 	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // properties of one cell share its trials
@@ -152,9 +160,10 @@ func (v *view) observed(c Cell) map[string]string {
 		"operations": format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"),
 		"trials":     format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
 		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
-		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS),
+		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": under(quoted.Fault),
+		"where":    " (workload " + quoted.Workload + ", lease " + format.Setting(quoted.TTLNS) + ")",
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
-		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "witness": lo.Ternary(quoted.Witness == "", "", "Example: "+quoted.Witness),
+		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "example": lo.Ternary(quoted.Example == "", "", "Example: "+quoted.Example),
 	}
 }
 

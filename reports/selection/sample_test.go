@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sample is a report with everything on it, as no decision has made it: what it says hangs together well enough to be read.
+// sample returns a report with every part. It is written by hand, so its parts need not agree.
 func sample() *Report {
 	r := &Report{
 		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
@@ -31,7 +31,7 @@ func sample() *Report {
 		},
 		Criteria: []Criterion{
 			{Name: "goodput", Title: "goodput", Doc: "critical sections a second with 16 clients on one key", Metric: "goodput", Unit: "/s", Better: 1, Weight: .4},
-			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with somebody waiting", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
+			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with a waiter", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
 			{Name: "cost", Title: "commands", Doc: "of the store, for each grant", Metric: "commands", Unit: "", Better: -1, Weight: .2},
 			{Name: "recovery", Title: "recovery", Doc: "from the death of a holder to the next grant, as a multiple of the lease", Metric: RecoveryMetric, Unit: "leases", Better: -1, Weight: .1},
 		},
@@ -59,9 +59,9 @@ func sampleOptions() []Option {
 		{Name: "idempotent", Kind: NoLock, Doc: "The operation is made so that doing it twice changes nothing."},
 		{Name: "compare-and-set", Kind: NoLock, Doc: "A unique constraint or a version column lets one of two writers win."},
 		{Name: "database-row", Kind: NoLock, Doc: "All that is guarded is changed in one transaction that locks its row."},
-		{Name: "setnx", Kind: ALock, Doc: "SETNX, and DEL by whoever comes.", Store: "redis", Deployment: "single", Lease: NoLease, Languages: both},
+		{Name: "setnx", Kind: ALock, Doc: "SETNX, and DEL by any client.", Store: "redis", Deployment: "single", Lease: NoLease, Languages: both},
 		{Name: "set-px-lua", Kind: ALock, Doc: "SET NX PX with a random value, released by a script that compares it.", Store: "redis", Deployment: "single", Lease: Fixed, Languages: both},
-		{Name: "fenced", Kind: ALock, Doc: "A script that counts a fencing token up with each grant, and wakes whoever waits.", Store: "redis", Deployment: "single", Lease: Renewed, Fences: true, Reentrant: true, Languages: both},
+		{Name: "fenced", Kind: ALock, Doc: "A script that counts a fencing token up with each grant, and notifies waiters.", Store: "redis", Deployment: "single", Lease: Renewed, Fences: true, Reentrant: true, Languages: both},
 		{Name: "redlock@five", Kind: ALock, Doc: "A majority of five independent servers.", Store: "redis", Deployment: "five", Lease: Fixed, Languages: both},
 		{Name: "redsync", Kind: ALock, Doc: "The library of that name.", Store: "redis", Deployment: "single", Lease: Renewed, Languages: map[string]string{"go": "redsync"}},
 		{Name: "postgres-advisory", Kind: ALock, Doc: "A session’s advisory lock.", Store: "postgres", Deployment: "single", Lease: Connection, Languages: both},
@@ -71,7 +71,7 @@ func sampleOptions() []Option {
 	}
 }
 
-// sampleAnswers are by option and requirement: y yes, n no, u unknown.
+// sampleAnswers returns the answers by option and requirement: y yes, n no, u unknown.
 func sampleAnswers() map[string]string {
 	return map[string]string{
 		"idempotent": "nyyyyyyy", "compare-and-set": "nyyyyyyy", "database-row": "nyyyyyyy",
@@ -128,11 +128,11 @@ func addFinding(r *Report, o Option, q Requirement, a Answer) string {
 	id := fmt.Sprintf("P%d", len(r.Findings)+1)
 	f := Finding{
 		ID: id, Source: "R1", Dir: "cells/" + o.Name + "-" + q.Name, Lock: o.Name, Deployment: o.Deployment, Workload: "counter", Fault: "pause-holder",
-		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Weight: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
+		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Evidence: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
 		Histories: []History{{File: "cells/" + o.Name + "/trial-1/history.jsonl.zst", SHA256: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {File: "", SHA256: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
 	}
 	if a == No {
-		f.Observed, f.ViolatedIn, f.Violations, f.Witness = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
+		f.Observed, f.ViolatedIn, f.Violations, f.Example = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, two clients held the lock at once for 310 ms."
 	}
 	r.Findings = append(r.Findings, f)
 	return id
@@ -148,16 +148,16 @@ func sampleDecision() Decision {
 			{Option: "fenced", Of: "recovery", Reason: NotMeasured, Tag: Unknown},
 			{Option: "fenced", Of: "cost", Reason: NotBest, Tag: Measured, Value: &part, Evidence: []string{"M3"}},
 		},
-		Out: []Elimination{
-			{Option: "idempotent", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "compare-and-set", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "database-row", Fails: []string{"exclusion"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "setnx", Fails: []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, Unsure: nil, Reason: "exclusion"},
-			{Option: "set-px-lua", Fails: []string{"late-write", "restart", "failover", "waiting"}, Unsure: nil, Reason: "late-write"},
-			{Option: "redlock@five", Fails: []string{"late-write", "restart", "store"}, Unsure: []string{"failover"}, Reason: "late-write"},
-			{Option: "redsync", Fails: []string{"late-write", "failover", "language", "waiting"}, Unsure: []string{"restart"}, Reason: "late-write"},
-			{Option: "postgres-advisory", Fails: []string{"late-write"}, Unsure: []string{"failover"}, Reason: "late-write"},
-			{Option: "zookeeper", Fails: []string{"store"}, Unsure: nil, Reason: "store"},
+		Eliminated: []Elimination{
+			{Option: "idempotent", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "compare-and-set", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "database-row", Fails: []string{"exclusion"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "setnx", Fails: []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, Unknown: nil, Reason: "exclusion"},
+			{Option: "set-px-lua", Fails: []string{"late-write", "restart", "failover", "waiting"}, Unknown: nil, Reason: "late-write"},
+			{Option: "redlock@five", Fails: []string{"late-write", "restart", "store"}, Unknown: []string{"failover"}, Reason: "late-write"},
+			{Option: "redsync", Fails: []string{"late-write", "failover", "language", "waiting"}, Unknown: []string{"restart"}, Reason: "late-write"},
+			{Option: "postgres-advisory", Fails: []string{"late-write"}, Unknown: []string{"failover"}, Reason: "late-write"},
+			{Option: "zookeeper", Fails: []string{"store"}, Unknown: nil, Reason: "store"},
 		},
 		Survivors: []string{"fenced", "etcd", "etcd-concurrency"},
 		Dominated: []Dominated{{Option: "etcd-concurrency", By: "etcd", In: "handoff"}},
@@ -165,7 +165,7 @@ func sampleDecision() Decision {
 			{Option: "fenced", Rank: 1, Score: .96, Low: &low, High: &high, Parts: map[string]float64{"goodput": 1, "handoff": 1, "cost": .74, "recovery": 1}},
 			{Option: "etcd", Rank: 2, Score: .64, Low: &low2, High: &high2, Parts: map[string]float64{"goodput": .17, "handoff": .32, "cost": 1, "recovery": .78}},
 		},
-		Weighings: 286, Wins: []Win{{Option: "fenced", Times: 262, Share: 262.0 / 286}, {Option: "etcd", Times: 24, Share: 24.0 / 286}},
+		Weightings: 286, Wins: []Win{{Option: "fenced", Times: 262, Share: 262.0 / 286}, {Option: "etcd", Times: 24, Share: 24.0 / 286}},
 		Turns: []Turn{
 			{Of: "cost", Weight: &at, To: "etcd"},
 			{Of: "goodput", Weight: &below, To: "etcd"},
@@ -192,9 +192,9 @@ func sampleLease() *LeaseAdvice {
 	}
 	for _, ttl := range []float64{.1, .2, .5, 1, 2, 5, 10, 15, 20, 30, 60} {
 		given := math.Exp(-1.6 * math.Pow(ttl, .72))
-		l.Curve = append(l.Curve, LeasePoint{TTLNS: int64(ttl * 1e9), Double: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
+		l.Curve = append(l.Curve, LeasePoint{TTLNS: int64(ttl * 1e9), Overlap: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
 	}
-	for i, c := range []Confirmed{{TTLNS: 500e6, Pauses: 400, Doubles: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Doubles: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Doubles: 0, Low: 0, High: .0122}} {
+	for i, c := range []Confirmed{{TTLNS: 500e6, Pauses: 400, Overlaps: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Overlaps: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Overlaps: 0, Low: 0, High: .0122}} {
 		if c.Scale == 0 {
 			c.Scale = 1
 		}
@@ -218,11 +218,11 @@ func sampleSources() []Source {
 	}
 }
 
-// evil is a name that would like to be more than text.
+// evil is a name with markup, control characters and an escape sequence.
 const evil = "\"><script>alert(1)</script>|[x](y)\x1b[31m\u202e`*~"
 
-// hostile is the same report, written by somebody who means harm: names that are markup, letters that turn the direction,
-// words without end, ways out of the folder, and a password.
+// hostile returns the sample with names that are markup, bidirectional controls, long words, paths out of the folder, and a
+// password.
 func hostile() *Report {
 	text, err := json.Marshal(sample())
 	if err != nil {
@@ -249,7 +249,7 @@ func hostile() *Report {
 	return r
 }
 
-// turnedOut is the sample with another outcome.
+// turnedOut returns the sample with another outcome.
 func turnedOut(o Outcome) *Report {
 	r := sample()
 	d := &r.Decision
@@ -264,7 +264,7 @@ func turnedOut(o Outcome) *Report {
 	case NoLockNeeded:
 		r.Needs.Instead, d.Recommended = []Means{Compare}, []string{"compare-and-set"}
 		d.Survivors = append([]string{"compare-and-set"}, d.Survivors...)
-		d.Out = slices.DeleteFunc(d.Out, func(k Elimination) bool { return k.Option == "compare-and-set" })
+		d.Eliminated = slices.DeleteFunc(d.Eliminated, func(k Elimination) bool { return k.Option == "compare-and-set" })
 		for i := range r.Cells {
 			if r.Cells[i].Option == "compare-and-set" && r.Cells[i].Answer == No {
 				r.Cells[i].Answer, r.Cells[i].Reason = Yes, Applies
@@ -273,7 +273,7 @@ func turnedOut(o Outcome) *Report {
 	case NothingFits:
 		*d = Decision{Outcome: o, Changes: d.Changes}
 		for _, option := range r.Options {
-			d.Out = append(d.Out, Elimination{Option: option.Name, Unsure: []string{"failover"}, Reason: "failover"})
+			d.Eliminated = append(d.Eliminated, Elimination{Option: option.Name, Unknown: []string{"failover"}, Reason: "failover"})
 		}
 		for i := range r.Cells {
 			if r.Cells[i].Of == "failover" {
@@ -285,12 +285,12 @@ func turnedOut(o Outcome) *Report {
 	return r
 }
 
-// bare is a report of next to nothing.
+// bare returns a nearly empty report.
 func bare() *Report {
 	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits}}
 }
 
-// odd is a report whose figures are at the ends of what they may be.
+// odd returns the sample with extreme figures.
 func odd() *Report {
 	r := sample()
 	for i := range r.Cells {
@@ -313,7 +313,7 @@ func odd() *Report {
 	return r
 }
 
-// crowd is a report of many options, requirements and criteria, with names as long as they get.
+// crowd returns a report with many options, requirements and criteria, and long names.
 func crowd() *Report {
 	r := sample()
 	for i := range 6 {
@@ -327,7 +327,7 @@ func crowd() *Report {
 		name := fmt.Sprintf("postgres-advisory-of-many-%d@replica-set", i)
 		r.Options = append(r.Options, Option{Name: name, Kind: ALock, Store: "postgres", Deployment: "replica-set", Doc: "One of many."})
 		if i >= 10 {
-			r.Decision.Out = append(r.Decision.Out, Elimination{Option: name, Fails: []string{"late-write"}, Reason: "late-write"})
+			r.Decision.Eliminated = append(r.Decision.Eliminated, Elimination{Option: name, Fails: []string{"late-write"}, Reason: "late-write"})
 			continue
 		}
 		r.Decision.Survivors = append(r.Decision.Survivors, name)

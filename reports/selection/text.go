@@ -18,102 +18,89 @@ type terminal struct {
 	format.Lines
 }
 
-// Text writes the verdict, the candidates, what speaks against the choice and what would change it, for a terminal.
+// Text writes the recommendation with its lease, confidence and main caveat for a terminal, then the eliminated candidates,
+// the scores, and the first trade-offs and changes. The page has the rest.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {
 		return err
 	}
-	t := &terminal{view: newView(r)}
-	look := t.Look()
-	t.Paragraph(look.Symbol + " " + look.Word + ". " + t.Decision.Headline() + ".")
-	for _, s := range t.Lead() {
-		t.Hang("  ", s)
-	}
-	if len(t.OrLock()) > 0 {
-		t.Paragraph("If a lock is wanted all the same: " + format.Joined(t.Decision.Lock) + ".")
+	t := &terminal{view: newView(r), Lines: format.Lines{Wrap: 100}}
+	t.Paragraph(t.Look().Symbol + " " + t.Headline() + ".")
+	facts := t.Summary()
+	wide := lo.Max(lo.Map(facts, func(f fact, _ int) int { return format.Width(f.Name) }))
+	for _, f := range facts {
+		t.Hang("  "+format.Pad(f.Name, wide)+"  ", strings.Join(nonEmpty(f.Value, f.Text), ": "))
 	}
 	t.eliminated()
 	t.compared()
-	t.list("for it", tagged(t.For()))
-	t.list("against it", tagged(t.Against()))
-	t.list("what would change it", t.changes())
-	t.list("lease", nonEmpty(t.LeaseSay()))
-	for _, c := range t.Tried() {
-		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with two holders (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
+	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
+	if t.Decision.Outcome != NothingFits { // the summary has them
+		t.list("what would change it", t.changes())
 	}
-	t.list("conditions", lo.FilterMap(t.Needs.Asks(), func(a asked, _ int) (string, bool) {
-		return a.Title + ": " + a.Answer + " [" + a.Tag + "]", a.Key == "hold" || a.Key == "pauses"
-	}))
-	t.list("not stated, so that defaults are assumed", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
-	t.list("decide again when", t.Needs.Again())
-	if n := len(r.Findings) + len(r.Figures) + len(r.Times); n > 0 {
-		t.Add("")
-		t.Paragraph(fmt.Sprintf("It rests on %s; `lockbench verify-report FILE ID` traces one.", format.Plural(n, "observation")))
-	}
+	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
 	_, err = t.WriteTo(w)
 	return err
 }
 
-const widestName = 28 // the width at which a name is cut
+const widestName = 28 // longer names are cut
 
 func name(s string) string {
 	letters := []rune(s)
 	return lo.Ternary(len(letters) > widestName, string(letters[:min(len(letters), widestName-1)])+"…", s)
 }
 
+// eliminated lists the eliminated candidates. Candidates with the same reason share an entry.
 func (t *terminal) eliminated() {
 	out := lo.Filter(t.Matrix(), func(j judged, _ int) bool { return j.Why.Title != "" })
-	wide := lo.Max(lo.Map(t.Decision.Out, func(e Elimination, _ int) int { return format.Width(name(e.Option)) }))
-	if wide > 0 {
-		t.title("eliminated")
+	if len(out) > 0 {
+		t.title(fmt.Sprintf("eliminated: %d of %s", len(out), format.Plural(len(t.Options), "candidate")))
 	}
-	for _, j := range out {
-		t.Hang(fmt.Sprintf("  %s %s  ", j.Why.Look.Symbol, format.Pad(name(j.Option.Name), wide)), j.Why.String())
+	for _, same := range lo.PartitionBy(out, func(j judged) string { return j.Why.Look.Symbol + j.Why.Short() }) {
+		names := lo.Map(same, func(j judged, _ int) string { return name(j.Option.Name) })
+		t.Hang("  "+same[0].Why.Look.Symbol+" ", strings.Join(names, ", ")+": "+same[0].Why.Short())
 	}
 }
 
-const abreast = 3 // how many criteria fit into a line
+const tableWidth, labelWidth = 98, 36 // columns of the table of scores, and of its first two columns
 
-// compared writes the tables of the surviving locks, with as many criteria in each as fit.
+// compared writes a table of the best candidates: their scores, and their figures by criterion.
 func (t *terminal) compared() {
 	all := t.Compared()
 	if len(all) == 0 {
 		return
 	}
-	t.title("meet all requirements; the median, and the ratio to the best")
-	ranks := lo.Map(all, func(c judged, _ int) []string { return []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""} })
-	t.Columns(append([][]string{{"rank", "candidate", "score", "won", ""}}, ranks...))
-	for i, some := range lo.Chunk(t.Criteria, abreast) {
-		headings := lo.Map(some, func(k Criterion, _ int) string { return k.Heading() })
-		figures := lo.Map(all, func(c judged, _ int) []string {
-			values := lo.Map(c.Figures[i*abreast:][:len(some)], func(f line, _ int) string { return f.Value + " " + format.PadLeft(f.Ratio, 6) })
-			return slices.Concat([]string{"", name(c.Option.Name)}, values, []string{""})
-		})
-		t.Add("")
-		t.Columns(append([][]string{slices.Concat([]string{"", "candidate"}, headings, []string{""})}, figures...))
+	t.title("scores of the candidates that meet all requirements: 1 is the best in every criterion")
+	left := tableWidth - labelWidth
+	shown := lo.Filter(all, func(j judged, _ int) bool {
+		left -= 2 + max(format.Width(name(j.Option.Name)), format.Width(j.Score))
+		return left >= 0
+	})
+	row := func(first, weight string, of func(judged) string) []string {
+		return slices.Concat([]string{first, weight}, lo.Map(shown, func(j judged, _ int) string { return of(j) }), []string{""})
 	}
-	for _, c := range all {
+	rows := [][]string{row("", "weight", func(j judged) string { return name(j.Option.Name) }), row("score", "", func(j judged) string { return j.Score })}
+	for i, k := range t.Criteria {
+		rows = append(rows, row(k.Heading(), format.Percent(k.Weight), func(j judged) string { return j.Figures[i].Value }))
+	}
+	t.Columns(rows)
+	for _, c := range shown {
 		if c.Dominated != "" {
-			t.Hang("  dominated: ", c.Option.Name+": "+c.Dominated+".")
+			t.Hang("  ", c.Option.Name+" is not scored: "+c.Dominated+".")
 		}
+	}
+	if more := len(all) - len(shown); more > 0 {
+		t.Add(fmt.Sprintf("  (%d more in the report)", more))
 	}
 }
 
 func (t *terminal) changes() []string {
-	turns := lo.Map(t.turns(), func(row []string, _ int) string {
-		return fmt.Sprintf("%s, now %s: at %s %s leads.", row[0], row[1], row[2], row[3])
+	others := lo.Map(t.Changes(), func(row []string, _ int) string {
+		return fmt.Sprintf("%s = %s: %s", row[0], row[1], strings.Join(nonEmpty(row[2], row[3]), ": "))
 	})
-	return append(turns, lo.Map(t.Changes(), func(row []string, _ int) string {
-		return strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", row[0], row[1], row[2], row[3]), ": ")
+	return append(others, lo.Map(t.Turns(), func(row []string, _ int) string {
+		return fmt.Sprintf("%s, now %s: at %s, %s has the highest score", row[0], row[1], row[2], row[3])
 	})...)
-}
-
-func tagged(lines []line) []string {
-	return lo.Map(lines, func(l line, _ int) string {
-		ids := lo.Map(l.Refs, func(r ref, _ int) string { return r.ID })
-		return l.String() + " [" + strings.Join(slices.Compact(append([]string{string(l.Tag)}, ids...)), " ") + "]"
-	})
 }
 
 func (t *terminal) title(title string) {
@@ -121,12 +108,18 @@ func (t *terminal) title(title string) {
 	t.Add(title)
 }
 
+const mostListed = 3 // entries of a list
+
 func (t *terminal) list(title string, all []string) {
-	for i, s := range all {
-		if i == 0 {
-			t.title(title)
-		}
+	if len(all) == 0 {
+		return
+	}
+	t.title(title)
+	for _, s := range all[:min(mostListed, len(all))] {
 		t.Hang("  - ", s)
+	}
+	if more := len(all) - mostListed; more > 0 {
+		t.Add(fmt.Sprintf("  (%d more in the report)", more))
 	}
 }
 
@@ -140,13 +133,13 @@ func Markdown(r *Report) ([]byte, error) {
 		"md": mdText, "ids": mdIDs, "about": aboutOption,
 		"lower": strings.ToLower, "row": mdRow, "rule": func(n int) string { return "|" + strings.Repeat(" --- |", n) },
 		"date":   func() string { return newest(r) },
-		"chosen": func(o Option) bool { return slices.Contains(r.Decision.Recommended, o.Name) },
+		"chosen": r.Decision.chosen,
 		"met":    func(j judged) []line { return j.answers(true) },
 	}
 	return html.Markdown(templates, funcs, newView(r), "record", "templates/decision.md.tmpl")
 }
 
-// newest returns the day of the newest evidence: the report itself has no clock.
+// newest returns the date of the newest evidence. The current time would make two reports of the same input differ.
 func newest(r *Report) string {
 	return lo.Max(lo.Map(r.Sources, func(s Source, _ int) string {
 		day, _, dated := strings.Cut(s.Started, "T")

@@ -18,7 +18,7 @@ func TestWordsOfFigures(t *testing.T) {
 	}
 }
 
-// TestOrigins: a need is assumed as a whole or in parts, and nothing that somebody stated is.
+// TestOrigins: a need is stated, assumed, or assumed in parts.
 func TestOrigins(t *testing.T) {
 	n := Needs{Assumed: []string{"fair", "pauses.p50", "pauses.p99"}}
 	for key, want := range map[string]string{"fair": "assumed", "pauses": "p50 and p99 assumed", "hold": "stated", "pause": "stated"} {
@@ -28,7 +28,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestBest: the best of a criterion is the greatest or the least, of the locks that are left.
+// TestBest: the best value of a criterion is the highest or lowest one of the survivors.
 func TestBest(t *testing.T) {
 	v := newView(sample())
 	for _, k := range v.Report.Criteria {
@@ -38,17 +38,17 @@ func TestBest(t *testing.T) {
 		}
 	}
 	if _, known := newView(turnedOut(NothingFits)).best(v.Report.Criteria[0]); known {
-		t.Error("the best of none is known")
+		t.Error("a best value without survivors")
 	}
 }
 
-// TestTextFits: what a terminal shows is no wider than one, but for names that are wider themselves.
+// TestTextFits: no line is wider than 100 columns.
 func TestTextFits(t *testing.T) {
 	for name, r := range map[string]*Report{"sample": sample(), "crowd": crowd(), "nothing": turnedOut(NothingFits)} {
 		got := summary(t, r)
 		for line := range strings.Lines(got) {
-			if n := format.Width(strings.TrimSpace(line)); n > 120 {
-				t.Errorf("%s: a line of %d letters: %s", name, n, line)
+			if n := format.Width(strings.TrimSpace(line)); n > 100 {
+				t.Errorf("%s: a line of %d columns: %s", name, n, line)
 			}
 		}
 		for _, k := range r.Criteria {

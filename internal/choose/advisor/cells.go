@@ -15,16 +15,16 @@ import (
 	"lockbench/workloads"
 )
 
-// Stage is a part of what is tried. Only what the stages before did not eliminate is tried in it.
+// Stage is a group of cells to try. It tries only the locks that earlier stages did not eliminate.
 type Stage struct {
 	Name   string
 	Doc    string // one sentence
-	Trials int    // of each cell
+	Trials int    // for each cell
 	loads  func(selection.Needs) []string
 	faults func(selection.Needs) []string
 }
 
-// AtOnce is how many trials run side by side: they mostly wait, and none of their figures are compared.
+// AtOnce is the number of concurrent trials. They mostly wait, and their figures are not compared.
 const AtOnce = 8
 
 // Stages returns all stages, in order.
@@ -33,13 +33,13 @@ func Stages() []Stage {
 		return func(selection.Needs) []string { return all }
 	}
 	return []Stage{
-		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay, always("none")},
+		{"a-good-day", "no fault: a lock that does not exclude without a fault needs no more trials", 1, goodDay, always("none")},
 		{"a-death", "the process of a holder is killed", 3, always("counter"), always("holder-kill")},
-		{"the-store", "what befalls the store", 1, checked, func(n selection.Needs) []string {
+		{"the-store", "the store fails", 1, checked, func(n selection.Needs) []string {
 			return lo.FlatMap(n.Survives, func(t selection.Trouble, _ int) []string { return decision.StoreFaults(t) })
 		}},
-		{"pauses", "the process of a holder stands still", 1, checked, always(decision.PauseFault, decision.LongestPause)},
-		{"the-network", "messages are late or lost, and callers give up", 1, guarded, always(decision.NetworkFaults()...)},
+		{"pauses", "the process of a holder is paused", 1, checked, always(decision.PauseFault, decision.LongestPause)},
+		{"the-network", "messages are late or lost, and callers cancel", 1, guarded, always(decision.NetworkFaults()...)},
 	}
 }
 
@@ -48,12 +48,12 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded is for faults that matter only if two holders do harm.
+// guarded returns the workloads for faults that matter only if two holders do damage.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked also shows the data if tokens are checked on writes alone.
+// checked returns the workloads of guarded, and one that checks tokens if the needs say that only writes are checked.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
 		return []string{"counter", "write-fenced"}
@@ -61,12 +61,12 @@ func checked(n selection.Needs) []string {
 	return guarded(n)
 }
 
-// Cells returns what a stage tries of some options.
+// Cells returns the cells that a stage tries for options.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
 	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
 	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
 	for _, o := range lo.Filter(options, func(o selection.Option, _ int) bool { return o.Kind == selection.ALock }) {
-		impl, on := kept{lock: o.Name}.in(table())
+		impl, on := candidate{lock: o.Name}.in(table())
 		cells := trial.Plan([]impls.Impl{impl}, loads, tried)
 		if len(cells) > 0 && slices.Contains(injected, decision.LongestPause) {
 			cells = append(cells, longestPause(n, impl)...)
@@ -84,13 +84,13 @@ func loadsNamed(names ...string) []workloads.Workload {
 }
 
 const (
-	longTrial = 2 * time.Second // the longest lease of a trial: beyond, all times are scaled down
-	fewHolds  = 1               // of the victim come before the paused one, so that others wait by then
+	longTrial = 2 * time.Second // the longest lease of a trial; with longer ones all times are scaled down
+	fewHolds  = 1               // holds of the victim before the paused one, so that other clients wait
 )
 
-// longestPause pauses a process for the longest pause, in the longest work, with the advised lease, which must outlast both.
+// longestPause returns cells with the longest pause in the longest work. The advised lease must outlast both.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
-	k, _ := lo.Find(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
+	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)
 	if ttl == 0 {
 		return nil
@@ -98,13 +98,13 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	scale := min(1, float64(longTrial)/float64(ttl))
 	of := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale).Round(time.Millisecond) }
 	pause, hold := of(n.Pauses.Longest), min(of(n.Hold.Max), longTrial)
-	f := faults.Fault{Name: decision.LongestPause, Kind: faults.Clients, Doc: "the process of a holder is stopped for the longest pause that was ever seen, then goes on"}
+	f := faults.Fault{Name: decision.LongestPause, Kind: faults.Clients, Doc: "the process of a holder is paused for the longest pause of the requirements"}
 	f.Shape = func(p *workloads.Params, _ faults.Scene) {
 		p.TTL, p.Hold = max(of(ttl), l.Shortest), max(hold, time.Millisecond)
 		p.Duration = pause + 5*hold + time.Second/2
 	}
 	f.Plan = func(s faults.Scene) faults.Plan {
-		first := workloads.Moment{Point: workloads.Granted} // of the victim: the others ask when it holds
+		first := workloads.Moment{Point: workloads.Granted} // other clients start when the victim holds
 		gates := []faults.Gate{{Client: 1, Until: first, Timeout: s.TTL}, {Client: 2, Until: first, Timeout: s.TTL}}
 		return faults.Plan{Gates: gates, Steps: []faults.Step{{
 			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
@@ -116,10 +116,10 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-// Warning explains a scenario of an advice.
+// Warning returns an explanation of a scenario.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
-		return "a process stands still for the longest that was ever seen: " + pause + " of a trial whose lease is the one that is advised"
+		return "a holder is paused for " + pause + ", the longest pause of the requirements, with the advised lease"
 	}
-	return "processes are paused in their holds, for times drawn from the distribution of pauses; the lease curve predicts how often two clients then hold at once"
+	return "holders are paused for times drawn from the distribution of pauses; the lease curve predicts how often two clients then hold at once"
 }

@@ -15,39 +15,39 @@ import (
 	"lockbench/workloads"
 )
 
-// ConfirmTrials is how many trials each lease is tried in.
+// ConfirmTrials is the number of trials of each lease.
 const ConfirmTrials = 6
 
 const (
-	pausesEach = 10            // that fall into holds in each trial
-	longerWork = "longer-work" // the name in histories of work that is paused with its process
+	pausesEach = 10            // paused holds in each trial
+	longerWork = "longer-work" // the name in histories of the delay of the paused work
 )
 
-// Confirming returns the cells in which the advised lease and two shorter ones are tried; none if no lease expires.
+// Confirming returns the cells that try the advised lease and two shorter ones. It returns none if the lock has no lease.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {
 		return nil
 	}
-	lock, on := kept{lock: r.Lease.Option}.in(table())
+	lock, on := candidate{lock: r.Lease.Option}.in(table())
 	return ConfirmCells(lock, on, points)
 }
 
-// ConfirmCells returns a cell for each point to try, in which the process of a holder is paused in one hold after the other.
-// Each takes ConfirmTrials, with its own servers. Many can run at once, since they mostly wait. Nothing is expected of them.
+// ConfirmCells returns a cell for each point. It pauses a holder in each of its holds. Each cell takes ConfirmTrials trials.
+// Cells have no expectations and can run concurrently, because they mostly wait.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil
 	return lo.Map(points, func(p decision.TrialPoint, _ int) trial.Cell {
 		return trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
-			Partly: true, // a hold that was not granted for long leaves fewer pauses, which count
+			Partly: true, // a trial with fewer pauses than planned counts
 			Fault: faults.Fault{
 				Name: decision.PauseFault, Kind: faults.Clients,
-				Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
+				Doc: fmt.Sprintf("the process of a holder is paused in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
 				Shape: func(of *workloads.Params, _ faults.Scene) {
 					seed := of.Seed
 					*of = workloads.Defaults()
 					of.Seed, of.TTL = seed, p.TTL
-					of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
+					of.Clients, of.Processes = 3, 3 // the victim and two others, one of which waits
 					of.Hold, of.Think = othersHold, othersThink
 					of.Duration = between + lo.SumBy(draw(p, seed), func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
 				},
@@ -56,11 +56,11 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	})
 }
 
-// The others wait, and hold the key briefly, so that the victim gets it again.
+// The other clients hold the key briefly, so that the victim is granted it again.
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond
-	between     = 150 * time.Millisecond // from one hold of the victim to the next, at most as a rule
+	between     = 150 * time.Millisecond // usually the longest time from one hold of the victim to the next
 )
 
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
@@ -68,7 +68,8 @@ func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// standing pauses the victim's process in each hold. Its work runs in this process, so it is made longer by the pause.
+// standing returns a plan that pauses the process of the victim in each hold. The work runs in this process, which is not paused,
+// so the plan also extends the work by the pause.
 func standing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
@@ -77,7 +78,7 @@ func standing(pauses []decision.Struck) faults.Plan {
 		p.Steps = append(p.Steps,
 			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}},
 			faults.Step{Name: decision.PauseFault, When: faults.Trigger{At: granted, Later: max(s.After, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.Pause, 1),
-				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // at the latest, so that one is over before the next
+				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // so that a pause ends before the next hold
 	}
 	return p
 }

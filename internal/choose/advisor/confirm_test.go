@@ -27,16 +27,16 @@ func point(ttl, pause time.Duration) decision.TrialPoint {
 	return decision.TrialPoint{TTL: ttl, Hold: always(50 * time.Millisecond), Pause: always(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
 }
 
-// TestPausesAreDrawn: the same seed draws the same, another one another.
+// TestPausesAreDrawn: the seed determines the drawn pauses.
 func TestPausesAreDrawn(t *testing.T) {
 	p := point(time.Second, 0)
 	p.Pause = decision.FromTimes(selection.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
 	if !reflect.DeepEqual(draw(p, 1), draw(p, 1)) || reflect.DeepEqual(draw(p, 1), draw(p, 2)) {
-		t.Error("the seed does not decide what is drawn")
+		t.Error("the seed does not determine the drawn pauses")
 	}
 }
 
-// TestConfirmCells: each lease has a folder of its own; the plan stops the victim in each of its holds, and nothing is claimed.
+// TestConfirmCells: each lease has its own folder, the plan pauses the victim in each hold, and there are no expectations.
 func TestConfirmCells(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestConfirmCells(t *testing.T) {
 	}
 	c := cells[0]
 	if len(c.Lock.Expect) != 0 || !c.Partly {
-		t.Errorf("%+v claims something, or does not count where a hold was not to be had", c)
+		t.Errorf("%+v has expectations, or does not count with fewer holds", c)
 	}
 	p := c.Fault.Params(workloads.Defaults(), 0, "single")
 	plan := c.Fault.Plan(faults.Scene{Seed: p.Seed})
@@ -57,23 +57,22 @@ func TestConfirmCells(t *testing.T) {
 	}
 	for i, s := range plan.Steps {
 		if s.When.At != (workloads.Moment{Iteration: uint64(i / 2), Point: workloads.Granted}) {
-			t.Errorf("step %d is due at %+v", i, s.When.At)
+			t.Errorf("step %d is at %+v", i, s.When.At)
 		}
 		if next := (workloads.Moment{Iteration: uint64(i/2) + 1, Point: workloads.Asking}); s.Do.Verb == faults.Pause && s.Until != next {
-			t.Errorf("pause %d may go on in the next hold: %+v", i, s)
+			t.Errorf("pause %d may extend into the next hold: %+v", i, s)
 		}
 	}
 }
 
-// TestConfirmReal: processes that stand still for longer than their lease are doubled, others are not; each trial draws by
-// its own seed.
+// TestConfirmReal: holds overlap if and only if the pause outlasts the lease. Each trial uses its own seed.
 func TestConfirmReal(t *testing.T) {
 	needRedis(t)
 	points := []decision.TrialPoint{point(400*time.Millisecond, 600*time.Millisecond), point(5*time.Second, 30*time.Millisecond)}
 	points[0].Predicted = 1
 	for _, name := range []string{"set-px-lua", "redisson"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits, mostly
+			t.Parallel() // it mostly waits
 			confirmReal(t, name, points)
 		})
 	}
@@ -86,12 +85,12 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 	}
 	dir := t.TempDir()
 	tried := try(t, dir, ConfirmCells(lock, "", points))
-	doubled, none := confirmed(t, dir, lock, points[0]), confirmed(t, dir, lock, points[1])
-	if doubled.Doubles < doubled.Pauses-1 || doubled.Pauses < pausesEach/2 || !strings.HasPrefix(doubled.Histories[0].File, "lease-400ms/"+name) {
-		t.Errorf("%s: each pause outlasts the lease by far: %+v", name, doubled)
+	overlapped, none := confirmed(t, dir, lock, points[0]), confirmed(t, dir, lock, points[1])
+	if overlapped.Overlaps < overlapped.Pauses-1 || overlapped.Pauses < pausesEach/2 || !strings.HasPrefix(overlapped.Histories[0].File, "lease-400ms/"+name) {
+		t.Errorf("%s: each pause outlasts the lease by far: %+v", name, overlapped)
 	}
-	if none.Doubles != 0 || none.Pauses < pausesEach/2 || !none.Agrees {
-		t.Errorf("%s: no pause comes near the lease: %+v", name, none)
+	if none.Overlaps != 0 || none.Pauses < pausesEach/2 || !none.Agrees {
+		t.Errorf("%s: the pauses are much shorter than the lease: %+v", name, none)
 	}
 	for _, seed := range tried {
 		if seed != 18 { // the run's is 17, and this is the second trial
@@ -100,7 +99,7 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 	}
 }
 
-// confirmed is what the trials of a point come to.
+// confirmed returns the result of the trials of a point.
 func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) selection.Confirmed {
 	t.Helper()
 	var all decision.Paused
@@ -110,19 +109,19 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := trials[len(trials)-1] // those before it were void
+		last := trials[len(trials)-1] // earlier trials were discarded
 		file := path.Join(c.Dir(), last.Name(), "history.jsonl.zst")
 		seen, err := decision.PausesIn(filepath.Join(dir, filepath.FromSlash(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Holds, all.Doubled = all.Holds+seen.Holds, all.Doubled+seen.Doubled
+		all.Holds, all.Overlapped = all.Holds+seen.Holds, all.Overlapped+seen.Overlapped
 		of = append(of, selection.History{File: file})
 	}
 	return p.Confirm(all, "R1", of)
 }
 
-// try tries each cell once, and returns the seeds by which plans were drawn.
+// try runs each cell once, and returns the seeds of the drawn plans.
 func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -141,7 +140,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // it is also asked what it would be, of no trial
+			if s.Seed != 0 { // a seed of 0 is a plan without a trial
 				note(s.Seed)
 			}
 			return drawn(s)
@@ -159,7 +158,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 	}
 	all.Wait()
 	if len(seeds) < 2*len(cells) {
-		t.Errorf("of %d cells, %d times something was drawn", len(cells), len(seeds))
+		t.Errorf("%d cells, %d draws", len(cells), len(seeds))
 	}
 	return seeds
 }

@@ -15,8 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// expectation is what a file of needs says of itself, in comments: `# expect: lock redisson`, `# out: fenced pause`,
-// `# stays: redisson`.
+// expectation is the expected decision for a requirements file, from its comments: `# expect: lock redisson`,
+// `# eliminated: fenced pause`, `# stays: redisson`.
 type expectation struct {
 	outcome     selection.Outcome
 	recommended []string
@@ -34,20 +34,20 @@ func expectationOf(t *testing.T, text string) (e expectation) {
 		switch words[0] {
 		case "expect:":
 			e.outcome, e.recommended = selection.Outcome(words[1]), words[2:]
-		case "out:":
+		case "eliminated:":
 			e.out = append(e.out, [2]string{words[1], words[2]})
 		case "stays:":
 			e.stays = append(e.stays, words[1:]...)
 		}
 	}
 	if e.outcome == "" {
-		t.Fatal("the file does not say what to expect")
+		t.Fatal("the file has no expectation")
 	}
 	return e
 }
 
-// TestDecisions: each file of needs comes to what a reasonable engineer would expect, for the reason that it gives. The
-// evidence is what the table of locks expects, and figures as they were measured.
+// TestDecisions: each requirements file leads to the expected decision. The evidence agrees with the expectations of the locks,
+// and its figures are typical ones.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("testdata/needs/*.yaml")
 	if err != nil || len(files) < 15 {
@@ -71,12 +71,12 @@ func TestDecisions(t *testing.T) {
 			}
 			for _, o := range want.out {
 				if !eliminated(got, o[0], o[1]) {
-					t.Errorf("%s is not out for %s\n%s", o[0], o[1], outs(got))
+					t.Errorf("%s is not eliminated for %s\n%s", o[0], o[1], outs(got))
 				}
 			}
 			for _, o := range want.stays {
 				if !slices.Contains(got.Survivors, o) {
-					t.Errorf("%s is out\n%s", o, outs(got))
+					t.Errorf("%s is eliminated\n%s", o, outs(got))
 				}
 			}
 		})
@@ -84,15 +84,15 @@ func TestDecisions(t *testing.T) {
 }
 
 func eliminated(d selection.Decision, option, requirement string) bool {
-	return slices.ContainsFunc(d.Out, func(k selection.Elimination) bool {
-		return k.Option == option && (slices.Contains(k.Fails, requirement) || slices.Contains(k.Unsure, requirement))
+	return slices.ContainsFunc(d.Eliminated, func(k selection.Elimination) bool {
+		return k.Option == option && (slices.Contains(k.Fails, requirement) || slices.Contains(k.Unknown, requirement))
 	})
 }
 
 func outs(d selection.Decision) string {
 	var b strings.Builder
-	for _, k := range d.Out {
-		fmt.Fprintf(&b, "  out: %s %v unsure %v: %s\n", k.Option, k.Fails, k.Unsure, k.Reason)
+	for _, k := range d.Eliminated {
+		fmt.Fprintf(&b, "  eliminated: %s %v unknown %v: %s\n", k.Option, k.Fails, k.Unknown, k.Reason)
 	}
 	for _, s := range d.Scores {
 		fmt.Fprintf(&b, "  %d %s %.3f %v\n", s.Rank, s.Option, s.Score, s.Parts)
@@ -101,7 +101,7 @@ func outs(d selection.Decision) string {
 	return b.String()
 }
 
-// TestSpecial: the decision sets aside the workloads that the table of workloads does.
+// TestSpecial: the decision and the table of workloads agree on which workloads are special.
 func TestSpecial(t *testing.T) {
 	for _, w := range workloads.All() {
 		if want := w.Special || w.Reentrant || w.Served; decision.Special(w.Name) != want {
@@ -110,13 +110,13 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// TestChoices: each is a lock of the table, and what is kept of it beside that agrees with the table.
+// TestChoices: each choice is a lock of the table and agrees with it.
 func TestChoices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range choices() {
 		impl, _ := k.in(catalog.All())
 		if seen[k.lock] {
-			t.Errorf("%s stands twice", k.lock)
+			t.Errorf("%s is listed twice", k.lock)
 		}
 		seen[k.lock] = true
 		if len(k.languages) == 0 || k.lease == "" {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/worker"
 )
 
-// TestMain is also the worker: such processes are this test program again.
+// TestMain runs the worker if the tests start this program as a worker.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
@@ -44,12 +44,12 @@ func findLock(name string) (impls.Impl, error) {
 	all := catalog.All()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
-		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+		return impls.Impl{}, fmt.Errorf("unknown lock %q", name)
 	}
 	return all[i], nil
 }
 
-// needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
+// needRedis skips a test if redis-server is missing, and fails it if LOCKBENCH_REQUIRE names redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {

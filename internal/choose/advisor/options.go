@@ -1,4 +1,5 @@
-// Package advisor makes options, cells of a run and sections of a bench from needs; internal/choose/decision decides.
+// Package advisor derives from needs the options (Options), the cells of a run (Stages) and the suite of a bench (Suite), and
+// verifies the evidence of a report (Verify). Package decision decides.
 package advisor
 
 import (
@@ -20,8 +21,8 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kept adds to a lock of the table what a team must know.
-type kept struct {
+// candidate adds to a lock of the table the properties that a team must know.
+type candidate struct {
 	lock      string // lock, or lock@deployment
 	lease     selection.Lease
 	languages map[string]string
@@ -29,17 +30,17 @@ type kept struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere is for a few commands: they can be written in any language with a client of the store.
+// anywhere returns the languages of a lock that can be written in any language with a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
-// choices returns the locks to choose from, in display order. A lock that shows one defect or workload is none.
-func choices() []kept {
+// choices returns the locks to choose from, in display order. Locks that demonstrate a defect are not among them.
+func choices() []candidate {
 	const (
 		commands = "a few commands, with any client of Redis"
 		scripts  = "three scripts, with any client of Redis (impls/redis/lua)"
 		sql      = "a few statements, with any client of the database"
 	)
-	return []kept{
+	return []candidate{
 		{"setnx", selection.NoLease, anywhere(commands)},
 		{"set-px", selection.Fixed, anywhere(commands)},
 		{"set-px-lua", selection.Fixed, anywhere("a command and a script, with any client of Redis")},
@@ -67,16 +68,16 @@ func choices() []kept {
 	}
 }
 
-// Options returns what a team with these stores can choose from: first what replaces a lock, then the locks of its stores.
+// Options returns the options of a team with these stores: first the replacements of a lock, then the locks of the stores.
 func Options(n selection.Needs) []selection.Option {
 	all := []selection.Option{
-		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "let the operation be done twice: the second time changes nothing"},
-		{Name: string(selection.Compare), Kind: selection.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
-		{Name: string(selection.Row), Kind: selection.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
+		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "make the operation idempotent, so that a repetition changes nothing"},
+		{Name: string(selection.Compare), Kind: selection.NoLock, Doc: "a unique constraint, a version column or a conditional write, which refuses the second of two writes"},
+		{Name: string(selection.Row), Kind: selection.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes the data"},
 	}
 	for _, k := range choices() {
 		impl, on := k.in(table())
-		_, _, placed := strings.Cut(k.lock, "@") // elsewhere than usual: the team must have its store there
+		_, _, placed := strings.Cut(k.lock, "@") // the team must run the store with this deployment
 		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
 			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
@@ -85,16 +86,16 @@ func Options(n selection.Needs) []selection.Option {
 	return all
 }
 
-func (k kept) in(table []impls.Impl) (impls.Impl, string) {
+func (k candidate) in(table []impls.Impl) (impls.Impl, string) {
 	name, on, _ := strings.Cut(k.lock, "@")
 	i, found := lo.Find(table, func(i impls.Impl) bool { return i.Name == name })
 	if !found {
-		panic("a choice is no lock of the table: " + name)
+		panic("unknown lock: " + name)
 	}
 	return i, cmp.Or(on, i.Deployment)
 }
 
-func (k kept) option(i impls.Impl, on string) selection.Option {
+func (k candidate) option(i impls.Impl, on string) selection.Option {
 	return selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff),
 		Expectations: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Expectation, bool) {
@@ -103,9 +104,9 @@ func (k kept) option(i impls.Impl, on string) selection.Option {
 		})}
 }
 
-// Stores returns the stores of the locks that can be chosen: store, or store@deployment.
+// Stores returns the stores of all choices, as store or store@deployment.
 func Stores() []string {
-	return lo.Uniq(lo.FlatMap(choices(), func(k kept, _ int) []string {
+	return lo.Uniq(lo.FlatMap(choices(), func(k candidate, _ int) []string {
 		impl, on := k.in(table())
 		places := []string{impl.Store}
 		if on != "single" && on != "three" {
@@ -118,22 +119,22 @@ func Stores() []string {
 	}))
 }
 
-// Languages returns the languages of which something is known.
+// Languages returns the valid names of languages.
 func Languages() []string {
-	all := lo.FlatMap(choices(), func(k kept, _ int) []string { return lo.Keys(k.languages) })
+	all := lo.FlatMap(choices(), func(k candidate, _ int) []string { return lo.Keys(k.languages) })
 	all = lo.Without(lo.Uniq(append(all, "c#", "javascript", "php", "ruby", "rust")), "any")
 	slices.Sort(all)
 	return all
 }
 
-// The bounds of a bench of an advice: longer holds take longer, and show no more of a lock.
+// The limits of the bench: a longer hold takes more time without showing more of a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
-	fewestTurns = 8 // of every client, in the window of a trial
+	fewestTurns = 8 // critical sections of each client in a trial
 )
 
-// Suite returns what is measured of options: a lock that all clients want, and a lock for each.
+// Suite returns the bench of the options: one lock for all clients, and one lock for each client.
 func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	locks := lo.FilterMap(options, func(o selection.Option, _ int) (suites.Lock, bool) {
 		name, on, _ := strings.Cut(o.Name, "@")
@@ -141,7 +142,7 @@ func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	})
 	clients := min(max(n.Clients, 2), mostClients)
 	return suites.Suite{
-		Name: "advice", Doc: "what the selection report compares, at the point of the needs",
+		Name: "advice", Doc: "the criteria of the selection report, under the conditions of the requirements",
 		Trials: 8, MaxTrials: 8, Narrow: 0.05, Budget: 80 * time.Second, Seed: 1,
 		Sections: []suites.Section{
 			{Name: "apart", Locks: locks, Clients: []int{min(clients, 16)}, Keys: []suites.Keys{suites.OneEach}, Duration: 200 * time.Millisecond},
@@ -150,7 +151,7 @@ func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	}.Filled()
 }
 
-// RecordedHold returns how long the work under a lock took in a team's own histories, and says where that is from.
+// RecordedHold returns the durations of holds in histories, and a description of their source.
 func RecordedHold(files ...string) (selection.Times, string, error) {
 	all := figures.NewSamples()
 	for _, file := range files {
@@ -167,7 +168,7 @@ func RecordedHold(files ...string) (selection.Times, string, error) {
 	}
 	h := all[figures.HoldTimes]
 	if h.TotalCount() == 0 {
-		return selection.Times{}, "", errors.New("no hold in it came to its end, so that nothing is known of how long the work takes")
+		return selection.Times{}, "", errors.New("no hold in the histories ended, so that the duration of the work is unknown")
 	}
 	at := func(percentile float64) time.Duration { return time.Duration(h.ValueAtPercentile(percentile)) }
 	return selection.Times{P50: at(50), P99: at(99), Max: time.Duration(h.Max())},

@@ -11,27 +11,28 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures how a process of this machine pauses, by oversleeping. Of collections it sees its own alone.
+// Meter measures pauses of processes on this machine, by how much a short sleep oversleeps. It observes the garbage collection
+// of its own process only.
 type Meter struct {
-	For   time.Duration // at most: what is longer than MeterAtMost is cut
-	Floor time.Duration // shorter ones are no pauses; 0: PauseFloor
+	For   time.Duration // limited to MeterAtMost
+	Floor time.Duration // the shortest pause that counts; 0: PauseFloor
 
-	// Of a test, both or none; nil: the system's.
+	// For tests; nil: those of the system.
 	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) // returns early where the context ends
+	Sleep func(context.Context, time.Duration) // returns early if the context ends
 }
 
 const (
-	// PauseFloor is the shortest pause that counts: less is usual scheduling, and no lease is that short.
+	// PauseFloor is the default of Meter.Floor. Shorter delays are usual scheduling.
 	PauseFloor = 5 * time.Millisecond
-	// MeterAtMost is the longest that is measured for.
+	// MeterAtMost is the longest measurement.
 	MeterAtMost = time.Hour
 
 	nap        = time.Millisecond
-	mostPauses = 1_000_000 // that are kept: more would not change a quantile
+	mostPauses = 1_000_000 // more pauses would not change a quantile
 )
 
-// Measure measures until the time is up or ctx ends. The error says that nothing was measured.
+// Measure measures until For has passed or ctx ends. It fails if no time passed.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep, floor := m.Now, m.Sleep, cmp.Or(m.Floor, PauseFloor)
 	if now == nil {
@@ -50,7 +51,7 @@ func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	}
 	took := last.Sub(start)
 	if took <= 0 {
-		return selection.Pauses{}, fmt.Errorf("pauses were to be measured for %s, which is no time: give a longer one", m.For)
+		return selection.Pauses{}, fmt.Errorf("measure pauses for %s: no time passed", m.For)
 	}
 	return summed(pauses, took, floor), nil
 }
@@ -58,14 +59,14 @@ func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 func summed(pauses []time.Duration, took, floor time.Duration) selection.Pauses {
 	p := selection.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
 	if len(pauses) == 0 {
-		p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and never stood still for %s or longer: that says little of what is rare.",
+		p.Measured = fmt.Sprintf("no pause of %[2]s or longer in %[1]s on this machine; rare pauses may be missing",
 			format.Duration(took), format.Setting(int64(floor)))
 		return p
 	}
 	slices.Sort(pauses)
 	at := func(percent int) time.Duration { return pauses[(len(pauses)-1)*percent/100] }
 	p.P50, p.P99, p.Longest = at(50), at(99), at(100)
-	p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and stood still %d times for %s or longer, %s at most. What is rarer than that it could not see, nor what another program does to itself, such as its collections.",
+	p.Measured = fmt.Sprintf("%[2]d pauses of %[3]s or longer in %[1]s on this machine, at most %[4]s; rare pauses and the garbage collection of other programs may be missing",
 		format.Duration(took), len(pauses), format.Setting(int64(floor)), format.Duration(p.Longest))
 	return p
 }

@@ -10,12 +10,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// machine is a clock of a machine that oversleeps, by the number of the nap.
+// machine is the clock of a machine that oversleeps in some naps.
 type machine struct {
 	now   time.Time
 	naps  int
 	over  map[int]time.Duration
-	every time.Duration // that each nap is too long
+	every time.Duration // by which each nap is too long
 	then  func(naps int)
 }
 
@@ -32,7 +32,7 @@ func (m *machine) meter(d time.Duration) Meter {
 	return Meter{For: d, Now: func() time.Time { return m.now }, Sleep: m.sleep}
 }
 
-// TestMeter: what is overslept and not under the floor are the pauses.
+// TestMeter: oversleeping by at least the floor counts as a pause.
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
@@ -48,18 +48,18 @@ func TestMeter(t *testing.T) {
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	for _, s := range []string{"for 60.0 s on this machine", "100 times for 5 ms or longer", "109 ms at most", "could not see"} {
+	for _, s := range []string{"in 60.0 s on this machine", "100 pauses of 5 ms or longer", "at most 109 ms", "may be missing"} {
 		if !strings.Contains(got.Measured, s) {
 			t.Errorf("%q does not say %q", got.Measured, s)
 		}
 	}
 }
 
-// TestMeterFloor: a machine whose sleeps are all a little long does not stand still.
+// TestMeterFloor: oversleeping by less than the floor is not a pause.
 func TestMeterFloor(t *testing.T) {
 	m := &machine{every: PauseFloor - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())
-	if err != nil || got.PerHour != 0 || got.Longest != 0 || !strings.Contains(got.Measured, "never stood still for 5 ms") {
+	if err != nil || got.PerHour != 0 || got.Longest != 0 || !strings.Contains(got.Measured, "no pause of 5 ms") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	low := m.meter(time.Second)
@@ -69,7 +69,7 @@ func TestMeterFloor(t *testing.T) {
 	}
 }
 
-// TestMeterEnds: when its time is up, or its context is over, with what it has seen by then; and never later than it may.
+// TestMeterEnds: the measurement ends with its time or its context, and not after MeterAtMost.
 func TestMeterEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
@@ -82,10 +82,10 @@ func TestMeterEnds(t *testing.T) {
 		t.Errorf("after %d naps: %+v, %v", m.naps, got, err)
 	}
 	if _, err := m.meter(time.Minute).Measure(ctx); err == nil {
-		t.Error("it was over before it began, and something was measured")
+		t.Error("no error for a cancelled context")
 	}
 	if _, err := m.meter(0).Measure(t.Context()); err == nil {
-		t.Error("no time was to be measured, and something was")
+		t.Error("no error for a measurement of 0")
 	}
 	long := &machine{every: time.Minute}
 	if _, err := long.meter(1000 * time.Hour).Measure(t.Context()); err != nil || long.naps > 61 {
@@ -93,7 +93,7 @@ func TestMeterEnds(t *testing.T) {
 	}
 }
 
-// TestMeterByTheClock: with the system's clock and timers, here virtual ones, which never oversleep.
+// TestMeterByTheClock: the default clock, here a virtual one, never oversleeps.
 func TestMeterByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

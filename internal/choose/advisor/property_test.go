@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// drawn are needs that somebody might have.
+// drawn returns random needs.
 func drawn(r *rand.Rand) selection.Needs {
 	pick := func(n int) int { return r.IntN(n) }
 	n := selection.Needs{Name: "drawn", TwoHold: []selection.Harm{selection.Corruption, selection.WastedWork}[pick(2)],
@@ -39,7 +39,7 @@ func drawn(r *rand.Rand) selection.Needs {
 	return n
 }
 
-// shaken is evidence of a world in which some things come out otherwise than expected.
+// shaken returns evidence with some random deviations from the expectations.
 func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selection.Evidence {
 	e := world(n, options)
 	for i := range e.Findings {
@@ -56,8 +56,7 @@ func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selecti
 	return e
 }
 
-// harm says, apart from the rules of the decision, whether a finding is of two let in where these needs do not allow it, or of
-// nobody knowing whether they were.
+// harm reports whether a finding rules out a lock for these needs. It does not use the rules of the decision.
 func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false
@@ -71,7 +70,7 @@ func harm(n selection.Needs, f selection.Finding) bool {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == selection.NoCheck { // else what is guarded may refuse who comes late
+	if n.Fence == selection.NoCheck { // else the guarded resource may refuse an old token
 		needed = append(needed, decision.LongestPause)
 		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {
@@ -82,10 +81,10 @@ func harm(n selection.Needs, f selection.Finding) bool {
 	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
 }
 
-// TestNeverRecommended: a lock of which it was seen that it breaks what is needed is never recommended, nor the best lock where
-// none is needed, whatever the weights.
+// TestNeverRecommended: a lock with a harmful finding is never recommended, with any weights, nor is it the best lock if no
+// lock is needed.
 func TestNeverRecommended(t *testing.T) {
-	recommended, kept := 0, 0
+	recommended, findings := 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		n := drawn(r)
@@ -96,22 +95,22 @@ func TestNeverRecommended(t *testing.T) {
 			recommended++
 			for _, f := range e.Findings {
 				lock, _, _ := strings.Cut(name, "@")
-				pauseKept := f.Fault == decision.LongestPause && outlivesPauses(e, lock)
-				if f.Lock == lock && harm(n, f) && !pauseKept {
+				pauseHeld := f.Fault == decision.LongestPause && outlivesPauses(e, lock)
+				if f.Lock == lock && harm(n, f) && !pauseHeld {
 					t.Errorf("seed %d: %s is recommended, and %s in %s under %s is %s", seed, name, f.Property, f.Workload, f.Fault, f.Observed)
 				}
 				if f.Lock == lock {
-					kept++
+					findings++
 				}
 			}
 		}
 	}
-	if recommended < 10 || kept < 100 {
-		t.Errorf("%d recommendations, %d findings: too few to show anything", recommended, kept)
+	if recommended < 10 || findings < 100 {
+		t.Errorf("only %d recommendations and %d findings", recommended, findings)
 	}
 }
 
-// outlivesPauses: where a pause longer than any lease does no harm, one that a lease outlasts need not be looked at.
+// outlivesPauses reports whether a pause that outlasts every lease does no damage. Then shorter pauses do not matter.
 func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {
@@ -125,7 +124,7 @@ func outlivesPauses(e selection.Evidence, lock string) bool {
 	return held
 }
 
-// TestSame: the same needs and evidence give the same bytes, and what is left out of the evidence changes nothing.
+// TestSame: the same needs and evidence give the same JSON, and trimming the evidence does not change the decision.
 func TestSame(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -134,20 +133,20 @@ func TestSame(t *testing.T) {
 		e := shaken(r, n, options)
 		once, again := decision.Decide(n, options, e), decision.Decide(n, options, e)
 		if !bytes.Equal(encoded(t, once), encoded(t, again)) {
-			t.Errorf("seed %d: two reports of the same differ", seed)
+			t.Errorf("seed %d: two reports of the same input differ", seed)
 		}
 		left := decision.Trim(n, options, e)
 		trimmed := decision.Decide(n, options, left)
 		if twice := decision.Trim(n, options, left); !bytes.Equal(encoded(t, decision.Decide(n, options, twice)), encoded(t, trimmed)) {
-			t.Errorf("seed %d: trimmed twice it is another report", seed)
+			t.Errorf("seed %d: trimming twice changes the report", seed)
 		}
 		if a, b := unnumbered(once), unnumbered(trimmed); !bytes.Equal(encoded(t, a), encoded(t, b)) {
-			t.Errorf("seed %d: what was left out has changed the decision:\n%s\n%s", seed, encoded(t, a), encoded(t, b))
+			t.Errorf("seed %d: trimming has changed the decision:\n%s\n%s", seed, encoded(t, a), encoded(t, b))
 		}
 	}
 }
 
-// unnumbered is a decision without the ids, which are given anew.
+// unnumbered returns a decision without evidence ids, which trimming changes.
 func unnumbered(r *selection.Report) selection.Decision {
 	d := r.Decision
 	d.Against = slices.Clone(d.Against)

@@ -25,12 +25,12 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Checked is a finding or figure of a report, compared with its histories.
+// Checked is the comparison of a finding or figure with its histories.
 type Checked struct {
 	ID      string
-	Absent  bool     // some histories are missing: nothing can be said
-	Differs []string // the differences, a sentence each
-	Files   []string // histories that were judged or measured again
+	Absent  bool     // some histories are missing
+	Differs []string // one sentence for each difference
+	Files   []string // the histories that were judged or measured again
 }
 
 // verifying judges and measures each history once.
@@ -45,7 +45,7 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures again what a report in the folder base rests on; only the given ids, if there are any.
+// Verify judges and measures again the evidence of a report in the folder base. If ids are given, it checks these only.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
 	v := &verifying{base: base, verdicts: map[string]judged{},
 		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
@@ -63,8 +63,8 @@ func Verify(base string, r *selection.Report, only ...string) []Checked {
 	for _, f := range r.Figures {
 		check(f.ID, func(c *Checked) { v.figure(c, f) })
 	}
-	for _, s := range r.Stood {
-		check(s.ID, func(c *Checked) { v.stood(c, s) })
+	for _, s := range r.Paused {
+		check(s.ID, func(c *Checked) { v.paused(c, s) })
 	}
 	for _, t := range r.Times {
 		check(t.ID, func(c *Checked) { v.time(c, t) })
@@ -78,7 +78,7 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each reads every history that is there and has the stated checksum. in is the folder of the source.
+// each calls read for every history that exists and has the stated checksum. in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -91,7 +91,7 @@ func (v *verifying) each(c *Checked, source string, all []selection.History, rea
 			c.Absent = true
 			continue
 		case err == nil && sum.SHA256 != h.SHA256:
-			err = fmt.Errorf("it is another file than the report speaks of: its SHA-256 is %s, not %s", sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
+			err = fmt.Errorf("SHA-256 is %s, want %s: the file has changed", sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
 		case err == nil:
 			c.Files = append(c.Files, filepath.Join(in, filepath.FromSlash(h.File)))
 			err = read(in, h.File)
@@ -111,7 +111,7 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 			v.verdicts[file] = j
 		}
 		if j.err != nil {
-			return fmt.Errorf("it cannot be judged: %w", j.err)
+			return fmt.Errorf("judge history: %w", j.err)
 		}
 		add(j.verdict)
 		return nil
@@ -128,19 +128,19 @@ func (v *verifying) trials(c *Checked, source string, all []selection.History, r
 	})
 }
 
-func (v *verifying) stood(c *Checked, s selection.StoodStill) {
+func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	var seen decision.Paused
 	v.each(c, s.Source, s.Histories, func(in, name string) error {
 		one, err := decision.PausesIn(filepath.Join(in, filepath.FromSlash(name)))
-		seen.Holds, seen.Doubled = seen.Holds+one.Holds, seen.Doubled+one.Doubled
+		seen.Holds, seen.Overlapped = seen.Holds+one.Holds, seen.Overlapped+one.Overlapped
 		return err
 	})
-	if c.complete() && seen != (decision.Paused{Holds: s.Holds, Doubled: s.Doubled}) {
-		c.differs("%s: the report says that another client held during %d of %d paused holds, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds)
+	if c.complete() && seen != (decision.Paused{Holds: s.Holds, Overlapped: s.Overlapped}) {
+		c.differs("%s: the report says that another client held during %d of %d paused holds, its histories say %d of %d", s.Dir, s.Overlapped, s.Holds, seen.Overlapped, seen.Holds)
 	}
 }
 
-// time checks that the acquires of the histories have the stated quantiles.
+// time compares the quantiles of acquires with those of the histories.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
@@ -185,7 +185,8 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// figure works a metric out again, from verdicts or as the bench did. Other counts are taken from the trial.
+// figure derives a metric again, from verdicts or as the bench does. A metric that histories do not contain is read from the
+// trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -207,7 +208,7 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare compares values with those of a figure, and its estimate with its values.
+// compare compares values with those of a figure, and checks the estimate of the figure.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
@@ -227,5 +228,5 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near allows for the four digits of a multiple of a lease.
+// near reports whether two values are equal to four digits, the precision of a multiple of a lease.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

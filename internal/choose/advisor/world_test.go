@@ -13,8 +13,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// measuredOf are figures of locks as they were measured once, about: goodput and minimal share of 16 clients with a hold of
-// 1 ms, commands for each grant, and the median of an acquire that nobody else wants, in ms.
+// measuredOf holds typical figures of locks: goodput and min/max share of 16 clients with a hold of 1 ms, commands for each
+// grant, and the median of an uncontended acquire in ms.
 var measuredOf = map[string][4]float64{
 	"set-px-lua": {568, 0.15, 60, 0.15}, "redisson": {658, 0.4, 13, 0.16}, "fenced": {733, 0.96, 9, 0.2}, "redlock": {300, 0.3, 90, 0.5},
 	"redsync": {716, 0, 4.4, 0.2}, "redsync-tuned": {603, 0.38, 16, 0.2}, "redislock": {759, 0, 6.1, 0.17}, "redislock-tuned": {710, 0.12, 17, 0.17},
@@ -24,14 +24,14 @@ var measuredOf = map[string][4]float64{
 	"zookeeper": {329, 0.97, 6, 1.4}, "zk-lock": {310, 0.95, 7, 1.5}, "etcd": {295, 0.96, 9, 0.6}, "etcd-concurrency": {280, 0.9, 10, 0.7},
 }
 
-// world is evidence in which everything came out as the table of locks expects, and that has been measured as above.
+// world returns evidence that agrees with all expectations, with the figures of measuredOf.
 func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	e := selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
 	for _, o := range options {
 		if o.Kind != selection.ALock {
 			continue
 		}
-		impl, _ := kept{lock: o.Name}.in(table())
+		impl, _ := candidate{lock: o.Name}.in(table())
 		e.Findings = append(e.Findings, expected(n, o, impl)...)
 		e.Figures = append(e.Figures, figured(n, o)...)
 	}
@@ -44,7 +44,7 @@ func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	return e
 }
 
-// expected is what the stages would try of a lock for these needs, with what its table expects.
+// expected returns the findings of all stages for a lock, as the lock expects them.
 func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selection.Finding {
 	var list []selection.Finding
 	for _, s := range Stages() {
@@ -74,13 +74,14 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held tells whether exclusion was seen to hold where the table says nothing of it: sessions outlive a message that is lost.
+// held reports whether exclusion holds in a situation without an expectation. A session survives the loss of a message.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outlasting is a pause that the advised lease outlasts: of all locks but the one whose hand-over comes with a shorter one.
+// outlasting returns the finding for a pause that the advised lease outlasts. It is violated for fenced, whose hand-off uses a
+// shorter lease.
 func outlasting(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
@@ -90,7 +91,7 @@ func outlasting(n selection.Needs, o selection.Option, f selection.Finding) sele
 	return f
 }
 
-// figured is what a bench and the deaths of holders would say.
+// figured returns the figures of a bench, and the recovery.
 func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {
@@ -113,7 +114,7 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 
-// around are eight values, one in a hundred apart.
+// around returns the estimate of eight values that differ by 1 %.
 func around(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int

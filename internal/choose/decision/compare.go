@@ -26,7 +26,7 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is as good as o in each criterion, and better in one beyond noise; nil if none is.
+// dominates returns a lock that is as good as o in every criterion and better in one beyond noise, or nil.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -45,7 +45,7 @@ func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 
 func (c criterion) worse(a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
 
-// beyondNoise reports whether a is better than b, by intervals that do not meet.
+// beyondNoise reports whether a is better than b and their intervals do not overlap.
 func (c criterion) beyondNoise(a, b value) bool {
 	if a.low == nil || b.low == nil {
 		return false
@@ -59,7 +59,7 @@ type scoring struct {
 	values  map[string]map[string]value
 }
 
-// parts returns how close each option comes to the best of each criterion, which is 1. What is unknown is 0.
+// parts returns how close each option comes to the best of each criterion: 1 is the best, and an unknown value is 0.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
 	counted := make([]float64, len(s.options))
@@ -102,10 +102,9 @@ func (s *scoring) weights() []float64 {
 	return lo.Map(s.by, func(c criterion, _ int) float64 { return c.Weight })
 }
 
-// The resampling of trials: enough that the third digit of an interval does not move.
 const (
-	resamples = 1000
-	fewest    = 6 // trials that an interval takes
+	resamples = 1000 // enough for two stable digits of an interval
+	fewest    = 6    // trials for an interval
 )
 
 // scores returns the scores, from best to worst. Options share a rank if the interval of their difference contains 0.
@@ -137,7 +136,7 @@ func (s *scoring) scores() []selection.Score {
 	return sorted
 }
 
-// enough reports whether there are enough trials of each figure that counts. Recoveries are exempt: they differ by the lease.
+// enough reports whether each weighted figure has enough trials for an interval. Recoveries are exempt.
 func (s *scoring) enough(option string) bool {
 	return lo.EveryBy(s.by, func(c criterion) bool {
 		v := s.values[option][c.Name]
@@ -145,7 +144,7 @@ func (s *scoring) enough(option string) bool {
 	})
 }
 
-// resampled returns scores over resampled trials, with the same draws for every option.
+// resampled returns the scores of resampled trials. All options use the same draws.
 func (s *scoring) resampled(weights []float64) [][]float64 {
 	most := 0
 	for _, of := range s.values {
@@ -156,7 +155,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	drawn := make([][]float64, len(s.options))
 	r := rand.New(rand.NewPCG(1, 2))
 	for range resamples {
-		at := lo.Times(most, func(int) float64 { return r.Float64() }) // which trials are drawn, as parts of all there are
+		at := lo.Times(most, func(int) float64 { return r.Float64() }) // the drawn trials, as fractions of their number
 		for i, parts := range s.parts(func(v value) float64 { return drawnMedian(v.values, at) }) {
 			drawn[i] = append(drawn[i], weigh(parts, weights))
 		}
@@ -164,7 +163,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	return drawn
 }
 
-// drawnMedian returns the median of as many values, drawn where at says; 0 if there are none.
+// drawnMedian returns the median of a resample of values. at holds the drawn positions as fractions.
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
 	if n == 0 {

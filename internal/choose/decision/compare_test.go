@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// two are locks that differ in one figure, by so much, and by their trials alone.
+// two returns two locks with the given goodput, whose trials vary by a few percent.
 func two(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
@@ -24,7 +24,7 @@ func two(goodput [2]float64, trials int) *scoring {
 	return s
 }
 
-// TestRanks: who is ahead by more than its trials differ is ahead; who is not shares the rank; and a few trials tell nothing.
+// TestRanks: locks have different ranks only if their difference exceeds the noise and they have enough trials.
 func TestRanks(t *testing.T) {
 	for _, c := range []struct {
 		goodput [2]float64
@@ -38,7 +38,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestTurns: the weight and the value at which another is ahead are where the scores meet.
+// TestTurns: another lock leads from the weight or value at which the scores are equal.
 func TestTurns(t *testing.T) {
 	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{
@@ -46,9 +46,9 @@ func TestTurns(t *testing.T) {
 		"b": {"goodput": {median: 60}, "commands": {median: 10}},
 	}}
 	// By goodput 1 and 0.6, by commands 0.5 and 1: at a weight w of commands a has 1-w+0.5w and b has 0.6(1-w)+w.
-	ahead := s.options[s.leader(s.parts(median), s.weights())]
-	if ahead != "b" {
-		t.Fatalf("%s is ahead", ahead)
+	leading := s.options[s.leader(s.parts(median), s.weights())]
+	if leading != "b" {
+		t.Fatalf("%s leads", leading)
 	}
 	const at = 4.0 / 9
 	found, over := false, false
@@ -62,22 +62,22 @@ func TestTurns(t *testing.T) {
 		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
 			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
 		}
-		if turn.Value != nil && turn.Of == "goodput" { // 0.75 of a against half of b's goodput and half
+		if turn.Value != nil && turn.Of == "goodput" { // a scores 0.75
 			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
 				t.Errorf("%+v, want 50", turn)
 			}
 		}
 	}
 	if !found || !over {
-		t.Errorf("no weight turns it: %+v", s.turns("b"))
+		t.Errorf("missing weights: %+v", s.turns("b"))
 	}
-	total, wins := s.weighings()
+	total, wins := s.weightings()
 	if total != 3003 || wins[0].Option != "b" || wins[0].Times+wins[1].Times != total {
 		t.Errorf("%d weightings, %+v", total, wins)
 	}
 }
 
-// TestEnough: what is ten times as good as what is asked for counts no more.
+// TestEnough: values beyond Enough count as Enough.
 func TestEnough(t *testing.T) {
 	s := two([2]float64{1000, 500}, 8)
 	for i := range s.by {

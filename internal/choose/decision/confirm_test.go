@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestShareOf: intervals that can be looked up or written down.
+// TestShareOf: intervals from tables, and with a closed form.
 func TestShareOf(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int
@@ -25,7 +25,7 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestConfirmed: what is predicted agrees if it lies in the interval of what was seen.
+// TestConfirmed: a prediction agrees if it lies in the interval of the observed share.
 func TestConfirmed(t *testing.T) {
 	p := TrialPoint{TTL: time.Second, Scale: 0.1, Predicted: 0.15}
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestConfirmed(t *testing.T) {
 		agrees bool
 	}{{Paused{60, 9}, true}, {Paused{60, 30}, false}, {Paused{60, 0}, false}, {Paused{0, 0}, false}} {
 		got := p.Confirm(c.seen, "R1", nil)
-		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Doubles != c.seen.Doubled || got.InUse() != 1e10 {
+		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Overlaps != c.seen.Overlapped || got.InUse() != 1e10 {
 			t.Errorf("%+v: %+v", c.seen, got)
 		}
 	}

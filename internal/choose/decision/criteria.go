@@ -14,13 +14,13 @@ import (
 
 type criterion struct {
 	selection.Criterion
-	contended bool                          // at the point where clients want one lock; else where each has its own
-	of        convert                       // returns what is compared of a measured value; nil: the value
-	asked     func(selection.Needs) float64 // the bound that the needs set, in the unit of the criterion; 0, or nil: none
+	contended bool                          // measured with one lock for all clients; else with one lock for each
+	of        convert                       // converts a measured value to the needs; nil: unchanged
+	asked     func(selection.Needs) float64 // the limit of the needs, in the unit of the criterion; 0 or nil: none
 	limit     limit
 }
 
-// limit is the requirement that a criterion keeps to its bound. The zero limit is none.
+// limit is the requirement that a criterion stays within its limit. The zero value is no requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -30,22 +30,22 @@ func Criteria() []string {
 	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
-// evenly is the share of the grants of the most served client that the least served one must have in a fair lock.
+// evenly is the least min/max share of a fair lock.
 const evenly = 0.5
 
 func criteria() []criterion {
 	return []criterion{
 		{Criterion: selection.Criterion{Name: "goodput", Title: "goodput", Metric: "goodput", Unit: "/s", Better: +1,
-			Doc: "critical sections per second of the busiest lock, with all clients asking for it and the usual hold"},
-			contended: true, of: atHold, limit: limit{"rate", "fast enough", "rate"}, asked: func(n selection.Needs) float64 { return n.Rate }},
+			Doc: "critical sections per second of the busiest lock, with all clients waiting for it and the usual hold"},
+			contended: true, of: atHold, limit: limit{"rate", "grant rate", "rate"}, asked: func(n selection.Needs) float64 { return n.Rate }},
 		{Criterion: selection.Criterion{Name: "acquire", Title: "uncontended acquire", Metric: "uncontended_p50", Unit: "ms", Better: -1,
 			Doc: "the median time to be granted a lock that no other client wants"}},
 		{Criterion: selection.Criterion{Name: "wait", Title: "longest wait", Metric: "longest_wait", Unit: "ms", Better: -1,
 			Doc: "the longest time that a client waited for the busiest lock in a trial"},
-			contended: true, of: waitAtHold, limit: limit{"patience", "soon enough", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
+			contended: true, of: waitAtHold, limit: limit{"waiting", "waiting time", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
 		{Criterion: selection.Criterion{Name: fairness, Title: "min/max share", Metric: "min_max_share", Better: +1,
 			Doc: "critical sections of the least served client, divided by those of the most served one"},
-			contended: true, limit: limit{"fairness", "fair", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
+			contended: true, limit: limit{"fairness", "fairness", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
 		{Criterion: selection.Criterion{Name: "recovery", Title: "recovery", Metric: selection.RecoveryMetric, Unit: "ms", Better: -1,
 			Doc: "from the death of a holder to the next grant, at the advised lease"},
 			of: func(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
@@ -54,12 +54,11 @@ func criteria() []criterion {
 			asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
 		{Criterion: selection.Criterion{Name: "commands", Title: "commands", Metric: "commands", Better: -1,
 			Doc: "commands of the store for each grant of the busiest lock, including those inside scripts"},
-			contended: true, limit: limit{"cost", "within budget", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
+			contended: true, limit: limit{"cost", "commands per grant", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
 	}
 }
 
-// fairness is a share: a better one than asked for always counts.
-const fairness = "fairness"
+const fairness = "fairness" // its values are shares, which always count in full
 
 // weighed returns the criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -77,9 +76,9 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // how many times better than asked for still counts
+const plenty = 10 // values that are better than the limit by more than this factor count no further
 
-// counted returns the value that counts: at most Enough.
+// counted returns v, or Enough if v is better.
 func (c criterion) counted(v float64) float64 {
 	if c.Enough == 0 {
 		return v
@@ -120,7 +119,7 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure of a criterion nearest to the needs. unknown says why there is none to use.
+// figureOf returns the figure of a criterion whose conditions are nearest to the needs, or the reason why no figure counts.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)
@@ -143,18 +142,18 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance returns how far a point is from the needs. Half of a hold or of the clients is as far as twice as much.
+// distance returns the distance of a point from the needs, by the logarithms of clients and hold.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns by how many seconds the usual work is longer than in the measurement.
+// longer returns the usual hold of the needs less the hold of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold converts a goodput to the usual hold: the time from grant to grant grows by as much as the hold does.
+// atHold converts a goodput to the usual hold: the time between grants grows by the difference of the holds.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v
@@ -162,7 +161,7 @@ func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) floa
 	return 1 / max(1/v+d.longer(f), 1e-6)
 }
 
-// waitAtHold converts a wait to the usual hold: as many periods, each longer by as much as the hold is.
+// waitAtHold converts a wait to the usual hold: it grows in proportion to the hold.
 func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	hold := time.Duration(f.Point.HoldNS).Seconds()
 	if hold <= 0 {
@@ -185,7 +184,7 @@ func (v value) cell(o selection.Option, criterion string) selection.Cell {
 	return c
 }
 
-// round keeps so many significant digits. NaN is 0.
+// round rounds v to significant digits. NaN becomes 0.
 func round(v float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return lo.Ternary(err != nil || math.IsNaN(r), 0, r)

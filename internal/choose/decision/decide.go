@@ -1,5 +1,5 @@
-// Package decision works out a recommendation: needs, options and evidence go in, a selection.Report comes out. The same
-// input gives the same report. It measures nothing and judges no history.
+// Package decision recommends a lock. Decide takes needs, options and evidence, and returns a selection.Report. The same
+// input gives the same report.
 package decision
 
 import (
@@ -12,17 +12,17 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Decide returns the report for these needs. Options are in display order, those without a lock first. An option that
-// violates a requirement, or of which that is unknown, is eliminated. An option that replaces a lock goes before every lock.
-// Dominated locks are set aside, and the others are scored.
+// Decide returns the report for these needs. Options are in display order, replacements of a lock first. An option that fails
+// a requirement, or of which it is unknown, is eliminated. A replacement of a lock is recommended before every lock. Dominated
+// locks are not scored.
 func Decide(n selection.Needs, options []selection.Option, e selection.Evidence) *selection.Report {
-	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // it is data: nothing can go wrong
+	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data has no error
 		n, options, e = clean.Needs, clean.Options, clean.Evidence
 	}
 	d := newDeciding(n, options, e)
 	r := d.decide()
 	if s := d.scoring; s != nil {
-		r.Decision.Weighings, r.Decision.Wins = s.weighings()
+		r.Decision.Weightings, r.Decision.Wins = s.weightings()
 		r.Decision.Turns = s.turns(r.Decision.Scores[0].Option)
 	}
 	r.Decision.Changes = d.changes(r.Decision)
@@ -37,10 +37,10 @@ type deciding struct {
 	selection.Evidence
 	needs   selection.Needs
 	options []selection.Option
-	rules   []rule      // that these needs ask for
-	by      []criterion // all, with their weights
+	rules   []rule      // those that apply to these needs
+	by      []criterion // all criteria, with their weights
 	ttl     map[selection.Lease]time.Duration
-	scoring *scoring // of the Pareto set; nil: there is none
+	scoring *scoring // of the Pareto set; nil if it is empty
 }
 
 func newDeciding(n selection.Needs, options []selection.Option, e selection.Evidence) *deciding {
@@ -49,19 +49,19 @@ func newDeciding(n selection.Needs, options []selection.Option, e selection.Evid
 		ttl:   map[selection.Lease]time.Duration{selection.Fixed: AdviseTTL(n, selection.Fixed), selection.Renewed: AdviseTTL(n, selection.Renewed)}}
 }
 
-// decide returns the report without the sensitivity, the changes, the lease and the disadvantages.
+// decide returns the report without Wins, Turns, Changes, Lease and Against.
 func (d *deciding) decide() *selection.Report {
 	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence, Cells: []selection.Cell{},
 		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),
 		Criteria:     lo.Map(d.by, func(c criterion, _ int) selection.Criterion { return c.Criterion }),
 		LeasesNS:     lo.MapValues(d.ttl, func(ttl time.Duration, _ selection.Lease) int64 { return int64(ttl) }),
-		Decision:     selection.Decision{Out: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
+		Decision:     selection.Decision{Eliminated: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
 	var left []selection.Option
 	for _, o := range d.options {
 		cells, out := d.judge(o)
 		r.Cells = append(r.Cells, cells...)
 		if out != nil {
-			r.Decision.Out = append(r.Decision.Out, *out)
+			r.Decision.Eliminated = append(r.Decision.Eliminated, *out)
 		} else {
 			left = append(left, o)
 		}
@@ -104,7 +104,7 @@ func (d *deciding) option(name string) selection.Option {
 
 // judge checks each requirement for an option. out is nil if the option meets all of them.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
-	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unsure: []string{}}, -1
+	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
 		answer := r.lock
 		if o.Kind == selection.NoLock {
@@ -119,7 +119,7 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 		case selection.No:
 			found.Fails = append(found.Fails, c.Of)
 		default:
-			found.Unsure = append(found.Unsure, c.Of)
+			found.Unknown = append(found.Unknown, c.Of)
 		}
 		if g := gravity(c, r); g > gravest {
 			gravest, found.Reason, out = g, c.Of, &found
@@ -128,7 +128,8 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity orders reasons: first a no that trials cannot change, then violations, then safety, then what was measured.
+// gravity orders reasons for the display. The highest is a no that does not depend on trials, then any other no, then a safety
+// requirement, then a measured answer.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {
@@ -142,8 +143,8 @@ func gravity(c selection.Cell, r rule) (g int) {
 	return g
 }
 
-// against returns the disadvantages of what is recommended: violations that no requirement asks about, expected violations of
-// the lock's own table, trials that disagree with the lease curve, and criteria in which it is not best.
+// against returns the disadvantages of the recommended options: observed and expected violations that no requirement covers,
+// trials that disagree with the predicted leases, and criteria in which another option is better.
 func (d *deciding) against(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
@@ -180,7 +181,7 @@ func cited(cells []selection.Cell) map[string]struct{} {
 	return lo.Keyify(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }))
 }
 
-// violations returns the violated findings of an option that no requirement asks about.
+// violations returns the violated findings of an option that no requirement covers.
 func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
 	used := cited(cells)
 	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
@@ -192,7 +193,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 // quoted reports whether a lock's table is quoted for a property of which nothing was observed.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
-// documented returns the violations that the lock's own table expects, and of which nothing was observed.
+// documented returns the expected violations of a lock for which there is no observation.
 func (d *deciding) documented(o selection.Option) []selection.Cell {
 	return lo.FilterMap(o.Expectations, func(c selection.Expectation, _ int) (selection.Cell, bool) {
 		seen := slices.ContainsFunc(d.Findings, func(f selection.Finding) bool {
@@ -203,7 +204,7 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns the evidence that a decision by these needs, or with one need changed, rests on, with new ids.
+// Trim returns the evidence on which the decision rests, also with one answer changed. The evidence gets new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -220,7 +221,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // it keeps a recommended lock's table from being quoted in its place
+	quotes := func(f selection.Finding) bool { // else its expectation would be quoted instead
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{
@@ -228,6 +229,6 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		Findings: lo.Filter(e.Findings, func(f selection.Finding, _ int) bool { return lo.HasKey(used, f.ID) || quotes(f) }),
 		Figures:  lo.Filter(e.Figures, func(f selection.Figure, _ int) bool { return lo.HasKey(used, f.ID) }),
 		Times:    lo.Filter(e.Times, func(t selection.RecordedTime, _ int) bool { return lo.HasKey(used, t.ID) }),
-		Stood:    lo.Filter(e.Stood, func(s selection.StoodStill, _ int) bool { return s.Lock == advised }),
+		Paused:   lo.Filter(e.Paused, func(s selection.PausedHolds, _ int) bool { return s.Lock == advised }),
 	})
 }

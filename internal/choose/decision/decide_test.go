@@ -11,14 +11,14 @@ import (
 	"lockbench/reports/stats"
 )
 
-// simple are needs of a lock that is renewed, on which two at once do harm.
+// simple returns needs for which two holders do damage.
 func simple() selection.Needs {
 	return selection.Needs{TwoHold: selection.Corruption, Fence: selection.NoCheck, Hold: times(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond), Clients: 2,
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// kept is evidence of a lock that does all that simple needs, and recovers within so many leases.
-func kept(recovery float64) ([]selection.Option, selection.Evidence) {
+// passing returns a lock and evidence by which it meets all requirements of simple. Its recovery is in leases.
+func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}
 	var e selection.Evidence
 	add := func(property, workload, fault, scenario string) {
@@ -36,21 +36,20 @@ func kept(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails are the requirements that the lock of kept does not meet, or is not known to.
+// fails returns the requirements for which the answer of the only lock is no or unknown.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
-	if len(d.Out) == 0 {
+	if len(d.Eliminated) == 0 {
 		return nil
 	}
-	return append(slices.Clone(d.Out[0].Fails), d.Out[0].Unsure...)
+	return append(slices.Clone(d.Eliminated[0].Fails), d.Eliminated[0].Unknown...)
 }
 
-// TestOneThingMissing: a lock that does all that is needed is recommended, and one thing that it does not do, or that nobody knows
-// of it, puts it out.
+// TestOneThingMissing: a lock that meets all requirements is recommended, and one that fails any of them is eliminated.
 func TestOneThingMissing(t *testing.T) {
-	options, e := kept(1)
+	options, e := passing(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
-		t.Fatalf("%s %v: %+v", got.Outcome, got.Recommended, got.Out)
+		t.Fatalf("%s %v: %+v", got.Outcome, got.Recommended, got.Eliminated)
 	}
 	for name, c := range map[string]struct {
 		change func(*selection.Needs, []selection.Option, *selection.Evidence)
@@ -62,7 +61,7 @@ func TestOneThingMissing(t *testing.T) {
 		"violated": {func(_ *selection.Needs, _ []selection.Option, e *selection.Evidence) {
 			e.Findings[3].Observed = checker.Violated
 		}, "network"},
-		"not looked at": {func(_ *selection.Needs, _ []selection.Option, e *selection.Evidence) { e.Findings = e.Findings[1:] }, "exclusion"},
+		"not tried": {func(_ *selection.Needs, _ []selection.Option, e *selection.Evidence) { e.Findings = e.Findings[1:] }, "exclusion"},
 		"does not apply": {func(_ *selection.Needs, _ []selection.Option, e *selection.Evidence) {
 			e.Findings[6].Observed = checker.NotApplicable
 		}, "release"},
@@ -78,7 +77,7 @@ func TestOneThingMissing(t *testing.T) {
 			n.Language, o[0].Languages = []string{"java"}, map[string]string{"go": "x"}
 		}, "language"},
 		"re-entry": {func(n *selection.Needs, _ []selection.Option, _ *selection.Evidence) { n.Reenters = true }, "reentrancy"},
-		"tokens that it does not have": {func(n *selection.Needs, _ []selection.Option, e *selection.Evidence) {
+		"no fencing tokens": {func(n *selection.Needs, _ []selection.Option, e *selection.Evidence) {
 			n.Fence = selection.OnAll
 			last := &e.Findings[len(e.Findings)-1]
 			last.Fault, last.Scenario, last.Property = "process-pause", "", "resource-integrity"
@@ -87,11 +86,11 @@ func TestOneThingMissing(t *testing.T) {
 			n.Survives = []selection.Trouble{selection.Restart}
 		}, "store-restart"},
 		"no figures": {func(n *selection.Needs, _ []selection.Option, _ *selection.Evidence) { n.Rate = 1 }, "rate"},
-		"nowhere as long": {func(n *selection.Needs, o []selection.Option, _ *selection.Evidence) {
+		"no lease as long": {func(n *selection.Needs, o []selection.Option, _ *selection.Evidence) {
 			o[0].Lease, n.Hold.Max = selection.Fixed, time.Minute
 		}, "work"},
 	} {
-		options, e := kept(1)
+		options, e := passing(1)
 		n := simple()
 		c.change(&n, options, &e)
 		if got := fails(n, options, e); !slices.Contains(got, c.want) {
@@ -100,7 +99,7 @@ func TestOneThingMissing(t *testing.T) {
 	}
 }
 
-// TestOutcomes: what several ranks come to.
+// TestOutcomes: the outcome follows from the ranks.
 func TestOutcomes(t *testing.T) {
 	lock := func(name string) selection.Option { return selection.Option{Name: name, Kind: selection.ALock} }
 	for _, c := range []struct {
@@ -119,5 +118,25 @@ func TestOutcomes(t *testing.T) {
 		if to.Outcome != c.want || !slices.Equal(to.Recommended, c.names) {
 			t.Errorf("%v: %s %v, want %s %v", c.left, to.Outcome, to.Recommended, c.want, c.names)
 		}
+	}
+}
+
+// TestLimit: a cell states the limit of the needs, whether more is better or less.
+func TestLimit(t *testing.T) {
+	options, e := passing(1)
+	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {
+		f.Lock, f.Point, f.Estimate = "x", bench.Point{Clients: 2, Keys: 1, Fault: "none"}, stats.EstimateOf([]float64{9}, []int{0})
+		e.Figures = append(e.Figures, f)
+	}
+	n := simple()
+	n.Rate, n.Commands = 50, 5
+	limits := map[string]float64{}
+	for _, c := range Decide(n, options, e).Cells {
+		if c.Limit != nil && c.Of != "crash" {
+			limits[c.Of] = *c.Limit
+		}
+	}
+	if len(limits) != 2 || limits["rate"] != 50 || limits["cost"] != 5 {
+		t.Errorf("%v", limits)
 	}
 }

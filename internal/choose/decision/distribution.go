@@ -10,18 +10,18 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Distribution is how long something takes, known by some quantiles. Between two of them the share that takes longer falls as
-// a power of the time. Nothing takes longer than the longest. The zero Distribution takes no time.
+// Distribution is a distribution of durations, given by quantiles. Between two quantiles the share of longer durations falls as
+// a power of the duration. No duration exceeds the longest. The zero Distribution is always 0.
 type Distribution struct {
-	knots []knot // by rising time; the first has all over it, and what the last has over it takes as long as that one
+	knots []knot // by rising time; the first has over 1, and the share over the last takes exactly its time
 }
 
-// knot is a time in nanoseconds and the share that takes longer.
+// knot is a time in nanoseconds and the share of longer durations.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // the share of the longest time if the number of times is not known
+const rarest = 1e-4 // the share of the longest duration if only quantiles are known
 
-// FromTimes returns the distribution with these quantiles. Below the median it goes on as between p50 and p99.
+// FromTimes returns the distribution with these quantiles. Below the median it continues as between p50 and p99.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
@@ -36,7 +36,7 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := range 1000 { // hundredths, and thousandths of what takes longest
+	for q := range 1000 { // hundredths, and thousandths of the longest 1 %
 		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
 			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
@@ -50,7 +50,7 @@ func (d Distribution) scaled(by float64) Distribution {
 
 func nanos(d time.Duration) float64 { return float64(max(d, 1)) }
 
-// Longest returns the longest time that was ever seen.
+// Longest returns the longest duration.
 func (d Distribution) Longest() time.Duration { return time.Duration(math.Round(d.quantile(0))) }
 
 func (d Distribution) exceeds(x float64) float64 {
@@ -65,17 +65,17 @@ func (d Distribution) exceeds(x float64) float64 {
 	return 0
 }
 
-// steepness returns the exponent between two knots: infinite if they are at the same time.
+// steepness returns the exponent between two knots, which is infinite if they have the same time.
 func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the time, between two knots, that a share takes longer than.
+// quantile returns the time between two knots that the share over exceeds.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the time in nanoseconds that a share takes longer than.
+// quantile returns the time in nanoseconds that the share over exceeds.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -107,7 +107,7 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions returns about so many times that stand for the whole: more if more quantiles are known.
+// portions returns about this many durations, with their shares, that represent the distribution.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -127,7 +127,7 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns portions weighted by their length: how often a random moment meets them.
+// met returns portions weighted by their length: the durations in which a random point in time falls.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

@@ -12,7 +12,7 @@ func times(p50, p99, most time.Duration) selection.Times {
 	return selection.Times{P50: p50, P99: p99, Max: most}
 }
 
-// always is the distribution of what takes the same time whenever.
+// always returns a distribution with a single duration.
 func always(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
 
 var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)
@@ -24,7 +24,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestDistribution: the quantiles come out as they went in, and what is between them is a power.
+// TestDistribution: the quantiles are those of the input, and between them the distribution is a power.
 func TestDistribution(t *testing.T) {
 	d := FromTimes(steepPauses)
 	for over, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.01: 300 * time.Millisecond, 1e-4: 3 * time.Second, 0: 3 * time.Second} {
@@ -50,10 +50,10 @@ func TestDistribution(t *testing.T) {
 	near(t, "area", d.area(100e6)/area, 1, 1e-4)
 }
 
-// TestDistributionEdges: nothing, what is always the same, and quantiles that are one.
+// TestDistributionEdges: no duration, a single duration, and equal quantiles.
 func TestDistributionEdges(t *testing.T) {
 	if d := FromSample(nil); d.exceeds(0) != 0 || d.Longest() != 0 || d.mean() != 0 || d.portions(10)[0] != (portion{0, 1}) {
-		t.Error("what was never recorded takes no time")
+		t.Error("an empty sample is not 0")
 	}
 	for name, d := range map[string]Distribution{"times": always(time.Second), "sample": FromSample([]time.Duration{time.Second, time.Second, time.Second})} {
 		near(t, name+": over less", d.exceeds(1e9-1), 1, 0)
@@ -64,15 +64,15 @@ func TestDistributionEdges(t *testing.T) {
 	}
 	half := FromTimes(times(time.Second, time.Second, 3*time.Second))
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
-	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // half of one over the time
+	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // over is 0.5 s divided by the time
 	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
 	if zero := always(0); zero.exceeds(2) != 0 {
-		t.Error("no time at all is longer than 2 ns")
+		t.Error("a time of 0 exceeds 2 ns")
 	}
 	near(t, "scaled", always(time.Second).scaled(0.5).mean(), 5e8, 1)
 }
 
-// TestDistributionOfSample: what was recorded comes out as it was.
+// TestDistributionOfSample: the quantiles are those of the sample.
 func TestDistributionOfSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var sample []time.Duration
@@ -88,6 +88,6 @@ func TestDistributionOfSample(t *testing.T) {
 	near(t, "median", d.quantile(0.5)/1e6, 1, 0.03)
 	near(t, "over e", d.exceeds(math.E*1e6), 0.1587, 0.01)
 	if few := FromSample([]time.Duration{3, 1, 2}); few.Longest() != 3 || few.exceeds(0.5) != 1 || few.exceeds(3) != 0 {
-		t.Errorf("three were recorded: %v", few)
+		t.Errorf("a sample of three: %v", few)
 	}
 }

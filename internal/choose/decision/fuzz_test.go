@@ -8,13 +8,13 @@ import (
 	"lockbench/reports/selection"
 )
 
-// FuzzReport: whatever stands in the file of a report, it is refused, or worked out again and drawn, twice the same.
+// FuzzReport: the file of a report is refused, or gives the same report and pages twice.
 func FuzzReport(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/inventory/" + selection.DataName)
 	if err != nil {
 		f.Fatal(err)
 	}
-	options, e := kept(1)
+	options, e := passing(1)
 	data, err := selection.Data(Decide(simple(), options, e))
 	if err != nil {
 		f.Fatal(err)

@@ -11,29 +11,29 @@ import (
 	"lockbench/reports/stats"
 )
 
-// LeaseInputs holds what a lease is advised from.
+// LeaseInputs holds the input of AdviseLease.
 type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
-	Shortest time.Duration // lease that is advised; 0: any
-	Acquire  Recorded      // from the sending of the attempt that won to its return
+	Shortest time.Duration // the shortest lease to advise; 0: any
+	Acquire  Recorded      // from the start to the return of the successful attempt
 	HandOff  Recorded      // from the end of a lease to the next grant
 }
 
-// Recorded holds the times that histories show.
+// Recorded holds durations from histories.
 type Recorded struct {
 	Sample   []time.Duration
-	Where    string   // of which lock, under what conditions
+	Where    string   // the lock and the conditions
 	Evidence []string // ids of findings and figures
 }
 
-// Advice is the advice on a lease, and the leases to try.
+// Advice is the advised lease and the leases to try.
 type Advice struct {
 	selection.LeaseAdvice
 	Points []TrialPoint
 }
 
-// Model returns the model that the advice is worked out by.
+// Model returns the model of these inputs.
 func (in LeaseInputs) Model() LeaseModel {
 	pauses := in.Needs.Pauses
 	return LeaseModel{Lease: in.Option.Lease, Acquire: FromSample(in.Acquire.Sample), Hold: FromTimes(in.Needs.Hold),
@@ -41,7 +41,8 @@ func (in LeaseInputs) Model() LeaseModel {
 		HandOffMean: lo.Mean(in.HandOff.Sample), HandOffMax: lo.Max(in.HandOff.Sample)}
 }
 
-// AdviseLease advises how long a lease to ask for; nil if the option is no lock. Only a lease that expires has a length.
+// AdviseLease returns the advised lease, or nil if the option is not a lock. AdvisedNS is 0 if the lock has no lease that
+// expires, or if no lease meets the requirements.
 func AdviseLease(in LeaseInputs) *Advice {
 	o := in.Option
 	if o.Kind != selection.ALock {
@@ -58,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // the curve has those too, as they are in use
+	for _, p := range a.Points { // the curve includes the leases to try, unscaled
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -70,19 +71,19 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
-// Needed returns the shortest lease that outlasts every single pause of the needs, whatever the hold.
+// Needed returns the shortest lease that outlasts the longest pause of the needs, in any hold.
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // a pause may begin when the next renewal is due: two thirds are left, less two round trips
+	if m.Lease == selection.Renewed { // a pause may begin when a renewal is due: two thirds of the lease are left, less two round trips
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
 }
 
-const clockError = 2 * time.Millisecond // left for clocks besides 1 % of the lease, as in the judge's check of leases
+const clockError = 2 * time.Millisecond // allowance for clocks besides 1 % of the lease, as in checker/judge
 
-// leases returns the lengths of the curve, from short ones up to about ten times what is needed.
+// leases returns the lengths of the curve, up to about ten times the needed one.
 func leases(needed time.Duration) []time.Duration {
 	var out []time.Duration
 	for decade := 100 * time.Millisecond; decade <= time.Hour; decade *= 10 {
@@ -114,13 +115,14 @@ func (r Recorded) input(name string) selection.LeaseInput {
 		Times: selection.Times{P50: time.Duration(d.quantile(0.5)), P99: time.Duration(d.quantile(0.01)), Max: d.Longest()}}
 }
 
-// slowGrant and leastAdvised stand in for what was not recorded yet: the longest acquire, and the shortest lease.
+// slowGrant is the longest acquire if none was recorded. leastAdvised is the shortest lease to advise.
 const (
 	slowGrant    = 50 * time.Millisecond
 	leastAdvised = time.Second
 )
 
-// AdviseTTL returns the lease that the needs alone advise, with which locks are tried; 0 if none does what is needed.
+// AdviseTTL returns the lease that follows from the needs alone, with which locks are tried. It returns 0 if no lease meets the
+// requirements.
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
@@ -128,18 +130,18 @@ func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	return ttl
 }
 
-// PointsToTry returns the leases to try for what a report recommends.
+// PointsToTry returns the leases to try for the recommended lock of a report.
 func PointsToTry(r *selection.Report) []TrialPoint {
 	return lo.FromPtr(newDeciding(r.Needs, r.Options, r.Evidence).leaseAdvice(r)).Points
 }
 
-// leaseAdvice advises on the lease of the recommended lock, or of the best one if none is needed.
+// leaseAdvice returns the advice for the recommended lock, or for the best lock if no lock is needed.
 func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	name, _ := lo.Find(slices.Concat(r.Decision.Recommended, r.Decision.Lock), func(name string) bool { return d.option(name).Kind == selection.ALock })
 	o, _ := lo.Find(d.options, func(o selection.Option) bool { return o.Name == name })
 	a := AdviseLease(LeaseInputs{Needs: d.needs, Option: o, Shortest: max(leastAdvised, d.ttl[o.Lease]), Acquire: d.acquire(o), HandOff: d.handOff(o)})
 	if a != nil {
-		a.confirm(d.Stood)
+		a.confirm(d.Paused)
 	}
 	return a
 }
@@ -149,7 +151,7 @@ func (d *deciding) acquire(o selection.Option) Recorded {
 	return lo.Ternary(found, Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}, Recorded{})
 }
 
-// handOff returns how long after the end of a dead holder's lease the next client was granted the lock.
+// handOff returns the times from the expiry of the lease of a dead holder to the next grant.
 func (d *deciding) handOff(o selection.Option) Recorded {
 	f, ok := d.recovery(o)
 	if !ok || o.Lease != selection.Fixed {
@@ -162,20 +164,20 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with predictions, for the advised leases alone: others may have been tried for other needs.
-func (a *Advice) confirm(tried []selection.StoodStill) {
+// confirm compares trials with predictions. It ignores trials of other leases, which may come from other needs.
+func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
-		s, found := lo.Find(tried, func(s selection.StoodStill) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
+		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
 		if found {
-			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
+			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Overlapped}, s.Source, s.Histories))
 		}
 	}
 }
 
-// Confirm compares a trial with the prediction. source is the id of the folder of the histories.
+// Confirm compares a trial with the prediction. source is the id of the source of the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
-	low, high := stats.BinomialInterval(seen.Doubled, seen.Holds)
-	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Doubles: seen.Doubled,
+	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
+	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,
 		Low: round(low, 4), High: round(high, 4), Source: source, Histories: of}
 	c.Agrees = seen.Holds > 0 && c.Low <= p.Predicted && p.Predicted <= c.High
 	return c

@@ -21,27 +21,27 @@ func leaseInputs(l selection.Lease) LeaseInputs {
 		Acquire: Recorded{Sample: []time.Duration{time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond}, Where: "8 clients", Evidence: []string{"M1"}}}
 }
 
-// TestAdvisedLease: the shortest lease that no pause outlasts, and whose recovery is soon enough.
+// TestAdvisedLease: the shortest lease that outlasts every pause and recovers in time is advised.
 func TestAdvisedLease(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // 0: not looked at
+		needed time.Duration // 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
-		{"two thirds are what is left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
-		{"not work alone", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 990 * time.Millisecond }, 3 * time.Second, 0},
-		{"but a little less", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 950 * time.Millisecond }, 2 * time.Second, 0},
-		{"however long the work", selection.Renewed, func(in *LeaseInputs) { in.Needs.Hold = times(time.Minute, time.Hour, 5*time.Hour) }, 3 * time.Second, 0},
+		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
+		{"a longer pause", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 990 * time.Millisecond }, 3 * time.Second, 0},
+		{"a slightly shorter pause", selection.Fixed, func(in *LeaseInputs) { in.Needs.Pauses.Longest = 950 * time.Millisecond }, 2 * time.Second, 0},
+		{"renewed during long work", selection.Renewed, func(in *LeaseInputs) { in.Needs.Hold = times(time.Minute, time.Hour, 5*time.Hour) }, 3 * time.Second, 0},
 		{"the lock's own shortest", selection.Renewed, func(in *LeaseInputs) { in.Shortest = 6 * time.Second }, 7 * time.Second, 0},
-		{"whenever", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 0 }, 3 * time.Second, 0},
-		{"too slow", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 2 * time.Second }, 0, 0},
+		{"no limit of recovery", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 0 }, 3 * time.Second, 0},
+		{"recovery too slow", selection.Fixed, func(in *LeaseInputs) { in.Needs.Recovery = 2 * time.Second }, 0, 0},
 		{"too slow with the hand-off", selection.Fixed, func(in *LeaseInputs) {
 			in.Needs.Recovery, in.HandOff.Sample = 3*time.Second, []time.Duration{time.Millisecond}
 		}, 0, 0},
-		{"longer than any", selection.Fixed, func(in *LeaseInputs) { in.Needs.Hold.Max = time.Hour }, 0, 3637*time.Second + 900*time.Millisecond},
+		{"work longer than any lease", selection.Fixed, func(in *LeaseInputs) { in.Needs.Hold.Max = time.Hour }, 0, 3637*time.Second + 900*time.Millisecond},
 	} {
 		in := leaseInputs(c.lease)
 		if c.change != nil {
@@ -57,8 +57,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve: a longer lease is doubled no more often, and recovers no sooner; and the advised one is doubled by no
-// single pause.
+// TestLeaseCurve: with a longer lease, overlaps are no more probable and recovery is no faster. No single pause outlasts the
+// advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -67,24 +67,24 @@ func TestLeaseCurve(t *testing.T) {
 		}
 		for i, p := range a.Curve[1:] {
 			before := a.Curve[i]
-			if p.TTLNS <= before.TTLNS || p.Double > before.Double || p.GivenPause > before.GivenPause || p.RecoveryMeanNS < before.RecoveryMeanNS {
+			if p.TTLNS <= before.TTLNS || p.Overlap > before.Overlap || p.GivenPause > before.GivenPause || p.RecoveryMeanNS < before.RecoveryMeanNS {
 				t.Errorf("%s: %+v after %+v", l, p, before)
 			}
 			if p.RecoveryMeanNS > p.RecoveryMaxNS {
-				t.Errorf("%s: the mean is over the most: %+v", l, p)
+				t.Errorf("%s: the mean exceeds the maximum: %+v", l, p)
 			}
 		}
 		advised := a.Curve[slices.IndexFunc(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS == a.AdvisedNS })]
 		if advised.GivenPause != 0 {
-			t.Errorf("%s: a pause doubles a hold of the advised lease: %+v", l, advised)
+			t.Errorf("%s: a pause outlasts the advised lease: %+v", l, advised)
 		}
-		if l == selection.Renewed && advised.Double != 0 {
-			t.Errorf("nor do several: %+v", advised)
+		if l == selection.Renewed && advised.Overlap != 0 {
+			t.Errorf("several pauses outlast the advised lease: %+v", advised)
 		}
 	}
 }
 
-// TestLeaseInputs: the report has what the curve is made from, and what that rests on.
+// TestLeaseInputs: the report has the inputs of the curve and their evidence.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -106,7 +106,7 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose: what does not end after a time has no curve, and what is no lock nothing at all.
+// TestNoLeaseToChoose: a lock without a lease has no curve, and an option that is not a lock has no advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))
@@ -117,11 +117,11 @@ func TestNoLeaseToChoose(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Option.Kind = selection.NoLock
 	if AdviseLease(in) != nil {
-		t.Error("there is a lease of what is no lock")
+		t.Error("advice for an option that is not a lock")
 	}
 }
 
-// TestLeaseSame: the same needs give the same bytes.
+// TestLeaseSame: the same needs give the same JSON.
 func TestLeaseSame(t *testing.T) {
 	one, err1 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)
 	two, err2 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)

@@ -7,53 +7,54 @@ import (
 	"lockbench/reports/selection"
 )
 
-// LeaseModel predicts what a lease of any length leads to, under these assumptions:
+// LeaseModel predicts the effect of a lease of any length, under these assumptions:
 //
 //   - A client always waits, and is granted the lock the moment the lease expires.
-//   - A lease begins when the attempt that won was sent. The holder works from when the answer is read, Acquire later.
-//   - Pauses are a Poisson process, PerHour for each process, independent of work and round trips. Nothing goes on in a paused
-//     process: the work ends later by the length of the pause.
-//   - Between two quantiles of a time the share that takes longer falls as a power of it. No pause is longer than the longest
-//     ever seen, and so each probability is a lower bound.
+//   - A lease begins when the successful attempt is sent. The holder works from when it has read the answer, Acquire later.
+//   - Pauses are a Poisson process with rate PerHour in each process, independent of work and round trips. A pause delays the
+//     end of the work by its length.
+//   - Distributions are as in Distribution. No pause exceeds the longest observed one, so each probability is a lower bound.
 //
-// Fixed: a hold is doubled if the answer, the work and all pauses in them take longer than the lease.
+// A hold overlaps if another client is granted the lock before its holder has finished.
 //
-// Renewed: the holder's process renews the lease a third of it, and a round trip (from Acquire), after it was set. A hold is
-// doubled by a single pause that is longer than the lease, less the time since the last renewal (or the acquire) was sent, less
-// the round trip of the renewal that is due. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
+// Fixed: a hold overlaps if its acquire, its work and all pauses in both take longer than the lease.
 //
-// Holds into which a pause or a death falls are longer than others, in proportion to their length.
+// Renewed: the process of the holder renews the lease after a third of it plus a round trip (from Acquire). A hold overlaps if
+// a single pause is longer than the lease, less the time since the last renewal was sent, less the round trip of the next
+// renewal. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
+//
+// The probability that a pause or a death falls into a hold is proportional to the length of the hold.
 type LeaseModel struct {
 	Lease   selection.Lease
-	Acquire Distribution // from the sending of the attempt that wins to its return
+	Acquire Distribution // from the start to the return of the successful attempt
 	Hold    Distribution // of the work, without pauses
 	Pause   Distribution
 	PerHour float64 // pauses of one process
 
-	// From the end of a lease to the next grant: back-off, hand-off, what the store keeps longer.
+	// From the expiry of a lease to the next grant, including back-off and delays of the store.
 	HandOffMean, HandOffMax time.Duration
 }
 
-// How finely distributions are taken apart.
+// The numbers of portions into which distributions are split.
 const (
 	holdPortions    = 400
 	acquirePortions = 60
 )
 
-const impossible = 1e-12 // a probability that is taken as 0: no figure is more exact
+const impossible = 1e-12 // smaller probabilities are rounded to 0
 
-// Point returns what a lease of one length comes to.
+// Point returns the prediction for a lease of one length.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
-	double := m.double(t)
-	if double < impossible {
-		double = 0
+	overlap := m.overlap(t)
+	if overlap < impossible {
+		overlap = 0
 	}
-	return selection.LeasePoint{TTLNS: int64(ttl), Double: round(double, 4), GivenPause: round(m.givenPause(t), 4),
+	return selection.LeasePoint{TTLNS: int64(ttl), Overlap: round(overlap, 4), GivenPause: round(m.givenPause(t), 4),
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each visits all combinations of an acquire and a hold. length is from the sending to the end of the work.
+// each visits all combinations of an acquire and a hold. length is the time from the start of the acquire to the end of the work.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -65,7 +66,7 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-func (m LeaseModel) double(ttl float64) (p float64) {
+func (m LeaseModel) overlap(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {
 			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
@@ -85,7 +86,7 @@ func (m LeaseModel) double(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause returns the probability that a hold into which a pause falls is doubled.
+// givenPause returns the probability that a hold into which a pause falls overlaps.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -95,7 +96,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a pause doubles a hold, if the next is granted so long after the lease was set.
+// struck returns the probability that a pause makes a hold overlap. granted is the time from the start of the lease to the next
+// grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -106,7 +108,7 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns in how much of a hold a pause that begins there doubles it, on average over pauses.
+// deadly returns the mean length of the part of a hold in which the start of a pause makes the hold overlap.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // the integral over the time since the last renewal
@@ -119,7 +121,7 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 
 // recovery returns the mean time from the death of a holder, anywhere in its hold, to the end of its lease.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	upTo := func(since float64) float64 { // the integral of what is left, over the time since the lease was set
+	upTo := func(since float64) float64 { // the integral of the remaining lease over the time since the lease was set
 		since = min(since, ttl)
 		return since * (ttl - since/2)
 	}

@@ -9,60 +9,60 @@ import (
 	"time"
 )
 
-// TestLeaseClosedForms: where all times are the same the probabilities can be written down.
+// TestLeaseClosedForms: with constant durations the probabilities have a closed form.
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
-	perHour := 3600.0 // one each second of work
+	perHour := 3600.0 // one for each second of work
 	fixed := LeaseModel{Lease: selection.Fixed, Hold: always(hold), Pause: always(pause), PerHour: perHour}
 	renewed := fixed
 	renewed.Lease = selection.Renewed
 	for _, c := range []struct {
-		name          string
-		m             LeaseModel
-		ttl           time.Duration
-		double, given float64
+		name           string
+		m              LeaseModel
+		ttl            time.Duration
+		overlap, given float64
 	}{
 		{"the work alone is longer", fixed, 900 * time.Millisecond, 1, 1},
 		{"one pause is enough", fixed, 1300 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"it takes two", fixed, 1500 * time.Millisecond, 1 - 2*math.Exp(-1), 0},
 		{"it takes three", fixed, 2100 * time.Millisecond, 1 - 2.5*math.Exp(-1), 0},
-		// Renewed each 150 ms: deadly from the 50th on, six times, and in what is left of the second.
+		// Renewed every 150 ms: a pause that begins after 50 ms of a period makes the hold overlap, in six periods and the rest.
 		{"a pause may fit", renewed, 450 * time.Millisecond, 1 - math.Exp(-0.65), 0.65},
 		{"none fits", renewed, 390 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"each fits", renewed, 601 * time.Millisecond, 0, 0},
 	} {
 		p := c.m.Point(c.ttl)
-		near(t, c.name+": double", p.Double, c.double, 0.002)
+		near(t, c.name+": overlap", p.Overlap, c.overlap, 0.002)
 		near(t, c.name+": given a pause", p.GivenPause, c.given, 0.002)
 	}
 }
 
-// TestRoundTripCounts: a lease begins when it is sent for.
+// TestRoundTripCounts: a lease begins when the acquire is sent.
 func TestRoundTripCounts(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(time.Second), Acquire: always(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
-		t.Errorf("100 ms until the answer, 1 s of work and 1 s of pause are longer than 2050 ms: %v", p)
+		t.Errorf("acquire 100 ms, work 1 s and pause 1 s do not outlast 2050 ms: %v", p)
 	}
 	if p := m.Point(2150 * time.Millisecond); p.GivenPause != 0 {
-		t.Errorf("and not longer than 2150 ms: %v", p)
+		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
 	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
-	// Renewed each 500 ms + 100: left is 1500 - 100 - up to 600.
+	// Renewed every 500 ms + 100 ms: 1500 - 100 ms are left, less up to 600 ms.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
-		t.Errorf("a second is too long for 200 of each 600 ms: %v", p)
+		t.Errorf("a pause of 1 s is not deadly in 200 of each 600 ms: %v", p)
 	}
 }
 
-// TestLongRoundTrip: a lease that is over before the round trips of its renewals are is deadly by itself.
+// TestLongRoundTrip: a hold overlaps without a pause if the round trip of a renewal outlasts the lease.
 func TestLongRoundTrip(t *testing.T) {
 	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
-// TestManyPauses: more than are told apart are at least as long as those.
+// TestManyPauses: more pauses than mostPauses take at least as long as mostPauses.
 func TestManyPauses(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
-	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
+	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
 // TestLeaseRecovery: a holder dies anywhere in its hold.
@@ -73,10 +73,10 @@ func TestLeaseRecovery(t *testing.T) {
 		mean      time.Duration
 	}{
 		{selection.Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
-		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die when the lease is over already
+		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die after the lease has expired
 		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
-		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them in the first period
+		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them die in the first period
 	} {
 		m := LeaseModel{Lease: c.lease, Hold: always(c.hold), Pause: always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
@@ -87,7 +87,7 @@ func TestLeaseRecovery(t *testing.T) {
 	}
 }
 
-// TestLeaseMonteCarlo: the model against what is played out event by event.
+// TestLeaseMonteCarlo: the model agrees with a simulation of single events.
 func TestLeaseMonteCarlo(t *testing.T) {
 	base := LeaseModel{Acquire: FromTimes(times(2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond)),
 		Hold:    FromTimes(times(200*time.Millisecond, time.Second, 2*time.Second)),
@@ -99,26 +99,26 @@ func TestLeaseMonteCarlo(t *testing.T) {
 			m.Lease = lease
 			g := game{m, rand.New(rand.NewPCG(7, uint64(ttl))), float64(ttl)}
 			const n = 150_000
-			var doubled, struckOnce, doubledOnce float64
+			var overlapped, struckOnce, overlappedOnce float64
 			for range n {
 				if g.play(-1) {
-					doubled++
+					overlapped++
 				}
 			}
-			for range n { // holds met by a pause, which are longer ones
-				weight, double := g.struck()
+			for range n { // holds into which a pause falls, which are longer on average
+				weight, overlap := g.struck()
 				struckOnce += weight
-				doubledOnce += weight * double
+				overlappedOnce += weight * overlap
 			}
 			p := m.Point(ttl)
 			name := fmt.Sprintf("%s %v", lease, ttl)
-			near(t, name+": double", p.Double, doubled/n, 4*math.Sqrt(max(p.Double, 1e-4)/n)+0.003*p.Double)
-			near(t, name+": given a pause", p.GivenPause, doubledOnce/struckOnce, 0.01)
+			near(t, name+": overlap", p.Overlap, overlapped/n, 4*math.Sqrt(max(p.Overlap, 1e-4)/n)+0.003*p.Overlap)
+			near(t, name+": given a pause", p.GivenPause, overlappedOnce/struckOnce, 0.01)
 		}
 	}
 }
 
-// game plays holds.
+// game simulates holds.
 type game struct {
 	m   LeaseModel
 	r   *rand.Rand
@@ -127,22 +127,22 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play is one hold, with pauses as they come, or with one at a time of the work: is it doubled?
+// play simulates one hold and reports whether it overlaps.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)
 }
 
-// struck is a hold with one pause anywhere in it, and how likely it is to meet one beside others.
-func (g game) struck() (weight, double float64) {
+// struck simulates a hold with one pause, and returns its length as its weight.
+func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
-		double = 1
+		overlap = 1
 	}
-	return trip + hold, double
+	return trip + hold, overlap
 }
 
-// hold goes from pause to pause, in the time of the wall. Work does not go on in a pause, nor do renewals.
+// hold simulates a hold from pause to pause. A pause stops the work and the renewals.
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
@@ -158,7 +158,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			next = math.Inf(1)
 		}
 		run := min(next, trip+hold-worked)
-		for g.m.Lease == selection.Renewed && renewal <= wall+run { // in time: nothing stands still
+		for g.m.Lease == selection.Renewed && renewal <= wall+run { // in time, because no pause has begun
 			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
 		}
 		wall, worked = wall+run, worked+run
@@ -174,7 +174,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		}
 		lost := wall
 		if g.m.Lease == selection.Renewed {
-			lost += trip // until a renewal has come through
+			lost += trip // until a renewal has succeeded
 		}
 		if lost > until {
 			return true

@@ -12,17 +12,17 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked says what must have been observed: under faults, no violation of a property, nor of the ones with it.
+// asked is the evidence that a requirement asks for: no violation of a property under faults.
 type asked struct {
-	property string   // of which there must be evidence
-	with     []string // properties that do not apply everywhere
-	faults   []string // each of them
-	either   bool     // one of them is enough: they are the same to different stores
-	workload string   // "": all but the special ones
+	property string   // must have been judged
+	with     []string // further properties, which may not apply
+	faults   []string // each must have been tried
+	either   bool     // one fault is enough, because each store has another one
+	workload string   // "": all except the special ones
 	accept   func(selection.Finding) bool
 }
 
-// exclusion asks for mutual exclusion under faults, by what clients saw, by leases and by the data.
+// exclusion asks for exclusion under faults, as judged by the grants, the leases and the data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
@@ -38,7 +38,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused asks whether no harm is done since the data checks tokens. Checks on writes alone have a workload.
+// refused asks whether the data stays intact because the guarded resource checks fencing tokens.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -51,7 +51,7 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses asks whether a paused holder does no harm: tokens are checked, or its hold outlasts the pause.
+// survivesPauses asks whether a paused holder does no damage: tokens are checked, or its lease outlasts the pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c
@@ -73,31 +73,31 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// outlasted reports whether a finding is of a pause as long, measured by its lease, as the longest of the needs.
+// outlasted reports whether the pause of a finding, relative to its lease, was as long as the longest pause of the needs.
 func (d *deciding) outlasted(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
 	return err == nil && pause > 0 && f.TTLNS > 0 && float64(pause)/float64(f.TTLNS) >= 0.999*float64(d.needs.Pauses.Longest)/float64(ttl)
 }
 
-// LongestPause is the fault of that scenario: nothing is expected of any lock under it.
+// LongestPause is the fault of PauseScenario. No lock has an expectation under it.
 const LongestPause = "longest-pause"
 
-// The names of scenarios whose times were chosen for one team's needs begin with these.
+// The prefixes of scenarios whose times were chosen for the needs of one team.
 const (
 	pauseScenario = "longest-pause-"
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario that pauses processes for so long, in a hold whose lease outlasts it.
+// PauseScenario returns the name of the scenario that pauses a holder for this long, with a lease that outlasts the pause.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
-// LeaseScenario returns the name of the scenario in which a lease of the curve is tried.
+// LeaseScenario returns the name of the scenario that tries a lease of the curve.
 func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String() }
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
 
-// survivesStore asks for exclusion when a store fails, or that late tokens are refused.
+// survivesStore asks for exclusion under a fault of the store, or that the guarded resource refuses old tokens.
 func survivesStore(either bool, faults []string) answer {
 	return func(d *deciding, o selection.Option) selection.Cell {
 		if c, ok := d.refused(o, either, faults...); ok {
@@ -109,7 +109,7 @@ func survivesStore(either bool, faults []string) answer {
 	}
 }
 
-// recovers asks whether the lock of a dead holder is granted again, and soon enough.
+// recovers asks whether the lock of a dead holder is granted again in time.
 func recovers(d *deciding, o selection.Option) selection.Cell {
 	c := d.observed(o, asked{property: "recovery", with: []string{"no-orphan"}, faults: []string{"holder-kill"}})
 	if c.Answer != selection.Yes || d.needs.Recovery == 0 {
@@ -129,24 +129,24 @@ func recovers(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// recovery returns the measured recovery of a lock, in leases.
+// recovery returns the measured recovery of a lock, as a multiple of the lease.
 func (d *deciding) recovery(o selection.Option) (selection.Figure, bool) {
 	return lo.Find(d.Figures, func(f selection.Figure) bool {
 		return f.Lock == o.Lock() && f.Deployment == o.Deployment && f.Metric == selection.RecoveryMetric && len(f.Estimate.Values) > 0
 	})
 }
 
-// recoveryTime returns a measured recovery at the advised lease; as it was measured if no lease ends a hold.
+// recoveryTime returns a recovery at the advised lease, or as it was measured if the lock has no lease.
 func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selection.Figure) time.Duration {
 	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
 }
 
-// Special reports whether a workload goes beyond every usual use of a lock to show one thing.
+// Special reports whether a workload shows a single property and is not a usual use of a lock.
 func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
-// usual accepts findings of no scenario with times made for one team.
+// usual reports whether a finding is of no scenario that was made for the needs of one team.
 func usual(f selection.Finding) bool {
 	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
 }
@@ -156,7 +156,7 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed answers by findings: no if any is violated, unknown if any is undecided or missing.
+// observed answers from findings: no if one is violated, unknown if one is undecided or missing.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -197,7 +197,7 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding is of the option's deployment. Some faults need a deployment of their own.
+// at reports whether a finding is of the deployment of the option. Some faults are tried on another deployment.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -206,7 +206,7 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns why findings are no yes; nil if they are. One run may settle what another left undecided.
+// unsettled returns the reason why findings do not answer yes, or nil. A finding that one run left undecided may hold in another.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
 	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
@@ -223,7 +223,7 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns a violation that the lock's own table expects, or else otherwise: the table is never evidence for a lock.
+// expected returns a violation that the author of the lock expects, else otherwise. An expectation never counts for a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
@@ -235,7 +235,7 @@ func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cel
 	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Expectation: &c, Evidence: otherwise.Evidence}
 }
 
-// ids returns the ids of the findings that are accepted, each once.
+// ids returns the unique ids of the accepted findings.
 func ids(list []selection.Finding, accept func(selection.Finding) bool) []string {
 	return lo.Uniq(lo.FilterMap(list, func(f selection.Finding, _ int) (string, bool) { return f.ID, accept(f) }))
 }

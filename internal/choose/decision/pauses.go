@@ -14,17 +14,17 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Paused counts the holds into which pauses fell, in one or several trials.
+// Paused counts the holds into which a pause fell.
 type Paused struct {
-	Holds   int // that came to an end
-	Doubled int // of those: another client was granted the key before the holder was done
+	Holds      int // that ended
+	Overlapped int // those in which another client was granted the key before the holder had finished
 }
 
 // PauseFault is the fault of a paused process in histories.
 const PauseFault = "process-pause"
 
-// PausesIn returns what became of the holds of a history into which pauses fell. A hold lasts from the grant that the
-// application read until it called the release or was told of the loss.
+// PausesIn counts the paused holds of a history. A hold lasts from the grant until the client calls release or learns that the
+// lock is lost.
 func PausesIn(file string) (Paused, error) {
 	r, err := record.Open(file)
 	if err != nil {
@@ -40,17 +40,17 @@ func PausesIn(file string) (Paused, error) {
 
 func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	type hold struct {
-		key             string
-		number          int64
-		paused, doubled bool
+		key                string
+		number             int64
+		paused, overlapped bool
 	}
 	holds := map[int32]*hold{} // by client, which holds one key at a time
 	_, err = record.Replay(next, func(ev record.Event) error {
 		op, h := ev.Op, holds[ev.Op.Client]
 		switch {
-		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other hold of the key that is not over is doubled
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key overlaps
 			for client, other := range holds {
-				other.doubled = other.doubled || other.key == op.Key && client != op.Client
+				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
 			if op.Depth <= 1 { // re-entry does not begin a hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
@@ -58,14 +58,14 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
 			h.paused = true
 		case op.EndsClient() && !ev.Return:
-			delete(holds, op.Client) // it is not known what it would have done
+			delete(holds, op.Client) // its outcome is unknown
 		case h == nil || op.Hold != h.number:
 		case op.Kind == record.Release && !ev.Return, op.Kind == record.Lost:
 			delete(holds, op.Client)
 			if h.paused {
 				p.Holds++
-				if h.doubled {
-					p.Doubled++
+				if h.overlapped {
+					p.Overlapped++
 				}
 			}
 		}
@@ -74,38 +74,38 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	return p, err
 }
 
-func (g *gathering) readStood(dir string, s selection.Source, r run.Results) error {
+func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) error {
 	for _, c := range r.Measurements {
 		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
 			continue
 		}
 		option, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
-		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
+		still := selection.PausedHolds{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
 		for _, h := range still.Histories {
 			seen, err := PausesIn(filepath.Join(dir, filepath.FromSlash(h.File)))
 			if err != nil {
 				return err
 			}
-			still.Holds, still.Doubled = still.Holds+seen.Holds, still.Doubled+seen.Doubled
+			still.Holds, still.Overlapped = still.Holds+seen.Holds, still.Overlapped+seen.Overlapped
 		}
-		g.Stood = append(g.Stood, still)
+		g.Paused = append(g.Paused, still)
 	}
 	return nil
 }
 
-// sums holds the probability that several pauses together exceed each of some times.
+// sums holds the probabilities that several pauses together exceed a time, on a grid of times.
 type sums struct {
 	one    Distribution
-	cell   float64     // between two times
-	longer [][]float64 // by number of pauses, from two on, then by time
+	cell   float64     // the step of the grid
+	longer [][]float64 // by number of pauses, from two, and by time
 }
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // in one hold; more are counted as so many, which is too few to be doubled rather than too many
+	mostPauses = 64 // in one hold; more pauses count as this many, which keeps probabilities a lower bound
 )
 
-// newSums looks at times up to a lease, and at as many pauses as a hold may meet if so many are expected.
+// newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -123,11 +123,11 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of one pause on the grid, split between the two nearest times to keep the mean.
+// first returns the distribution of one pause on the grid. Each pause is split between its two nearest times to preserve the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// The share that a time gets is that of a hat over it, which is a difference of areas.
+		// The share of a time is the integral of a triangle over it, which is a difference of areas.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}
@@ -145,7 +145,7 @@ func convolved(a, b []float64) []float64 {
 	return out
 }
 
-// exceed returns the probability that all pauses of a hold exceed x, if so many are expected.
+// exceed returns the probability that the pauses of a hold together exceed x. expected is their mean number.
 func (s sums) exceed(expected, x float64) float64 {
 	chance := expected * math.Exp(-expected) // of one pause
 	sum := chance * s.one.exceeds(x)
@@ -153,7 +153,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // of all that are more
+			chance = max(0, rest) // of all higher numbers
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)
@@ -162,7 +162,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// What is shared out to a time lies around it: half of it is over the time itself.
+	// Half of the share of a time exceeds the time.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

@@ -7,7 +7,7 @@ import (
 	record "lockbench/histories"
 )
 
-// TestPauses: what counts as a hold into which a pause fell, and what as doubled.
+// TestPauses: which holds count as paused, and which of them overlap.
 func TestPauses(t *testing.T) {
 	const key = "k0"
 	grant := func(client int32, hold int64, at time.Duration) record.Op {
@@ -39,9 +39,9 @@ func TestPauses(t *testing.T) {
 	}{
 		{"the next is granted after the release", []record.Op{grant(0, 1, 10), pause(0, 20), release(0, 1, 50), grant(1, 2, 60)}, Paused{1, 0}},
 		{"before the release", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), release(0, 1, 50)}, Paused{1, 1}},
-		{"before the release is called, and long over then", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), release(1, 2, 35), release(0, 1, 50)}, Paused{1, 1}},
-		{"before the loss is told", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), lost(0, 1, 40), release(0, 1, 50)}, Paused{1, 1}},
-		{"after it", []record.Op{grant(0, 1, 10), pause(0, 20), lost(0, 1, 25), grant(1, 2, 30), release(0, 1, 50)}, Paused{1, 0}},
+		{"a grant that ends before the release", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), release(1, 2, 35), release(0, 1, 50)}, Paused{1, 1}},
+		{"before the loss is reported", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), lost(0, 1, 40), release(0, 1, 50)}, Paused{1, 1}},
+		{"after the loss", []record.Op{grant(0, 1, 10), pause(0, 20), lost(0, 1, 25), grant(1, 2, 30), release(0, 1, 50)}, Paused{1, 0}},
 		{"another key", []record.Op{grant(0, 1, 10), pause(0, 20), elsewhere, release(0, 1, 50)}, Paused{1, 0}},
 		{"a refusal", []record.Op{grant(0, 1, 10), pause(0, 20), refused, release(0, 1, 50)}, Paused{1, 0}},
 		{"its own re-entry", []record.Op{grant(0, 1, 10), pause(0, 20), again, release(0, 1, 50)}, Paused{1, 0}},
@@ -52,7 +52,7 @@ func TestPauses(t *testing.T) {
 		{"two pauses in one hold", []record.Op{grant(0, 1, 10), pause(0, 20), pause(0, 24), release(0, 1, 50)}, Paused{1, 0}},
 		{"two holds", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), release(1, 2, 40), release(0, 1, 50), grant(0, 3, 60), pause(0, 62), release(0, 3, 70)}, Paused{2, 1}},
 		{"a hold that never ended", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30)}, Paused{}},
-		{"nor one of who is gone", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), gone, lost(0, 1, 50)}, Paused{}},
+		{"a client that has ended", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), gone, lost(0, 1, 50)}, Paused{}},
 	} {
 		got, err := pausesIn(record.Ops(c.ops))
 		if err != nil || got != c.want {

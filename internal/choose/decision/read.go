@@ -22,8 +22,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// ReadEvidence returns what folders of runs and benches say of the options. A folder that contains such folders stands for
-// them. base is the folder of the report, to which sources are relative.
+// ReadEvidence returns the evidence on the options in folders of runs and benches, or in folders that contain such folders.
+// Sources are relative to base, the folder of the report.
 func ReadEvidence(base string, options []selection.Option, dirs ...string) (selection.Evidence, error) {
 	found, err := sourcesIn(dirs)
 	if err != nil {
@@ -62,7 +62,7 @@ func sourcesIn(dirs []string) (found []string, err error) {
 				return d, isSource(d)
 			})
 			if len(here) == 0 {
-				return nil, fmt.Errorf("%s has no results in it: want the folder of a run (run.json) or of a bench (bench.json)", dir)
+				return nil, fmt.Errorf("read evidence %s: want the folder of a run (run.json) or of a bench (bench.json)", dir)
 			}
 		}
 		found = append(found, lo.Map(here, func(d string, _ int) string { return resolved(d) })...)
@@ -74,7 +74,7 @@ func isSource(dir string) bool {
 	return exists(filepath.Join(dir, run.ManifestName)) || exists(filepath.Join(dir, bench.PlanName))
 }
 
-// resolved returns a folder without symbolic links; as it is if that fails.
+// resolved returns a folder with symbolic links resolved, or dir if that fails.
 func resolved(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	return lo.Ternary(err == nil, real, dir)
@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // as sources are
+	base, err1 := filepath.Abs(resolved(base)) // sources are resolved too
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -95,7 +95,7 @@ func relative(base, dir string) (string, error) {
 func (g *gathering) readRun(dir, from string) error {
 	text, err := os.ReadFile(filepath.Join(dir, run.ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has no %s: lockbench report %s makes it", dir, run.ResultsName, dir)
+		return fmt.Errorf("read evidence %s: %s is missing: lockbench report %s writes it", dir, run.ResultsName, dir)
 	}
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (g *gathering) readRun(dir, from string) error {
 	g.Findings = append(g.Findings, lo.FilterMap(r.Cells, func(o run.Observation, _ int) (selection.Finding, bool) {
 		return findingOf(s, o, cells), g.among(o.Lock) && counts(o)
 	})...)
-	if err := g.readStood(dir, s, r); err != nil {
+	if err := g.readPaused(dir, s, r); err != nil {
 		return err
 	}
 	for _, c := range r.Measurements {
@@ -139,7 +139,7 @@ func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts reports whether a requirement may ask about an observation.
+// counts reports whether a requirement covers the property of an observation.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
@@ -148,7 +148,7 @@ func counts(o run.Observation) bool {
 func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measurement) selection.Finding {
 	f := selection.Finding{Source: s.ID, Lock: o.Lock, Deployment: o.Deployment, Workload: o.Workload, Fault: o.Fault, Scenario: o.Scenario,
 		Property: o.Property, Observed: o.Observed, Why: o.Why, Trials: o.Trials, ViolatedIn: o.ViolatedIn, Violations: o.Violations,
-		Operations: o.Counts.Operations, Weight: o.Weight, Witness: o.Witness, Histories: []selection.History{}}
+		Operations: o.Counts.Operations, Evidence: o.Weight, Example: o.Witness, Histories: []selection.History{}}
 	for _, t := range o.Evidence {
 		f.Dir = path.Dir(t.Dir)
 		f.Histories = append(f.Histories, selection.History{File: path.Join(t.Dir, "history.jsonl.zst"), SHA256: t.SHA256})
@@ -159,7 +159,7 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories returns the histories of a cell, as its observations have them.
+// histories returns the histories of a cell, from the first of its observations.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
 	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
 	return findingOf(selection.Source{}, o, nil).Histories
@@ -234,21 +234,21 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	return t, nil
 }
 
-// QuantilesOf returns quantiles that stand for a distribution of nanoseconds: the middles of equal parts, and the longest.
+// QuantilesOf returns the quantiles of a histogram in nanoseconds, at the middles of equal parts, and last the maximum.
 func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
 	all := lo.Times(parts, func(i int) time.Duration { return time.Duration(h.ValueAtQuantile(100 * (float64(i) + 0.5) / parts)) })
 	return append(all, time.Duration(h.Max()))
 }
 
-// numbered gives all evidence ids, in order; no list in it is nil.
+// numbered returns the evidence with ids in order. No list in it is nil.
 func numbered(e selection.Evidence) selection.Evidence {
 	return selection.Evidence{
 		Sources:  append([]selection.Source{}, e.Sources...),
 		Findings: withIDs("P", e.Findings, func(f *selection.Finding, id string) { f.ID = id }),
 		Figures:  withIDs("M", e.Figures, func(f *selection.Figure, id string) { f.ID = id }),
 		Times:    withIDs("T", e.Times, func(t *selection.RecordedTime, id string) { t.ID = id }),
-		Stood:    withIDs("S", e.Stood, func(s *selection.StoodStill, id string) { s.ID = id }),
+		Paused:   withIDs("S", e.Paused, func(s *selection.PausedHolds, id string) { s.ID = id }),
 	}
 }
 

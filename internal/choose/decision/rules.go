@@ -11,12 +11,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// rule is a requirement, and how an option is checked against it.
+// rule is a requirement with the functions that check an option against it.
 type rule struct {
 	selection.Requirement
-	asked   func(selection.Needs) bool // nil: always
-	lock    answer                     // of a lock
-	instead answer                     // of what replaces a lock
+	asked   func(selection.Needs) bool // whether the needs ask for it; nil: always
+	lock    answer                     // checks a lock
+	instead answer                     // checks a replacement of a lock
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
@@ -26,17 +26,17 @@ func rules() (rows []rule) {
 		rows = append(rows, rule{selection.Requirement{Name: name, Title: title, Need: need, Safety: safety, Tried: tried}, asked, lock, instead})
 	}
 	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
-	add("applies", "applies here", "instead", false, false, nil, said(selection.AnyOperation), applies)
-	add("available", "store is there", "stores", false, false, nil, available, availableInstead)
-	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
+	add("applies", "applies", "instead", false, false, nil, said(selection.AnyOperation), applies)
+	add("available", "store available", "stores", false, false, nil, available, availableInstead)
+	add("language", "client library", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
 		inLanguages, said(selection.NoLibrary))
 	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
-	add("exclusion", "excludes", "", true, true, nil, observes(exclusion("none")), nothingHeld)
-	add("release", "frees its own only", "if_two_hold", true, true, corrupting,
+	add("exclusion", "mutual exclusion", "", true, true, nil, observes(exclusion("none")), nothingHeld)
+	add("release", "releases only its own", "if_two_hold", true, true, corrupting,
 		observes(asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"}), nothingHeld)
-	add("work", "covers the work", "hold", true, false, nil, covers, nothingHeld)
+	add("work", "lease covers work", "hold", true, false, nil, covers, nothingHeld)
 	add("pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld)
-	add("network", "survives the network", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
+	add("network", "survives network faults", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
 	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
 	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
@@ -73,14 +73,14 @@ func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the faults that a lock must survive if two holders do harm.
+// NetworkFaults returns the network faults that a lock must survive if two holders do damage.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// within compares a figure with its bound. It is unknown whether an interval that contains the bound keeps it.
+// within compares a figure with its limit. The answer is unknown if the limit lies in the interval of the figure.
 func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
@@ -89,12 +89,12 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 		return cell
 	}
 	at := c.asked(d.needs)
-	cell.Limit = &at
+	cell.Limit = lo.ToPtr(at)
 	low, high := v.median, v.median
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if c.Better > 0 { // compare what is missing
+	if c.Better > 0 { // turn a lower limit into an upper one
 		low, high, at = -high, -low, -at
 	}
 	switch {
@@ -120,7 +120,7 @@ func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
-// applies asks whether something can replace a lock.
+// applies asks whether a replacement of a lock applies.
 func applies(d *deciding, o selection.Option) selection.Cell {
 	means := selection.Means(o.Name)
 	stated := slices.Contains(d.needs.Instead, means)
@@ -133,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available asks whether the option's store is there, on its deployment.
+// available asks whether the team runs the store of the option, with its deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")
@@ -160,7 +160,7 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers asks whether the lease outlasts the work, and still expires soon enough.
+// covers asks whether a lease outlasts the work and expires in time.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

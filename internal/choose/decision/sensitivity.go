@@ -13,10 +13,10 @@ import (
 	"lockbench/reports/selection"
 )
 
-const steps = 10 // tenths of all weight
+const steps = 10 // the grid of weights is in tenths
 
-// weighings counts which option leads in every way to split all weight among the criteria, in tenths.
-func (s *scoring) weighings() (total int, wins []selection.Win) {
+// weightings counts how often each option leads, over all ways to split the weight among the criteria in tenths.
+func (s *scoring) weightings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
 	weights := make([]float64, len(s.by))
@@ -41,7 +41,7 @@ func (s *scoring) weighings() (total int, wins []selection.Win) {
 	return total, wins
 }
 
-// leader returns the option with the highest score; the first of several.
+// leader returns the first option with the highest score.
 func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	best := 0
 	for i := range parts {
@@ -62,9 +62,9 @@ func (s *scoring) turns(leading string) []selection.Turn {
 	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns returns the nearest weights of a criterion, below and above its own, at which another option leads. The others
-// keep their proportions, so that every score is a straight line over the weight.
-func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
+// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another option leads. The
+// other weights keep their proportions, so each score is a straight line over the weight.
+func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
 	if rest <= 1e-9 {
@@ -73,15 +73,15 @@ func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	others := func(i int) float64 { // the score by all other criteria
 		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
-	nearest := func(direction float64) []selection.Turn { // of the weights above, or below
+	nearest := func(direction float64) []selection.Turn { // +1: above, -1: below
 		var turn []selection.Turn
 		least := math.Inf(1)
 		for i := range parts {
-			slope := (parts[i][k] - others(i)) - (parts[ahead][k] - others(ahead))
-			if i == ahead || slope*direction <= 0 {
+			slope := (parts[i][k] - others(i)) - (parts[leading][k] - others(leading))
+			if i == leading || slope*direction <= 0 {
 				continue
 			}
-			w := (others(ahead) - others(i)) / slope // where the lines meet
+			w := (others(leading) - others(i)) / slope // where the scores are equal
 			if by := (w - weights[k]) * direction; w > 0 && w < 1 && by > 0 && by < least {
 				least, turn = by, []selection.Turn{{Of: s.by[k].Name, Weight: four(w), To: s.options[i]}}
 			}
@@ -91,32 +91,32 @@ func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-const furthest = 100 // by which factor a measured value is worsened at most
+const furthest = 100 // the largest factor by which a measured value is worsened
 
-// valueTurn returns how much worse a value of the leading option must be for another to lead.
-func (s *scoring) valueTurn(ahead, k int) []selection.Turn {
+// valueTurn returns the worse value of the leading option at which another option leads.
+func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	c := s.by[k]
-	v := s.values[s.options[ahead]][c.Name]
+	v := s.values[s.options[leading]][c.Name]
 	if c.Weight == 0 || v.unknown != "" || v.median <= 0 {
 		return nil
 	}
 	worsened := func(by float64) float64 { return v.median * math.Pow(by, float64(-c.Better)) }
 	leaderAt := func(by float64) int {
-		changed := s.with(s.options[ahead], c.Name, worsened(by))
+		changed := s.with(s.options[leading], c.Name, worsened(by))
 		return changed.leader(changed.parts(median), s.weights())
 	}
-	if leaderAt(furthest) == ahead {
+	if leaderAt(furthest) == leading {
 		return nil
 	}
 	low, high := 1.0, float64(furthest)
 	for range 60 {
-		if mid := math.Sqrt(low * high); leaderAt(mid) == ahead {
+		if mid := math.Sqrt(low * high); leaderAt(mid) == leading {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	return []selection.Turn{{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: s.options[leaderAt(high)]}}
+	return []selection.Turn{{Of: c.Name, Option: s.options[leading], Value: four(worsened(high)), To: s.options[leaderAt(high)]}}
 }
 
 func (s *scoring) with(option, criterion string, median float64) *scoring {
@@ -135,7 +135,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations are other answers that a team might give, each to one need.
+// variations returns other answers to single needs.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{
@@ -160,7 +160,7 @@ func variations(n selection.Needs) []variation {
 	return list
 }
 
-// toggled returns a list with v, or without it if it has it.
+// toggled returns list without v if it contains v, else with v.
 func toggled[T comparable](list []T, v T) []T {
 	if slices.Contains(list, v) {
 		return lo.Without(list, v)
@@ -170,7 +170,7 @@ func toggled[T comparable](list []T, v T) []T {
 
 func bracketed[T ~string](list []T) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
 
-// changes returns the single other answers that change the outcome, by the same evidence.
+// changes returns the variations that change the recommendation with the same evidence.
 func (d *deciding) changes(now selection.Decision) []selection.Change {
 	return lo.FilterMap(variations(d.needs), func(v variation, _ int) (selection.Change, bool) {
 		n := d.needs

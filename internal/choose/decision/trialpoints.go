@@ -10,25 +10,25 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to be tried: processes are paused in their holds, for times drawn from the distribution of pauses,
-// while others wait. All times are scaled.
+// TrialPoint is a lease to try: holders are paused for times drawn from the distribution of pauses, while other clients wait.
+// All times are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
-	Scale     float64 // of all times, but for round trips and those between two tries of a waiter
-	Predicted float64 // how often a hold is doubled by its pause
+	Scale     float64 // of all times except round trips and retry intervals
+	Predicted float64 // the share of paused holds that overlap
 
 	Hold, Pause       Distribution
-	HoldCut, PauseCut time.Duration // what is drawn and longer lasts for so long
+	HoldCut, PauseCut time.Duration // the limits of drawn times
 }
 
-// Struck is a hold and the pause in it.
+// Struck is a hold with a pause.
 type Struck struct {
 	Hold  time.Duration // of work, without the pause
-	After time.Duration // the grant the pause begins
+	After time.Duration // from the grant to the start of the pause
 	Pause time.Duration
 }
 
-// Draw draws a hold as a random pause meets it: long ones more often, and anywhere in it.
+// Draw returns a random hold with a pause. A hold is drawn in proportion to its length, and the pause begins anywhere in it.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {
@@ -40,21 +40,21 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// What a trial can tell and has time for.
+// The limits of a trial.
 const (
-	leastTried    = 500 * time.Millisecond // shorter leases are over before a machine has done a thing on time
+	leastTried    = 500 * time.Millisecond // scheduling delays distort shorter leases
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // pause, before the process is given up, or work
-	shortestPause = 100 * time.Microsecond // shorter ones would have to be made so much longer that the trial said nothing
-	periodsTried  = 3                      // of renewals, after which they only repeat
-	usualShare    = 0.5                    // of the first point; the second is where it is rarer, the third where it is not to happen
+	longestTried  = 8 * time.Second        // of a pause or of work
+	shortestPause = 100 * time.Microsecond // shorter pauses would have to be scaled too much
+	periodsTried  = 3                      // of renewals; more periods only repeat
+	usualShare    = 0.5                    // the share of overlaps at the first point, and at the second
 	rarerShare    = 0.15
 )
 
-// TrialPoints returns three leases to be tried: one that half of the pauses in holds outlast, one that few do, and the
-// advised one, or without one what is needed. shortest is the lock's own. All times are scaled alike to what a trial has time
-// for. There is none if pauses are too short to be made. backOff is the longest time between two tries of a polling waiter:
-// of the two in a trial, the next grant is so much later, which the curve, of many waiters, ignores.
+// TrialPoints returns three leases to try: one that half of the pauses outlast, one that few outlast, and the advised one, or
+// the needed one if none is advised. It returns none if the pauses are too short to inject. shortest is the shortest lease of
+// the lock. All times are scaled by one factor to the limits of a trial. backOff is the longest retry interval of a waiter,
+// which delays the next grant because only two clients wait.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -63,45 +63,45 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // round trips are not scaled, so a lease does not grow as the other times do
+	for range 8 { // repeated, because round trips are not scaled
 		t := m.tried(scale, backOff)
 		half := t.outlasted(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // step by step: beside pauses that are shorter than the times between tries no lease seems short enough
+		least = min(least, 4) // in steps, because the retry interval does not scale
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
 	}
 	t := m.tried(round(scale, 2), backOff)
 	leases := []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale}
-	return lo.Map(leases, func(ttl float64, _ int) TrialPoint { return t.point(max(digestible(ttl), shortest)) })
+	return lo.Map(leases, func(ttl float64, _ int) TrialPoint { return t.point(max(rounded(ttl), shortest)) })
 }
 
 type trialModel struct {
 	LeaseModel
 	scale float64
-	late  []portion // from the end of a lease to the next grant
+	late  []portion // from the expiry of a lease to the next grant
 	trips []portion
-	holds []portion // as a pause meets them
+	holds []portion // weighted by length
 }
 
-// tried scales all times but round trips and those between tries.
+// tried returns the model with all times scaled, except round trips and the retry interval.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
-	t := trialModel{LeaseModel: m, scale: scale, late: untilAsked(float64(backOff)), trips: m.Acquire.portions(10)}
+	t := trialModel{LeaseModel: m, scale: scale, late: untilTried(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
 	t.holds = t.Hold.met(100)
 	return t
 }
 
-// untilAsked returns the time until the first of two waiters tries, each of which pauses for half to all of a back-off.
-func untilAsked(backOff float64) []portion {
+// untilTried returns the time until the first of two waiters tries again. Each waits between half and all of backOff.
+func untilTried(backOff float64) []portion {
 	if backOff == 0 {
 		return []portion{{0, 1}}
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // the share of times to the next try of one waiter that are longer
-		at := 0.75 * (1 - left)                   // what is left of a pause that is longer than half
+		left := math.Sqrt((float64(i) + 0.5) / n) // the share of longer times to the next try of one waiter
+		at := 0.75 * (1 - left)                   // in the second half of an interval
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
@@ -114,7 +114,7 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut returns the longest work that is tried: longer work has the same result.
+// holdCut returns the limit of work. Longer work has the same result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
@@ -126,7 +126,7 @@ func (t trialModel) holdCut(ttl float64) float64 {
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }
 
-// cycle returns the mean length of a hold and its pause.
+// cycle returns the mean duration of a hold with its pause.
 func (t trialModel) cycle(ttl float64) float64 {
 	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
@@ -157,8 +157,8 @@ func (t trialModel) outlasted(share float64) float64 {
 	return most
 }
 
-// digestible rounds a lease to whole milliseconds, of two or three digits.
-func digestible(ns float64) time.Duration {
+// rounded returns a lease in whole milliseconds, with two or three digits.
+func rounded(ns float64) time.Duration {
 	unit := time.Millisecond
 	for time.Duration(ns) > 1000*unit {
 		unit *= 10

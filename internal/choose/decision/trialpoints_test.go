@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrialPoints: what is tried can be told apart by a machine, is waited for by a person, and lies on the curve.
+// TestTrialPoints: trials stay within their limits and agree with the curve.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -15,12 +15,12 @@ func TestTrialPoints(t *testing.T) {
 		"short work, long pauses": func(in *LeaseInputs) {
 			in.Needs.Pauses = selection.Pauses{P50: 10 * time.Second, P99: 30 * time.Second, Longest: time.Minute}
 		},
-		"none that does":          func(in *LeaseInputs) { in.Needs.Recovery = time.Second },
+		"no lease fits":           func(in *LeaseInputs) { in.Needs.Recovery = time.Second },
 		"the lock's own shortest": func(in *LeaseInputs) { in.Shortest = 2 * time.Second },
 	} {
 		for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 			in := leaseInputs(l)
-			in.Acquire.Sample = []time.Duration{time.Microsecond} // which is not scaled
+			in.Acquire.Sample = []time.Duration{time.Microsecond} // not scaled
 			change(&in)
 			m := in.Model()
 			points := m.TrialPoints(time.Duration(AdviseLease(in).AdvisedNS), in.Shortest, 0)
@@ -39,7 +39,7 @@ func TestTrialPoints(t *testing.T) {
 			}
 			cycle := m.tried(half.Scale, 0).cycle(float64(half.TTL))
 			if half.Scale < 1 && cycle < 0.8*float64(longestCycle) {
-				t.Errorf("%s, %s: all is made shorter than it need be: a hold and its pause take %v", name, l, time.Duration(cycle))
+				t.Errorf("%s, %s: scaled too much: a hold and its pause take %v", name, l, time.Duration(cycle))
 			}
 			if cycle > 2.2*float64(max(longestCycle, in.Shortest)) {
 				t.Errorf("%s, %s: a hold and its pause take %v", name, l, time.Duration(cycle))
@@ -48,18 +48,18 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff: pauses that are shorter than the times between tries are made longer, and no more than need be.
+// TestScaleBesideBackOff: pauses shorter than the retry interval are scaled up, but not more than required.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
 	in.Needs.Hold = times(5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
 	in.Needs.Pauses = selection.Pauses{P50: 8 * time.Millisecond, P99: 60 * time.Millisecond, Longest: 400 * time.Millisecond}
 	if p := in.Model().TrialPoints(time.Second, 0, 50*time.Millisecond)[0]; p.TTL < leastTried*9/10 || p.TTL > 2*leastTried {
-		t.Errorf("a lease of %v is tried, all times %v times as long", p.TTL, p.Scale)
+		t.Errorf("lease %v, scale %v", p.TTL, p.Scale)
 	}
 }
 
-// TestDraw: what is drawn is doubled as often as predicted, where a hold is doubled as the model says.
+// TestDraw: the drawn holds overlap as often as predicted.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)
@@ -67,7 +67,7 @@ func TestDraw(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 5))
 		for _, p := range in.Model().TrialPoints(3*time.Second, 0, 0) {
 			const n = 4000
-			doubled := 0.0
+			overlapped := 0.0
 			for range n {
 				s := p.Draw(r)
 				if s.After < 0 || s.After > s.Hold || s.Hold > p.HoldCut || s.Pause > p.PauseCut {
@@ -78,16 +78,16 @@ func TestDraw(t *testing.T) {
 					over = s.Pause + s.After%(p.TTL/3)
 				}
 				if over > p.TTL {
-					doubled += 1.0 / n
+					overlapped += 1.0 / n
 				}
 			}
-			near(t, string(l)+" "+p.TTL.String(), doubled, p.Predicted, 0.035)
+			near(t, string(l)+" "+p.TTL.String(), overlapped, p.Predicted, 0.035)
 		}
 	}
 }
 
-// TestUntilAsked: how late the first of two waiters asks, against what is drawn.
-func TestUntilAsked(t *testing.T) {
+// TestUntilTried: the distribution agrees with a simulation.
+func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	next := func() float64 { // the time from any moment to the next try
 		at := -1000 * r.Float64()
@@ -106,7 +106,7 @@ func TestUntilAsked(t *testing.T) {
 		}
 	}
 	var mean2, over20b float64
-	for _, p := range untilAsked(50) {
+	for _, p := range untilTried(50) {
 		mean2 += p.at * p.share
 		if p.at > 20 {
 			over20b += p.share
@@ -114,25 +114,25 @@ func TestUntilAsked(t *testing.T) {
 	}
 	near(t, "mean", mean2, mean, 0.4)
 	near(t, "share over 20", over20b, over20, 0.03)
-	for _, p := range untilAsked(0) {
+	for _, p := range untilTried(0) {
 		if p.at != 0 {
-			t.Errorf("whoever is told asks at once, and not %v later", p.at)
+			t.Errorf("without a back-off a waiter tries %v late", p.at)
 		}
 	}
 }
 
-// TestLateWaitersAreFewer: where waiters ask now and then, fewer holds are doubled by the same pauses.
-func TestLateWaitersAreFewer(t *testing.T) {
+// TestBackOff: with a retry interval, fewer holds overlap.
+func TestBackOff(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		m := leaseInputs(l).Model()
 		at, later := m.tried(10, 0).predicted(900e6), m.tried(10, 50*time.Millisecond).predicted(900e6)
 		if later >= at || later < at*0.8 {
-			t.Errorf("%s: %v, and %v where waiters ask at once", l, later, at)
+			t.Errorf("%s: %v with a back-off, %v without", l, later, at)
 		}
 	}
 }
 
-// TestNothingToTry: where nothing stands still there is no trial of it.
+// TestNothingToTry: without pauses there are no trials.
 func TestNothingToTry(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Needs.Pauses = selection.Pauses{}

@@ -17,9 +17,9 @@ import (
 	"lockbench/reports/selection"
 )
 
-const maxTries = 5 // how many wrong answers a question takes: a program would give them for ever
+const maxTries = 5 // wrong answers to one question; the limit ends input from a program
 
-// Ask asks for needs, a line for each question, in plain lines that a screen reader or a pipe can follow.
+// Ask reads the requirements from answers to questions, one line each. It prints plain lines, which suit screen readers and pipes.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -27,7 +27,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 	lines := make(chan string)
 	d := dialogue{ctx, bufio.NewScanner(in), lines, out, known}
 	go d.read(lines)
-	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
+	d.say("%d questions. An empty line takes the default in brackets, ? explains, and a dash keeps the default of one of several values.\n", len(all))
 	a := answers{"if_two_hold": string(selection.Corruption), "name": "our-lock"}
 	for i, q := range all {
 		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
@@ -36,7 +36,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // each answer was checked with the ones before
+	n, _ := a.needs(known) // ask has checked each answer with the earlier ones
 	return n, nil
 }
 
@@ -48,10 +48,10 @@ type dialogue struct {
 	known Known
 }
 
-// say writes. Errors show when the next answer is missing.
+// say writes to the terminal. A failed write is ignored, because the next answer then fails too.
 func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
-// ask repeats a question until the answer agrees with the ones before.
+// ask repeats a question until its answer is valid and consistent with the earlier answers.
 func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 	before, _ := a.needs(d.known)
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
@@ -75,14 +75,13 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 			why = strings.Join(wrong, "\n")
 		}
 		if tries++; tries == maxTries {
-			return nil, fmt.Errorf("%s (that was the wrong answer number %d, and the last)", why, tries)
+			return nil, fmt.Errorf("%s (wrong answer %d of %[2]d)", why, tries)
 		}
-		next := [maxTries]string{"first", "second", "third", "fourth", "last"}[tries]
-		d.say("%s\nWanted:\n%sPlease answer again, for the %s time of %d, or ? for more.\n", why, q.wants(d.known), next, maxTries)
+		d.say("%s\nWant:\n%sAnswer again (try %d of %d), or ? for an explanation.\n", why, q.wants(d.known), tries+1, maxTries)
 	}
 }
 
-// read sends lines until ctx is done. A blocked read ends with the process.
+// read sends lines until ctx is done. A blocked read lasts until the process exits.
 func (d dialogue) read(lines chan<- string) {
 	defer close(lines)
 	for d.in.Scan() {
@@ -107,15 +106,15 @@ func (d dialogue) next() (string, error) {
 	case d.ctx.Err() != nil:
 		return "", d.ctx.Err()
 	case err == nil:
-		return "", errors.New("the input ends before all questions are answered")
+		return "", errors.New("the input ended before all questions were answered")
 	case errors.Is(err, bufio.ErrTooLong):
 		return "", fmt.Errorf("the answer is longer than %d bytes", bufio.MaxScanTokenSize)
 	default:
-		return "", fmt.Errorf("the answer cannot be read: %w", err)
+		return "", fmt.Errorf("read answer: %w", err)
 	}
 }
 
-// words returns the values of a question's keys, with their names if named.
+// words returns the values of the keys of a question, with their names if named.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
@@ -147,7 +146,7 @@ func inSpeech(k yamlfile.Key) string {
 	}
 }
 
-// wants lists what may be answered, a line for each value.
+// wants returns the valid answers, one line for each key.
 func (q question) wants(known Known) string {
 	var b strings.Builder
 	all := leaves("", keys(new(selection.Needs), known))
@@ -166,10 +165,10 @@ func (q question) wants(known Known) string {
 	return b.String()
 }
 
-// answers holds values in YAML, by path.
+// answers holds YAML values by path.
 type answers map[string]string
 
-// needs returns the needs that the answers make, or what is wrong with them.
+// needs returns the requirements that follow from the answers, or the mistakes in them.
 func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	lines := lo.FilterMap(Table(), func(k yamlfile.Key, _ int) (string, bool) {
 		value, said := a[k.Name]
@@ -186,7 +185,7 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with returns the answers with a line added, or why it is refused. An empty line takes every default.
+// with returns the answers with the answer in line added, or the reason why line is refused. An empty line keeps all defaults.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
@@ -201,7 +200,7 @@ func (a answers) with(q question, line string) (answers, string) {
 	case first.Form == yamlfile.Mapping:
 		words := strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(",;:= \t", r) })
 		if len(words)%2 != 0 {
-			return nil, "these are no pairs (want a name and a number, and the next, such as goodput 2 recovery 0)"
+			return nil, "want pairs of a name and a number, such as goodput 2 recovery 0"
 		}
 		pairs := lo.Map(lo.Chunk(words, 2), func(pair []string, _ int) string { return inYAML(pair[0]) + ": " + inYAML(pair[1]) })
 		all[q.keys[0]] = "{" + strings.Join(pairs, ", ") + "}"
@@ -211,14 +210,15 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder takes words as values of a question's keys. A dash leaves a default; a text at the end takes the rest.
+// inOrder assigns the words of line to the keys of a question, in order. A dash keeps a default, and a final text key takes
+// the rest of the line.
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {
 		words = append(words[:len(q.keys)-1:len(q.keys)-1], strings.Join(words[len(q.keys)-1:], " "))
 	}
 	if len(words) > len(q.keys) {
-		return fmt.Sprintf("these are %d values, and there is room for %d: %s", len(words), len(q.keys), strings.Join(q.keys, ", "))
+		return fmt.Sprintf("got %d values, want at most %d: %s", len(words), len(q.keys), strings.Join(q.keys, ", "))
 	}
 	for i, word := range words {
 		k := keyAt(Table(), q.keys[i])
@@ -239,7 +239,7 @@ func (a answers) inOrder(q question, line string) string {
 	return ""
 }
 
-// inYAML quotes a word as YAML needs, so that a number stays one.
+// inYAML quotes a word if YAML requires it. A number stays unquoted.
 func inYAML(word string) string {
 	if strings.ContainsAny(word, ",[]{}:#\"'\\") || strings.ContainsAny(word[:1], "&*!|>%@`?") || strconv.Quote(word) != `"`+word+`"` {
 		return strconv.Quote(word)

@@ -23,7 +23,7 @@ func someStores() Known {
 		"mongodb", "ferretdb", "zookeeper", "etcd"}, Languages: []string{"go", "java", "python"}}
 }
 
-// dialogues are what is answered, by the name of the golden that has what is said.
+// dialogues returns answers by the name of their golden file.
 func dialogues() map[string]string {
 	return map[string]string{
 		"defaults": strings.Repeat("\n", 12),
@@ -41,7 +41,7 @@ func dialogues() map[string]string {
 	}
 }
 
-// TestAsked holds whole dialogues: what is answered, what is said, and the needs that come of it.
+// TestAsked compares whole dialogues with goldens: the answers, the printed text, and the resulting file.
 func TestAsked(t *testing.T) {
 	for name, in := range dialogues() {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// FuzzAsk holds that whatever is answered, questions end, in words alone, with needs that a file could state or with an error.
+// FuzzAsk checks that Ask ends for any input, prints no control characters, and returns valid requirements or an error.
 func FuzzAsk(f *testing.F) {
 	for _, in := range dialogues() {
 		f.Add(in)
@@ -83,15 +83,15 @@ func FuzzAsk(f *testing.F) {
 	})
 }
 
-// plain holds that nothing moves a cursor.
+// plain checks that a text has no control characters.
 func plain(t *testing.T, said string) {
 	t.Helper()
 	if i := strings.IndexFunc(said, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
-		t.Errorf("it says %q", said[i:min(i+20, len(said))])
+		t.Errorf("control character in %q", said[i:min(i+20, len(said))])
 	}
 }
 
-// TestQuestions holds that there are few of them, that each need has one, and which come first.
+// TestQuestions checks the number of questions, that each key has one, and the order of the first three.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {
@@ -114,13 +114,13 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		if strings.Contains(q.why, "\n") || q.text == "" || q.why == "" || q.more == "" {
-			t.Errorf("%s lacks something, or says why in more than a line", q.of)
+			t.Errorf("%s: a text is empty, or the reason is longer than a line", q.of)
 		}
 	}
 	if want := []string{"if_two_hold", "instead", "checks_fence"}; !slices.Equal(first, want) {
-		t.Errorf("it begins with %v, want %v", first, want)
+		t.Errorf("the first questions are %v, want %v", first, want)
 	}
-	want := []string{"commands"} // is for those who have a file
+	want := []string{"commands"} // only the file has it
 	for _, l := range leaves("", Table()) {
 		if l.path != "commands" {
 			want = append(want, l.path)
@@ -130,25 +130,25 @@ func TestQuestions(t *testing.T) {
 	slices.Sort(asked)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, asked); diff != "" {
-		t.Errorf("-there are +asked for:\n%s", diff)
+		t.Errorf("-keys +questions:\n%s", diff)
 	}
 }
 
-func TestAskedByNobody(t *testing.T) {
+func TestAskCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, keptOpen := io.Pipe()
 	defer keptOpen.Close()
 	cancel()
 	if _, err := Ask(ctx, in, io.Discard, Known{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want that it was called off", err)
+		t.Errorf("got %v, want context.Canceled", err)
 	}
 }
 
-func TestUnreadable(t *testing.T) {
-	broken := errors.New("the line is dead")
-	_, err := Ask(t.Context(), iotest.ErrReader(broken), io.Discard, Known{})
-	if !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
+func TestInputFails(t *testing.T) {
+	failed := errors.New("read failed")
+	_, err := Ask(t.Context(), iotest.ErrReader(failed), io.Discard, Known{})
+	if !errors.Is(err, failed) {
+		t.Errorf("got %v, want %v", err, failed)
 	}
 	_, err = Ask(t.Context(), strings.NewReader(strings.Repeat("x", 1<<17)), io.Discard, Known{})
 	want := "question 1 of 12, if_two_hold: the answer is longer than 65536 bytes"

@@ -1,5 +1,5 @@
-// Package requirements reads what a team needs of a lock, from YAML or by questions in a terminal. What was not stated gets a
-// default, and is listed as assumed.
+// Package requirements reads the requirements of a team from a YAML file (Parse) or from questions in a terminal (Ask), and
+// returns selection.Needs. A value that was not stated gets a default and is listed in Needs.Assumed.
 package requirements
 
 import (
@@ -15,34 +15,34 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Known holds the names that the caller knows; nil is not checked.
+// Known holds the valid names of stores and languages. A nil list accepts every name.
 type Known struct {
 	Stores    []string // store, or store@deployment
 	Languages []string
 }
 
-// Parse reads needs. The error lists each mistake with its place.
+// Parse reads a requirements file. The error lists each mistake with its line and column.
 func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	var n selection.Needs
-	f, err := yamlfile.Read(file, "list of needs", whole, keys(&n, known))
+	f, err := yamlfile.Read(file, "requirements file", whole, keys(&n, known))
 	if err != nil {
 		return selection.Needs{}, err
 	}
 	r := reader{f}
 	r.fill(&n)
 	for _, l := range leaves("", Table()) {
-		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // guards decides nothing
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // guards does not influence the decision
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}
-	r.sense(n)
+	r.checkTogether(n)
 	if err := f.Err(); err != nil {
 		return selection.Needs{}, err
 	}
 	return n, nil
 }
 
-// leaf is a key with a single value, and its path, such as hold.p99.
+// leaf is a key that is not a mapping, with its path, such as hold.p99.
 type leaf struct {
 	yamlfile.Key
 	path string
@@ -57,7 +57,7 @@ func leaves(prefix string, keys []yamlfile.Key) []leaf {
 	})
 }
 
-// keyAt returns the key at a path of the program, which a test checks.
+// keyAt returns the key at a path, which must exist.
 func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	name, rest, more := strings.Cut(path, ".")
 	k := all[slices.IndexFunc(all, func(k yamlfile.Key) bool { return k.Name == name })]
@@ -67,7 +67,7 @@ func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	return k
 }
 
-// fill sets the defaults. A default follows from the values beside it: if p50 is minutes, p99 is not 50 ms.
+// fill sets the defaults. The default of a quantile depends on the stated quantiles: if p50 is minutes, p99 is not 50 ms.
 func (r reader) fill(n *selection.Needs) {
 	normally(r, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
@@ -101,7 +101,7 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles guesses what was not stated from the nearest that was, in the usual proportion; the times still rise.
+// quantiles sets each quantile that was not stated from the nearest stated one, in the proportion of the usual values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
@@ -124,18 +124,18 @@ func (r reader) quantiles(most time.Duration, all ...quantile) {
 
 type reader struct{ *yamlfile.File }
 
-// sense checks values against each other, once each is valid.
-func (r reader) sense(n selection.Needs) {
+// checkTogether checks that the values are consistent with each other.
+func (r reader) checkTogether(n selection.Needs) {
 	r.rise("hold", []string{"p50", "p99", "max"}, n.Hold.P50, n.Hold.P99, n.Hold.Max)
 	r.rise("pauses", []string{"p50", "p99", "longest"}, n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest)
 	if n.Recovery > 0 && n.Recovery < leastRecovery {
-		r.Wrong("recovery_within", "recovery_within: %s is less than %s (want 0s for whenever, or %[2]s to 24h)", yamlfile.Spelt(n.Recovery), yamlfile.Spelt(leastRecovery))
+		r.Wrong("recovery_within", "recovery_within: %s is less than %s (want 0s for no limit, or %[2]s to 24h)", yamlfile.Spelt(n.Recovery), yamlfile.Spelt(leastRecovery))
 	}
 	r.fits(n)
 	r.weighs(n)
 }
 
-// rise checks that each stated quantile is at least the one before.
+// rise checks that each stated quantile is at least as long as the one before.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -149,7 +149,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits checks that there is time for all that is stated to happen.
+// fits checks that the stated holds fit into a second, and the pauses into an hour.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
@@ -166,6 +166,6 @@ func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*
 
 func (r reader) weighs(n selection.Needs) {
 	if !lo.ContainsBy(decision.Criteria(), func(c string) bool { return n.Weight(c) > 0 }) {
-		r.Wrong("weights", "weights: all of them are 0, so that nothing would be compared (want one above 0)")
+		r.Wrong("weights", "weights: all are 0 (want at least one above 0)")
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"lockbench/reports/selection"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
-// golden holds a file to what it has to be, or writes it anew.
+// golden compares a file with want, or writes it with -update.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	if *update {
@@ -29,11 +29,11 @@ func golden(t *testing.T, file, want string) {
 	}
 	got, err := os.ReadFile(file)
 	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
-		t.Errorf("%s, %v (-want +got; -update writes it anew):\n%s", file, err, diff)
+		t.Errorf("%s, %v (-want +got; -update writes it again):\n%s", file, err, diff)
 	}
 }
 
-// whole has every key.
+// whole states every key.
 const whole = `name: all
 guards: 'every key: "and" # more'
 if_two_hold: wasted-work
@@ -77,7 +77,7 @@ func TestEveryKey(t *testing.T) {
 	}
 	for _, l := range leaves("", Table()) {
 		if !strings.Contains(whole, l.Name+": ") {
-			t.Errorf("%s is not tried", l.path)
+			t.Errorf("%s is not in the test", l.path)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func TestDefaults(t *testing.T) {
 	}
 	harmless := parsed(t, "name: few\nif_two_hold: wasted-work\n")
 	if len(harmless.Survives) != 0 {
-		t.Errorf("where work is wasted and nothing else, nothing of a store has to be survived, unlike %v", harmless.Survives)
+		t.Errorf("wasted work requires no store event to be survived, and the default is %v", harmless.Survives)
 	}
 }
 
-// TestNothingStated holds that an empty list says the same as none, and says it.
+// TestNothingStated checks that an empty list counts as stated.
 func TestNothingStated(t *testing.T) {
 	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
 	if n.Instead != nil || n.Language != nil || n.Survives != nil {
@@ -108,12 +108,12 @@ func TestNothingStated(t *testing.T) {
 	}
 	for _, path := range []string{"instead", "languages", "survives_store"} {
 		if slices.Contains(n.Assumed, path) {
-			t.Errorf("%s was stated, and is called assumed", path)
+			t.Errorf("%s was stated but is listed as assumed", path)
 		}
 	}
 }
 
-// TestDefaultsFollow holds that a default makes sense beside what was stated.
+// TestDefaultsFollow checks that defaults are consistent with the stated values.
 func TestDefaultsFollow(t *testing.T) {
 	for stated, want := range map[string]string{
 		"hold: {p50: 2m}":                    "hold 2m0s 20m0s 3h20m0s",
@@ -141,25 +141,25 @@ func TestDefaultsFollow(t *testing.T) {
 	}
 }
 
-// checkAgain holds that needs are the same once they were written and read again.
+// checkAgain checks that requirements are the same after they were written and read again.
 func checkAgain(t *testing.T, n selection.Needs) {
 	t.Helper()
 	text := Write(n)
 	again, err := Parse("again.yaml", text, Known{})
 	if err != nil {
-		t.Fatalf("what was read is refused when it was written: %v\n%s", err, text)
+		t.Fatalf("the written file is refused: %v\n%s", err, text)
 	}
 	if diff := cmp.Diff(n, again); diff != "" {
 		t.Errorf("-first +again:\n%s\n%s", diff, text)
 	}
 	for _, line := range strings.Split(string(text), "\n") {
 		if strings.HasSuffix(line, " ") {
-			t.Errorf("a blank ends %q", line)
+			t.Errorf("trailing space in %q", line)
 		}
 	}
 }
 
-// TestAgain tries needs of which any may be stated or not.
+// TestAgain runs checkAgain on random requirements.
 func TestAgain(t *testing.T) {
 	checkAgain(t, parsed(t, whole))
 	checkAgain(t, parsed(t, few))
@@ -169,17 +169,17 @@ func TestAgain(t *testing.T) {
 		text := anyNeeds(r)
 		n, err := Parse("n.yaml", []byte(text), Known{})
 		if err != nil {
-			refused++ // it makes no sense together
+			refused++ // its values contradict each other
 			continue
 		}
 		checkAgain(t, n)
 	}
 	if refused > tries*3/4 {
-		t.Errorf("%d of %d make no sense: hardly anything was tried", refused, tries)
+		t.Errorf("%d of %d were refused: too few were checked", refused, tries)
 	}
 }
 
-// anyNeeds is a file in which each need that is not required is stated or not.
+// anyNeeds returns a file with a random selection of the optional keys.
 func anyNeeds(r *rand.Rand) string {
 	var b strings.Builder
 	mapping := ""
@@ -232,7 +232,7 @@ func anyValue(r *rand.Rand, k yamlfile.Key) string {
 	return "[" + strings.Join(some[:least+r.IntN(len(some)-least+1)], ", ") + "]"
 }
 
-// TestWrite holds what a file looks like that somebody goes on with.
+// TestWrite compares written files with goldens.
 func TestWrite(t *testing.T) {
 	for name, text := range map[string]string{"few": few, "some": few + "guards: it\nhold: {p99: 40ms}\nsurvives_store: []\nrecovery_within: 90m\n", "whole": whole} {
 		golden(t, "testdata/written/"+name+".yaml", string(Write(parsed(t, text))))
@@ -255,7 +255,7 @@ func TestExamples(t *testing.T) {
 			t.Error(err)
 		}
 		if n.Name+".yaml" != filepath.Base(file) {
-			t.Errorf("%s is called %s", file, n.Name)
+			t.Errorf("%s has the name %s", file, n.Name)
 		}
 		if ok, _ := fits(string(text)); !ok {
 			t.Errorf("%s does not fit the schema", file)

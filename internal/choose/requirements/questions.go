@@ -16,68 +16,68 @@ import (
 )
 
 type question struct {
-	of   string   // what the answers are called together
-	keys []string // paths; answers stand in this order
+	of   string   // the name of the question
+	keys []string // paths, in the order of the answers
 	text string
 	why  string
 	more string
 }
 
-// questions returns all questions, in order: first whether a lock is needed at all. Only `commands` is left to the file.
+// questions returns all questions in order, first those on whether a lock is needed. There is no question for `commands`.
 func questions() []question {
 	return []question{
 		{"if_two_hold", []string{"if_two_hold"},
-			"What becomes of it if two hold the lock at once: corruption or wasted-work?",
-			"where two do harm, no speed makes up for a lock that lets two in.",
-			"corruption: wrong data, money, stock; it must not happen. wasted-work: something is done twice, which costs time and nothing else."},
+			"What happens if two clients hold the lock at once: corruption or wasted-work?",
+			"if two holders do damage, a faster lock that allows two is no alternative.",
+			"corruption: wrong data, money or stock; it must not happen. wasted-work: something is done twice, which only costs time."},
 		{"instead", []string{"instead"},
-			"Could something decide it without a lock: idempotent, compare-and-set, database-row, or none?",
-			"what needs no lock cannot be harmed by one that fails.",
-			"idempotent: done twice, the second changes nothing. compare-and-set: a unique constraint, a version column, a conditional write. " +
-				"database-row: all that is guarded is changed in one transaction of one database. Name all that are possible."},
+			"Could something replace the lock: idempotent, compare-and-set, database-row, or none?",
+			"without a lock there is no lock that can fail.",
+			"idempotent: a repetition changes nothing. compare-and-set: a unique constraint, a version column, a conditional write. " +
+				"database-row: all guarded data is changed in one transaction of one database. Name all that apply."},
 		{"checks_fence", []string{"checks_fence"},
-			"Does what is guarded check fencing tokens: nothing, writes, or reads-and-writes?",
-			"a process that stood still past its lease goes on as if it held the lock; only what is guarded can refuse it then.",
-			"A fencing token is a number that rises with each grant. writes: a write with a lower token than the highest that it wrote with is refused. " +
-				"reads-and-writes: a read raises the mark too. If you have never heard of it, it is nothing."},
+			"Does the guarded resource check fencing tokens: nothing, writes, or reads-and-writes?",
+			"a process that was paused past its lease goes on as if it held the lock; only the guarded resource can refuse its writes.",
+			"A fencing token is a number that rises with each grant. writes: a write is refused if its token is lower than that of an earlier write. " +
+				"reads-and-writes: a read counts as well as a write. If you do not know, answer nothing."},
 		{"hold", []string{"hold.p50", "hold.p99", "hold.max"},
 			"How long does the work under the lock take: at p50, at p99, at most?",
-			"a lease has to outlast the work, or to be renewed.",
-			"Three times with a unit, such as 5ms 40ms 200ms. What you leave out follows from the others."},
+			"a lease must outlast the work, or be renewed.",
+			"Three times with a unit, such as 5ms 40ms 200ms. A time that you leave out is estimated from the others."},
 		{"pauses", []string{"pauses.p50", "pauses.p99", "pauses.longest", "pauses.per_hour"},
-			"How long does a process stand still: at p50, at p99, at the longest, and how often in an hour?",
-			"a pause that outlasts a lease lets another in while the first still works.",
-			"Collections, a host that is busy, a machine that is moved: three times with a unit and a number, such as 10ms 100ms 500ms 60. " +
-				"What your runtime logs of its collections is a beginning, but not all."},
+			"How long is a process paused: at p50, at p99, at most, and how often per hour?",
+			"if a pause outlasts the lease, another client is granted the lock while the first still works.",
+			"Garbage collection, a busy host, a migrated machine: three times with a unit and a number, such as 10ms 100ms 500ms 60. " +
+				"The garbage collection log of your runtime shows some of them, but not all."},
 		{"waiting", []string{"recovery_within", "wait"},
-			"How soon after the death of a holder must another be granted the lock, and how long does a client wait before it gives up?",
-			"the shorter the recovery, the shorter the lease, and the likelier that a pause outlasts it.",
-			"Two times with a unit, such as 10s 2s. 0s for the first: whenever. 0s for the second: until it is granted."},
+			"How soon after the death of a holder must another client be granted the lock, and how long does a client wait at most?",
+			"a short recovery requires a short lease, which a pause is more likely to outlast.",
+			"Two times with a unit, such as 10s 2s. The first 0s: no limit. The second 0s: until the lock is granted."},
 		{"load", []string{"clients", "rate", "fair", "reenters"},
-			"Of the busiest lock: how many clients want it at once, how many grants a second are wanted, may nobody be passed over, and does an owner ask again for what it holds?",
-			"locks differ most where many want the same one.",
-			"Two numbers and twice yes or no, such as 16 50 no no. 0 grants a second: as they come."},
+			"The busiest lock: how many clients wait at once, how many grants per second are required, must it be fair, and must it be re-entrant?",
+			"locks differ most if many clients want the same one.",
+			"Two numbers and two answers of yes or no, such as 16 50 no no. 0 grants per second: no minimum."},
 		{"stores", []string{"stores"},
-			"Which stores are there that somebody runs?",
-			"a store that nobody runs is a cost of its own, whatever its locks can do.",
+			"Which stores do you run?",
+			"to run another store costs more than its locks are worth.",
 			"redis is a single server, redis@replica one with a replica, redis@five five servers for Redlock. Name all of them."},
 		{"survives_store", []string{"survives_store"},
-			"What may befall the store without two being let in: restart, failover, clock, eviction, or none?",
+			"Which events of the store must not lead to two holders: restart, failover, clock, eviction, or none?",
 			"a store that forgets a lock grants it again.",
-			"restart: it comes back with what it has on disk. failover: a replica takes over. clock: its clock jumps. eviction: it drops keys for want of memory. " +
-				"none: work is stopped by other means when it happens."},
+			"restart: it comes back with the data on its disk. failover: a replica takes over. clock: its clock jumps. eviction: it drops keys because its memory is full. " +
+				"none: you stop the work by other means."},
 		{"languages", []string{"languages"},
-			"Which languages are its users written in, or any?",
-			"a library of one language is no use in another.",
-			"Small letters, such as go java python. any: a lock is written down anew, where there is no library."},
+			"Which languages do the clients use, or any?",
+			"a lock library serves one language only.",
+			"Lower case, such as go java python. any: you write the lock yourself if there is no library."},
 		{"weights", []string{"weights"},
-			"What matters most among locks that do all that is needed: a weight from 0 to 10 for goodput, acquire, wait, fairness, recovery, commands?",
-			"weights decide among what is safe, and never between safe and unsafe.",
-			"Pairs of a name and a weight, such as goodput 2 recovery 0; what is left out has 1."},
+			"What matters most among locks that meet all requirements: a weight from 0 to 10 for goodput, acquire, wait, fairness, recovery, commands?",
+			"weights rank the locks that meet all requirements, and never outweigh a requirement.",
+			"Pairs of a name and a weight, such as goodput 2 recovery 0. A criterion that you leave out has weight 1."},
 		{"name", []string{"name", "guards"},
-			"What is the decision called, in one word, and what is guarded, in a few?",
-			"it stands above the report, and in the name of the file.",
-			"Such as: inventory the stock of products. The word has small letters, digits and dashes."},
+			"What is the name of the decision, in one word, and what does the lock guard, in a few?",
+			"the report shows both, and its folder has the name.",
+			"Such as: inventory the stock of products. The name consists of lower-case letters, digits and dashes."},
 	}
 }
 
@@ -88,72 +88,72 @@ const (
 	leastRecovery = 100 * time.Millisecond
 )
 
-// Table returns the keys of needs, for their documentation and schema.
+// Table returns the keys of a requirements file, for its documentation and schema.
 func Table() []yamlfile.Key { return keys(new(selection.Needs), Known{}) }
 
 func keys(n *selection.Needs, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "name", Into: &n.Name, Form: yamlfile.Name, Required: true, Doc: "what the decision is called"},
-		{Name: "guards", Into: &n.Guards, Form: yamlfile.Text, Doc: "what is guarded, for people"},
+		{Name: "name", Into: &n.Name, Form: yamlfile.Name, Required: true, Doc: "name of the decision"},
+		{Name: "guards", Into: &n.Guards, Form: yamlfile.Text, Doc: "the guarded resource, for readers"},
 		{Name: "if_two_hold", Into: &n.TwoHold, Form: yamlfile.Choice, Required: true, Values: []string{string(selection.Corruption), string(selection.WastedWork)},
-			Doc: "what becomes of it if two hold at once: `corruption` (wrong data, money, stock) must not happen, `wasted-work` costs time and nothing else"},
+			Doc: "damage if two clients hold the lock at once: `corruption` (wrong data, money, stock) must not happen, `wasted-work` only costs time"},
 		{Name: "instead", Into: &n.Instead, Form: yamlfile.Choice, List: true, Empty: true, Values: []string{string(selection.Idempotent), string(selection.Compare), string(selection.Row)},
-			Doc: "what could decide it without a lock: `idempotent` (done twice, the second changes nothing), `compare-and-set` (a unique constraint, a version, a conditional write), `database-row` (all that is guarded is changed in one transaction of one database)"},
+			Doc: "possible replacements of the lock: `idempotent` (a repetition changes nothing), `compare-and-set` (a unique constraint, a version, a conditional write), `database-row` (all guarded data is changed in one transaction of one database)"},
 		{Name: "checks_fence", Into: &n.Fence, Form: yamlfile.Choice, Values: []string{string(selection.NoCheck), string(selection.OnWrites), string(selection.OnAll)}, Normally: "nothing",
-			Doc: "which operations what is guarded refuses, if they come with a fencing token that is lower than one it has seen"},
-		{Name: "hold", Into: &n.Hold, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return holdKeys(into.(*selection.Times)) }, Normally: "see below", Doc: "how long the work under the lock takes"},
-		{Name: "pauses", Into: &n.Pauses, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return pauseKeys(into.(*selection.Pauses)) }, Normally: "see below", Doc: "how a process stands still: collections, a busy host, a machine that is moved"},
-		{Name: "recovery_within", Into: &n.Recovery, Form: yamlfile.Span, To: 24 * time.Hour, Normally: "30s", Doc: "from the death of a holder to the next grant, 100ms at the least; 0s: whenever"},
-		{Name: "clients", Into: &n.Clients, Form: yamlfile.Whole, Min: 1, Top: 10000, Normally: "16", Doc: "that want the busiest lock at once"},
-		{Name: "rate", Into: &n.Rate, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "grants of the busiest lock that are wanted, per second; 0: as they come"},
-		{Name: "wait", Into: &n.Wait, Form: yamlfile.Span, To: 24 * time.Hour, Normally: "0s", Doc: "how long a client waits to be granted; 0s: until it is"},
-		{Name: "fair", Into: &n.Fair, Form: yamlfile.Flag, Normally: "false", Doc: "whether nobody may be passed over for long"},
-		{Name: "commands", Into: &n.Commands, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "of the store, for each grant, at most; 0: any"},
-		{Name: "reenters", Into: &n.Reenters, Form: yamlfile.Flag, Normally: "false", Doc: "whether an owner asks again for what it holds"},
+			Doc: "operations that the guarded resource refuses if their fencing token is lower than an earlier one"},
+		{Name: "hold", Into: &n.Hold, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return holdKeys(into.(*selection.Times)) }, Normally: "see below", Doc: "duration of the work under the lock"},
+		{Name: "pauses", Into: &n.Pauses, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return pauseKeys(into.(*selection.Pauses)) }, Normally: "see below", Doc: "pauses of a process: garbage collection, a busy host, a migrated machine"},
+		{Name: "recovery_within", Into: &n.Recovery, Form: yamlfile.Span, To: 24 * time.Hour, Normally: "30s", Doc: "longest time from the death of a holder to the next grant, at least 100ms; 0s: no limit"},
+		{Name: "clients", Into: &n.Clients, Form: yamlfile.Whole, Min: 1, Top: 10000, Normally: "16", Doc: "clients that want the busiest lock at once"},
+		{Name: "rate", Into: &n.Rate, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "required grants per second of the busiest lock; 0: no minimum"},
+		{Name: "wait", Into: &n.Wait, Form: yamlfile.Span, To: 24 * time.Hour, Normally: "0s", Doc: "longest time that a client waits for the lock; 0s: no limit"},
+		{Name: "fair", Into: &n.Fair, Form: yamlfile.Flag, Normally: "false", Doc: "whether the lock must be fair: the least served client gets at least half as many grants as the most served one"},
+		{Name: "commands", Into: &n.Commands, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "most commands of the store for each grant; 0: no limit"},
+		{Name: "reenters", Into: &n.Reenters, Form: yamlfile.Flag, Normally: "false", Doc: "whether the lock must be re-entrant"},
 		among(k.Languages, yamlfile.Key{Name: "languages", Into: &n.Language, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any",
-			Doc: "that its users are written in"}),
+			Doc: "languages of the clients"}),
 		among(k.Stores, yamlfile.Key{Name: "stores", Into: &n.Stores, Form: yamlfile.Placed, List: true, Normally: "redis",
-			Doc: "that are there and run by somebody: `redis`, `redis@replica`, `postgres` and so on"}),
-		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if two must not hold",
+			Doc: "stores that you run: `redis`, `redis@replica`, `postgres` and so on"}),
+		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if `if_two_hold` is `corruption`",
 			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
-			Doc:    "what befalls a store and may not let two in: `restart` (with what it has on disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys for want of memory); `[]`: nothing of it has to be survived"},
-		{Name: "weights", Into: &n.Weights, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return weightKeys(into.(*map[string]float64)) }, Normally: "see below", Doc: "of what is compared, once all that is needed is met"},
+			Doc:    "events of the store that must not lead to two holders: `restart` (with the data on its disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys because its memory is full); `[]`: none"},
+		{Name: "weights", Into: &n.Weights, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return weightKeys(into.(*map[string]float64)) }, Normally: "see below", Doc: "weights of the criteria by which candidates that meet all requirements are compared"},
 	}
 }
 
 func holdKeys(t *selection.Times) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "p50", Into: &t.P50, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "5ms, or a tenth of `p99`", Doc: "half of the holds are no longer"},
-		{Name: "p99", Into: &t.P99, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "10 x `p50`", Doc: "99 of 100 are no longer"},
-		{Name: "max", Into: &t.Max, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "10 x `p99`", Doc: "none is longer"},
+		{Name: "p50", Into: &t.P50, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "5ms, or a tenth of `p99`", Doc: "half of the holds take at most this long"},
+		{Name: "p99", Into: &t.P99, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "10 x `p50`", Doc: "99 of 100 take at most this long"},
+		{Name: "max", Into: &t.Max, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "10 x `p99`", Doc: "the longest hold"},
 	}
 }
 
 func pauseKeys(p *selection.Pauses) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "per_hour", Into: &p.PerHour, Form: yamlfile.Number, Max: 1e5, Normally: "60, or as many as fit", Doc: "of one process; 0: it never stands still"},
-		{Name: "p50", Into: &p.P50, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "10ms, or a tenth of `p99`", Doc: "half of the pauses are no longer"},
-		{Name: "p99", Into: &p.P99, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "10 x `p50`", Doc: "99 of 100 are no longer"},
-		{Name: "longest", Into: &p.Longest, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "5 x `p99`", Doc: "that was ever seen"},
+		{Name: "per_hour", Into: &p.PerHour, Form: yamlfile.Number, Max: 1e5, Normally: "60, or fewer if 60 do not fit into an hour", Doc: "pauses of one process per hour; 0: none"},
+		{Name: "p50", Into: &p.P50, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "10ms, or a tenth of `p99`", Doc: "half of the pauses take at most this long"},
+		{Name: "p99", Into: &p.P99, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "10 x `p50`", Doc: "99 of 100 take at most this long"},
+		{Name: "longest", Into: &p.Longest, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "5 x `p99`", Doc: "the longest pause that was ever observed"},
 	}
 }
 
-// weightKeys has a key for each of decision.Criteria.
+// weightKeys returns a key for each criterion of the decision.
 func weightKeys(weights *map[string]float64) []yamlfile.Key {
 	key := func(name, doc string) yamlfile.Key {
 		return yamlfile.Key{Name: name, Into: &weight{weights, name}, Form: yamlfile.Number, Max: 10, Normally: "1", Doc: doc}
 	}
 	return []yamlfile.Key{
-		key("goodput", "work done per second, when many want the same lock"),
-		key("acquire", "how long it takes to be granted a lock that nobody holds"),
-		key("wait", "how long the unluckiest client waits, when many want the same lock"),
-		key("fairness", "how evenly grants are shared out"),
-		key("recovery", "how soon another is granted it when its holder has died"),
-		key("commands", "how few commands each grant costs the store"),
+		key("goodput", "critical sections per second, if many clients want the same lock"),
+		key("acquire", "time to be granted a free lock"),
+		key("wait", "the longest wait of a client, if many want the same lock"),
+		key("fairness", "grants of the least served client, divided by those of the most served one"),
+		key("recovery", "time from the death of a holder to the next grant"),
+		key("commands", "commands of the store for each grant"),
 	}
 }
 
-// weight is one of the weights; 1 if it is missing.
+// weight reads and writes one entry of the weights. A missing entry is 1.
 type weight struct {
 	of   *map[string]float64
 	name string
@@ -171,7 +171,7 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-// among makes a key a choice among the names that are known; nil: it stays as it is.
+// among restricts a key to the known names. If known is nil, it returns the key unchanged.
 func among(known []string, k yamlfile.Key) yamlfile.Key {
 	if known != nil {
 		k.Form, k.Values = yamlfile.Choice, known
@@ -179,19 +179,19 @@ func among(known []string, k yamlfile.Key) yamlfile.Key {
 	return k
 }
 
-// named refuses a language without a name. A name may have any signs: C++, C#.
+// named refuses an empty name of a language. A name may have any characters: C++, C#.
 func named(into any) error {
 	if *into.(*string) == "" {
-		return errors.New("one of them has no name")
+		return errors.New("a name is empty")
 	}
 	return nil
 }
 
-// Write returns needs as a file for people to edit. Assumed needs are comments, and stay assumed when it is read.
+// Write returns a requirements file to edit. Assumed values are commented out, so that they stay assumed when it is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
-	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/selection.md).\n" +
-		"# A need behind a # was not stated: its default stands there. Take the # away to state it.\n")
+	b.WriteString("# Requirements for lockbench advise (docs/selection.md).\n" +
+		"# A value after # was not stated and is a default. Remove the # to state it.\n")
 	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
 	for _, k := range keys(&n, Known{}) {
 		b.WriteString("\n" + comment(k.Doc))
@@ -205,7 +205,7 @@ func Write(n selection.Needs) []byte {
 	return b.Bytes()
 }
 
-// writeMapping writes a mapping, as a comment if nothing in it was stated.
+// writeMapping writes a mapping. It is commented out if none of its values was stated.
 func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	inner := k.Of(k.Into)
 	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }

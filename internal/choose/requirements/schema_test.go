@@ -12,14 +12,14 @@ import (
 
 const schemaFile = "../../../docs/needs.schema.json"
 
-// fits returns what reports whether a text in YAML fits the schema, and whether it can be asked at all.
-func fits(t *testing.T) func(text string) (fits, asked bool) {
+// fits returns a function that reports whether a YAML text fits the schema, and whether the text is valid YAML.
+func fits(t *testing.T) func(text string) (fits, valid bool) {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(text string) (fits, asked bool) {
+	return func(text string) (fits, valid bool) {
 		t.Helper()
 		var v any
 		inJSON, err := yaml.YAMLToJSON([]byte(text))
@@ -33,7 +33,7 @@ func fits(t *testing.T) func(text string) (fits, asked bool) {
 	}
 }
 
-func TestSchemaTakesWhatIsRead(t *testing.T) {
+func TestSchemaAccepts(t *testing.T) {
 	fits := fits(t)
 	for _, text := range []string{whole, few, string(Write(parsed(t, whole))), string(Write(parsed(t, few)))} {
 		if ok, _ := fits(text); !ok {
@@ -42,11 +42,11 @@ func TestSchemaTakesWhatIsRead(t *testing.T) {
 	}
 }
 
-func TestSchemaRefusesWhatIsBroken(t *testing.T) {
+func TestSchemaRefuses(t *testing.T) {
 	fits := fits(t)
 	for name, m := range broken() {
-		if ok, asked := fits(m.text); asked && ok != m.unseen {
-			t.Errorf("%s: fits is %v, want %v", name, ok, m.unseen)
+		if ok, valid := fits(m.text); valid && ok != m.unseen {
+			t.Errorf("%s: fits: %v, want %v", name, ok, m.unseen)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package advise has the verbs of choosing: advise writes a selection report, and verify-report works one out again.
+// Package advise has two commands: Command returns advise, which writes a selection report, and VerifyReportCommand returns
+// verify-report, which derives a report again from its evidence.
 package advise
 
 import (
@@ -43,20 +44,20 @@ type flags struct {
 	asJSON   bool
 }
 
-// Command returns the verb advise.
+// Command returns the command advise.
 func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Recommend a lock, if any, from your requirements and from evidence",
-		Long: `advise asks what you need, at most a dozen questions, or reads it from a file; tests the candidates against these needs, or
-takes folders of runs and benches as evidence; and writes a selection report: a page, a decision record in Markdown, and JSON.
+		Long: `advise asks for your requirements, in twelve questions, or reads them from a file. It tests the candidates against them, or
+takes folders of runs and benches as evidence, and writes a selection report: a page, a decision record in Markdown, and JSON.
 
-It asks first whether you need a lock at all. A candidate that does not meet every requirement is eliminated. The others are
-scored, with the trade-offs of the recommendation, and with what would change it. Every figure of the report can be traced to
-its histories and verified: lockbench verify-report.
+The report begins with the recommendation, its lease, its main caveat and the confidence in it. A candidate that does not meet
+every requirement is eliminated, and the others are scored. Every figure can be traced to its histories and verified with
+lockbench verify-report.
 
-examples/ has three files of needs; docs/selection.md describes every field.`,
+examples/ has three requirements files; docs/selection.md describes every field.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := f.prepare(cmd)
@@ -68,10 +69,10 @@ examples/ has three files of needs; docs/selection.md describes every field.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.needs, "needs", "", "file of needs, in YAML (without it, questions in the terminal)")
+	fl.StringVar(&f.needs, "needs", "", "requirements file, in YAML (without it, questions in the terminal)")
 	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to use as evidence (new ones are made)")
-	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/reference/file-formats.md), to take the time under the lock from")
-	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses of processes on this machine, which replace those in the needs")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "your own histories (docs/reference/file-formats.md), which replace the hold times of the requirements")
+	fl.DurationVar(&f.pauses, "measure-pauses", 0, "how long to measure pauses on this machine, which replace those of the requirements")
 	fl.IntVar(&f.trials, "trials", 1, "trials under each fault: more give stronger evidence and take longer")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the report and its evidence (runs/<time>-advice-<name>)")
@@ -85,13 +86,13 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // nil: nothing is tried
+	tried          *cli.Runner // nil before the first trial
 	from           []string    // folders of evidence
-	told           []string    // what was left out, and why
+	told           []string    // notes that were printed
 	stdout, stderr io.Writer
 }
 
-// prepare reads the needs, and refuses wrong flags and evidence before anything starts.
+// prepare reads the requirements. It refuses invalid flags and evidence before it creates a folder.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err := console.Refuse("see lockbench advise --help",
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
@@ -113,7 +114,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 		n.Assumed = without(n.Assumed, "hold.")
 	}
 	a.needs, a.options = n, advisor.Options(n)
-	if len(f.evidence) > 0 { // before a folder is made
+	if len(f.evidence) > 0 {
 		if _, err := decision.ReadEvidence(".", a.options, f.evidence...); err != nil {
 			return nil, console.Usage(err, "--evidence takes folders that lockbench run, bench or advise left in runs/")
 		}
@@ -129,9 +130,9 @@ func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	hint := "docs/selection.md describes every field"
 	if f.needs == "" {
 		n, err = requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
-		hint = "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one"
+		hint = "lockbench advise --needs FILE reads the requirements from a file, such as examples/inventory.yaml"
 	} else if text, missing := os.ReadFile(f.needs); missing != nil {
-		err, hint = missing, "examples/inventory.yaml is a file of needs"
+		err, hint = missing, "examples/inventory.yaml is a requirements file"
 	} else {
 		n, err = requirements.Parse(f.needs, text, known)
 	}
@@ -145,16 +146,16 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and reports. What was interrupted is reported as far as it got.
+// run gathers evidence, decides and reports. If it is interrupted, it reports with the evidence so far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
 		p, err := advisor.Meter{For: a.pauses}.Measure(ctx)
 		if err != nil {
-			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses in the needs")
+			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
-			fmt.Fprintln(a.stderr, "note: no pause was observed in that time; those in the needs are used")
+		if p.Longest == 0 {
+			fmt.Fprintln(a.stderr, "note: no pause was observed in that time; those of the requirements are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
 		}
@@ -172,7 +173,7 @@ func (a *advising) run(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return console.Environment(errors.Join(failed, err), "what was tried is stored in "+a.dir+": lockbench advise --evidence "+a.dir)
+		return console.Environment(errors.Join(failed, err), "the trials are stored: lockbench advise --evidence "+a.dir)
 	}
 	if err := a.print(r); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tries and measures what matters for the needs, stage by stage, of the locks that are not eliminated by then.
+// gather tries the stages in order, then runs the bench, then tries leases. Each uses only the locks that are not eliminated.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -230,7 +231,7 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated. A lock is tried even if its own table speaks against it.
+// left returns the locks that are not eliminated. A lock is tried even if its author expects a violation.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -241,7 +242,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell eliminates its option whatever else is observed.
+// final reports whether a cell eliminates its option independently of further observations.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
@@ -270,19 +271,20 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	})
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
-		fmt.Fprintln(a.stderr, "note: a trial was given up, and its result stays unknown:", format.Scrub(failed.Error()))
+		fmt.Fprintln(a.stderr, "note: a trial failed, and its result stays unknown:", format.Scrub(failed.Error()))
 	}
 	if err != nil {
 		return err
 	}
 	if results.Tally.Disagreements > 0 {
 		return &console.Exit{Code: console.ExitInternal, Err: fmt.Errorf("monitor and oracle disagree on a history in %s", dir),
-			Hint: "this is a fault of lockbench: please report it with the history"}
+			Hint: "this is a bug in lockbench: please report it with the history"}
 	}
 	return nil
 }
 
-// measure benches the remaining candidates, at the point of the needs; not on an emulator, whose figures mean nothing.
+// measure benches the remaining candidates under the conditions of the requirements. It skips emulators, whose figures are
+// meaningless.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

@@ -23,17 +23,17 @@ import (
 	"lockbench/reports/selection"
 )
 
-// VerifyReportCommand returns the verb verify-report.
+// VerifyReportCommand returns the command verify-report.
 func VerifyReportCommand() *cobra.Command {
 	dataOnly := false
 	cmd := &cobra.Command{
 		Use:   "verify-report FILE [ID...]",
 		Short: "Verify a selection report: its decision, its figures and the verdicts behind them",
 		Long: `verify-report reads a selection report (its page, its JSON, or its record beside the JSON) and derives it again. The
-decision and every sentence must follow from the needs, the candidates and the evidence in the file, and the page must be
-equal byte for byte. If the evidence folders are available, each history is checked: its checksum, its verdicts and its figures.
+decision and every sentence must follow from the requirements, the candidates and the evidence in the file, and the page must
+be equal byte for byte. If the evidence folders are available, each history is checked: its checksum, its verdicts and its figures.
 
-With IDs of the report (P12, M3) it traces these: what was observed, in which histories, and what they show now.
+With IDs of the report (P12, M3) it traces these only: the observation, its histories, and their verdicts now.
 
 Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing and were not judged again
 (not with --data-only).`,
@@ -44,7 +44,7 @@ Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 hist
 			}
 			v, err := readReport(args[0])
 			if err != nil {
-				return console.Usage(err, "a selection report is what lockbench advise leaves: advice.html, advice.json or advice.md")
+				return console.Usage(err, "lockbench advise writes selection reports: advice.html, advice.json and advice.md")
 			}
 			v.w = cmd.OutOrStdout()
 			if len(args) > 1 {
@@ -124,7 +124,7 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differing names the places at which two values differ as JSON, and shows both.
+// differing lists the differences of two values as JSON, each with its path.
 func differing(at string, a, b any) (list []string) {
 	one, err1 := json.Marshal(a)
 	other, err2 := json.Marshal(b)
@@ -149,7 +149,7 @@ func parting(at string, a, b any) (list []string) {
 	if isList && both && len(these) == len(those) {
 		return lo.FlatMap(these, func(one any, i int) []string { return parting(fmt.Sprintf("%s/%d", at, i), one, those[i]) })
 	}
-	one, _ := json.Marshal(a) // they came from JSON
+	one, _ := json.Marshal(a) // a and b come from JSON
 	other, _ := json.Marshal(b)
 	if bytes.Equal(one, other) {
 		return nil
@@ -162,7 +162,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn makes the files of the report again, and compares the ones that are there.
+// drawn renders the files of the report again, and compares them with those that exist.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -172,20 +172,20 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // one form is enough
+				continue // one file is enough
 			}
 		}
 		var differs []string
 		if made := forms[form]; !bytes.Equal(text, made) {
 			line := bytes.Count(text[:common(text, made)], []byte("\n")) + 1
-			differs = []string{fmt.Sprintf("it is not what the report makes: line %d is the first that differs", line)}
+			differs = []string{fmt.Sprintf("line %d is the first that differs", line)}
 		}
-		v.say(form+", made again", differs)
+		v.say(form+", rendered again", differs)
 	}
 	return nil
 }
 
-// common returns the length of the common beginning of two texts.
+// common returns the length of the common prefix of two texts.
 func common(a, b []byte) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -200,7 +200,7 @@ func (v *verifying) evidence() {
 		dir := filepath.Join(base, filepath.FromSlash(s.Dir))
 		if _, err := os.Stat(dir); err != nil {
 			v.found[console.ExitInconclusive] = true
-			fmt.Fprintf(v.w, "  ? %s: the folder of %s is not here\n", s.ID, s.Dir)
+			fmt.Fprintf(v.w, "  ? %s: the folder %s is missing\n", s.ID, s.Dir)
 			continue
 		}
 		dirs = append(dirs, dir)
@@ -210,11 +210,11 @@ func (v *verifying) evidence() {
 	}
 	e, err := decision.ReadEvidence(base, v.report.Options, dirs...)
 	if err != nil {
-		v.say("what was read from the folders", []string{format.Scrub(err.Error())})
+		v.say("the evidence in the folders", []string{format.Scrub(err.Error())})
 		return
 	}
 	again := decision.Decide(v.report.Needs, v.report.Options, decision.Trim(v.report.Needs, v.report.Options, e))
-	v.say("what was read from the folders", differing("", v.report.Evidence, again.Evidence))
+	v.say("the evidence in the folders", differing("", v.report.Evidence, again.Evidence))
 }
 
 func (v *verifying) histories() {
@@ -226,7 +226,7 @@ func (v *verifying) histories() {
 	same := lo.CountBy(all, func(c advisor.Checked) bool { return !c.Absent && len(c.Differs) == 0 })
 	if absent := lo.CountBy(all, func(c advisor.Checked) bool { return c.Absent }); absent > 0 {
 		v.found[console.ExitInconclusive] = true
-		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, len(all))
+		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are missing\n", absent, len(all))
 	}
 	if same+len(differs) > 0 {
 		v.say(fmt.Sprintf("%s, judged and measured again for %d findings and figures", format.Plural(len(files), "history file"), same), differs)
@@ -236,7 +236,7 @@ func (v *verifying) histories() {
 func (v *verifying) trace(ids []string) error {
 	for _, id := range ids {
 		if !v.describe(id) {
-			return console.Usage(fmt.Errorf("%s has no %q", v.file, id), "ids are such as P12 for what was observed of a property, and M3 for a figure")
+			return console.Usage(fmt.Errorf("%s has no %q", v.file, id), "the ids stand in the report, such as P12 for a property and M3 for a figure")
 		}
 		for _, c := range advisor.Verify(filepath.Dir(v.file), v.report, id) {
 			v.traced(c)
@@ -245,7 +245,7 @@ func (v *verifying) trace(ids []string) error {
 	return v.found.Err()
 }
 
-// describe prints what an id stands for, and reports whether there is one.
+// describe prints the observation with an id, and reports whether the report has it.
 func (v *verifying) describe(id string) bool {
 	r := v.report
 	if f, ok := lo.Find(r.Findings, func(f selection.Finding) bool { return f.ID == id }); ok {
@@ -255,9 +255,9 @@ func (v *verifying) describe(id string) bool {
 	if f, ok := lo.Find(r.Figures, func(f selection.Figure) bool { return f.ID == id }); ok {
 		return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
 	}
-	if s, ok := lo.Find(r.Stood, func(s selection.StoodStill) bool { return s.ID == id }); ok {
-		return v.print(id, s.Source, s.Dir, "processes of %s paused in their holds, with a lease of %s: %d of %d holds overlapped with another",
-			s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
+	if s, ok := lo.Find(r.Paused, func(s selection.PausedHolds) bool { return s.ID == id }); ok {
+		return v.print(id, s.Source, s.Dir, "paused holders of %s with a lease of %s: another client was granted the lock in %d of %d holds",
+			s.Lock, format.Setting(s.TTLNS), s.Overlapped, s.Holds)
 	}
 	t, ok := lo.Find(r.Times, func(t selection.RecordedTime) bool { return t.ID == id })
 	return ok && v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
@@ -277,7 +277,7 @@ func (v *verifying) traced(c advisor.Checked) {
 	}
 	if c.Absent && len(c.Differs) == 0 {
 		v.found[console.ExitInconclusive] = true
-		fmt.Fprintln(v.w, "  ? its histories are not here")
+		fmt.Fprintln(v.w, "  ? its histories are missing")
 		return
 	}
 	v.say("judged and measured again", c.Differs)

@@ -370,7 +370,7 @@ func (s *Server) sumAdvice(f *folder) error {
 	if err != nil {
 		return err
 	}
-	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Headline()
+	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Headline()
 	if info, err := s.stat(path.Join(f.Name, selection.DataName)); err == nil {
 		f.Started = info.ModTime()
 	}

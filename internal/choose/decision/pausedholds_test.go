@@ -10,8 +10,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// doubledOnce is a history of two paused holds, of which one is doubled.
-const doubledOnce = `{"lockbench":1}
+// overlappedOnce is a history of two paused holds, one of which overlaps.
+const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":1,"return":2}
 {"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":3,"return":4}
 {"client":1,"hold":2,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":2,"return":5}
@@ -22,8 +22,8 @@ const doubledOnce = `{"lockbench":1}
 {"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
 `
 
-// TestReadStood: of each cell in which a lease of the curve was tried, the trials that count are read, and no other cell is.
-func TestReadStood(t *testing.T) {
+// TestReadPaused: the paused holds of cells that try a lease are read, and of no other cells.
+func TestReadPaused(t *testing.T) {
 	dir := t.TempDir()
 	var r run.Results
 	cell := func(scenario, lock string, trials ...string) {
@@ -35,7 +35,7 @@ func TestReadStood(t *testing.T) {
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(at, "history.jsonl.zst"), []byte(doubledOnce), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(at, "history.jsonl.zst"), []byte(overlappedOnce), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			o.Evidence = append(o.Evidence, run.Evidence{Dir: c + "/" + n, SHA256: n})
@@ -46,41 +46,41 @@ func TestReadStood(t *testing.T) {
 	cell("lease-500ms", "another", "001")
 	cell("scenario", "a-lock", "001")
 	e := gathering{options: []selection.Option{{Name: "a-lock", Kind: selection.ALock, Deployment: "single"}}}
-	if err := e.readStood(dir, selection.Source{ID: "R1"}, r); err != nil {
+	if err := e.readPaused(dir, selection.Source{ID: "R1"}, r); err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Stood) != 1 {
-		t.Fatalf("%+v", e.Stood)
+	if len(e.Paused) != 1 {
+		t.Fatalf("%+v", e.Paused)
 	}
-	s := e.Stood[0]
-	if s.Holds != 4 || s.Doubled != 2 || s.Lock != "a-lock" || s.TTLNS != 5e8 || s.Source != "R1" || len(s.Histories) != 2 || s.Histories[1].SHA256 != "003" {
+	s := e.Paused[0]
+	if s.Holds != 4 || s.Overlapped != 2 || s.Lock != "a-lock" || s.TTLNS != 5e8 || s.Source != "R1" || len(s.Histories) != 2 || s.Histories[1].SHA256 != "003" {
 		t.Errorf("%+v", s)
 	}
-	if e.Evidence = numbered(e.Evidence); e.Stood[0].ID != "S1" {
-		t.Errorf("its id is %q", e.Stood[0].ID)
+	if e.Evidence = numbered(e.Evidence); e.Paused[0].ID != "S1" {
+		t.Errorf("its id is %q", e.Paused[0].ID)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "lease-500ms")); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.readStood(dir, selection.Source{}, r); err == nil {
-		t.Error("histories that are not there were read")
+	if err := e.readPaused(dir, selection.Source{}, r); err == nil {
+		t.Error("no error for missing histories")
 	}
 }
 
-// TestConfirmedOfEvidence: a point is confirmed by what was tried of it, and by nothing else.
+// TestConfirmedOfEvidence: a point is compared with the trials of its lock and lease only.
 func TestConfirmedOfEvidence(t *testing.T) {
 	a := AdviseLease(leaseInputs(selection.Fixed))
 	if len(a.Points) != 3 {
-		t.Fatalf("%d points are to be tried", len(a.Points))
+		t.Fatalf("%d points to try", len(a.Points))
 	}
-	stood := func(lock string, ttl time.Duration, holds int) selection.StoodStill {
-		return selection.StoodStill{Lock: lock, TTLNS: int64(ttl), Dir: LeaseScenario(ttl) + "/" + lock + "/contend+process-pause", Holds: holds, Doubled: holds / 2, Source: "R1"}
+	paused := func(lock string, ttl time.Duration, holds int) selection.PausedHolds {
+		return selection.PausedHolds{Lock: lock, TTLNS: int64(ttl), Dir: LeaseScenario(ttl) + "/" + lock + "/contend+process-pause", Holds: holds, Overlapped: holds / 2, Source: "R1"}
 	}
-	a.confirm([]selection.StoodStill{stood("another", a.Points[0].TTL, 10), stood("a-lock", a.Points[0].TTL+1, 20), stood("a-lock", a.Points[2].TTL, 30), stood("a-lock", a.Points[0].TTL, 40)})
+	a.confirm([]selection.PausedHolds{paused("another", a.Points[0].TTL, 10), paused("a-lock", a.Points[0].TTL+1, 20), paused("a-lock", a.Points[2].TTL, 30), paused("a-lock", a.Points[0].TTL, 40)})
 	if len(a.Confirmed) != 2 || a.Confirmed[0].Pauses != 40 || !a.Confirmed[0].Agrees || a.Confirmed[1].Pauses != 30 || a.Confirmed[1].Agrees {
 		t.Errorf("%+v", a.Confirmed)
 	}
-	if a.Confirmed[0].Doubles != 20 {
+	if a.Confirmed[0].Overlaps != 20 {
 		t.Error(a.Confirmed[0])
 	}
 }
