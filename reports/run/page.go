@@ -202,12 +202,12 @@ func (r *Results) workloads() []workload {
 		var plain []Measurement
 		for _, m := range measured {
 			if m.Fault == "none" {
-				plain = append(plain, m)
+				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
 			} else { // the fault is in its figures
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}
-		w.Plain, w.Chart = figureRows(plain), latencyChart(w.ID, w.Name, plain, r.Run.labels())
+		w.Chart = latencyChart(w.ID, w.Name, plain, r.Run.labels())
 		all = append(all, w)
 	}
 	return all
@@ -232,7 +232,6 @@ func setup(m *Measurement) string {
 func (r *Results) funcs() template.FuncMap {
 	return template.FuncMap{
 		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
-		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"cell":        cellText,
 		"client":      clientName,
 		"counts":      counts,
