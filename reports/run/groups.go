@@ -171,7 +171,7 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 
 // glance counts the results of one property of a group, gravest first.
 type glance struct {
-	Results []html.Badge // their words are numbers
+	Results []html.Badge // one for each kind of result, with its count as the word
 	Title   string
 }
 

@@ -71,9 +71,7 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 // cell is a figure in a table.
 type cell struct {
 	Text  string
-	Ratio string  // to the best of the table
-	Title string  // why there is no figure, or details
-	value float64 // 0: no figure
+	Title string // why there is no figure, or details
 }
 
 // latencyLine is a row of the measurements: contended or uncontended grants.
@@ -94,7 +92,7 @@ type figureRow struct {
 func figuresIn(m Measurement) figureRow {
 	f := figureRow{
 		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5),
-		GoodputCell: cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median,
+		GoodputCell: cell{Text: format.Significant(m.Goodput.Median),
 			Title: fmt.Sprintf("median of %s: %s to %s per second",
 				format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
 		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no hold time, or nothing completed"},
@@ -121,7 +119,7 @@ func figuresIn(m Measurement) figureRow {
 		}
 	}
 	if m.Commands != nil {
-		f.CommandsCell = cell{Text: format.Significant(*m.Commands), value: *m.Commands}
+		f.CommandsCell = cell{Text: format.Significant(*m.Commands)}
 	}
 	for _, kind := range grantKinds {
 		if d := m.granted(kind); d.N > 0 {
@@ -132,54 +130,6 @@ func figuresIn(m Measurement) figureRow {
 		f.Lines = []latencyLine{lineOf("nothing granted", figures.Distribution{})}
 	}
 	return f
-}
-
-// figureRows returns the rows of one table, with ratios to the best of the locks that exclude.
-func figureRows(all []Measurement) []figureRow {
-	rows := make([]figureRow, len(all))
-	var goodputs, commands []*cell
-	ranks := map[string][]*cell{} // by class and rank
-	for i, m := range all {
-		r := figuresIn(m)
-		if rows[i] = r; m.Standing != "" {
-			continue
-		}
-		goodputs, commands = append(goodputs, &rows[i].GoodputCell), append(commands, &rows[i].CommandsCell)
-		for _, l := range r.Lines {
-			for rank := range l.Ranks {
-				key := l.Class + strconv.Itoa(rank)
-				ranks[key] = append(ranks[key], &l.Ranks[rank])
-			}
-		}
-	}
-	if len(goodputs) < 2 {
-		return rows
-	}
-	setRatios(goodputs, true)
-	setRatios(commands, false)
-	for _, same := range ranks {
-		setRatios(same, false)
-	}
-	return rows
-}
-
-// setRatios shows figures as multiples of the best, which is the greatest or the least.
-func setRatios(figures []*cell, greatest bool) {
-	best := 0.0
-	for _, f := range figures {
-		if f.value > 0 && (best == 0 || f.value > best == greatest) {
-			best = f.value
-		}
-	}
-	for _, f := range figures {
-		switch f.value {
-		case 0:
-		case best:
-			f.Ratio = "best"
-		default:
-			f.Ratio = format.Times(f.value / best)
-		}
-	}
 }
 
 func hundredths(v float64) string {
@@ -199,7 +149,7 @@ func lineOf(name string, d figures.Distribution) latencyLine {
 
 func rankCell(d figures.Distribution, rank float64) cell {
 	if ns, ok := d.At(rank); ok {
-		return cell{Text: format.Milliseconds(ns), Title: format.Duration(ns), value: float64(ns)}
+		return cell{Text: format.Milliseconds(ns), Title: format.Duration(ns)}
 	}
 	return cell{Text: format.None, Title: fmt.Sprintf("%s takes %s; there are %s", format.RankName(rank),
 		format.Plural(int(figures.SamplesFor(rank)), "sample"), format.Count(int(d.N)))}

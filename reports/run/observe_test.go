@@ -220,3 +220,16 @@ func TestOverallMark(t *testing.T) {
 		t.Errorf("ranked %+v", ranked)
 	}
 }
+
+func TestSplitKeysCompareWithNothing(t *testing.T) {
+	r := &Results{Measurements: []Measurement{
+		{Lock: "one", Workload: "w", Keys: 1}, {Lock: "split", Workload: "w", Keys: 5},
+		{Lock: "most", Workload: "many", Keys: 97}, {Lock: "all", Workload: "many", Keys: 100}, {Lock: "split", Workload: "many", Keys: 480},
+	}}
+	setStandings(r)
+	for i, want := range []string{"", splitKeys, "", "", splitKeys} {
+		if got := r.Measurements[i].Standing; got != want {
+			t.Errorf("%s in %s: %q, want %q", r.Measurements[i].Lock, r.Measurements[i].Workload, got, want)
+		}
+	}
+}

@@ -131,8 +131,7 @@ func (r *Results) overview() overview {
 			row.addFault(column, seen)
 		}
 		row.expect(seen)
-		none := cell{Text: format.None, Title: "not measured"}
-		row.Fair, row.Goodput, row.Longest = look{Word: format.None}, none, none
+		row.Fair, row.Goodput.Text, row.Longest.Text = look{Word: format.None}, format.None, format.None
 		m := slices.IndexFunc(r.Measurements, func(m Measurement) bool {
 			return m.Lock == lock && m.Deployment == deployment && m.Workload == view.Workload && m.Fault == "none"
 		})
@@ -199,17 +198,15 @@ func (o Observation) failed() bool {
 
 // Ranked returns the rows by what the locks did, the best first, and known-broken locks after the others.
 func (view overview) Ranked() []overviewRow {
-	rank := map[html.Tone]int{html.Good: 0, html.Unsure: 1, html.Bad: 2}
+	rank := func(row overviewRow) int {
+		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + 2*int(row.Class)
+		if row.KnownBroken {
+			n++
+		}
+		return n
+	}
 	rows := slices.Clone(view.Rows)
-	slices.SortStableFunc(rows, func(a, b overviewRow) int {
-		if c := cmp.Or(rank[a.Overall().Tone]-rank[b.Overall().Tone], int(a.Class-b.Class)); c != 0 || a.KnownBroken == b.KnownBroken {
-			return c
-		}
-		if a.KnownBroken {
-			return 1
-		}
-		return -1
-	})
+	slices.SortStableFunc(rows, func(a, b overviewRow) int { return rank(a) - rank(b) })
 	return rows
 }
 
@@ -231,8 +228,8 @@ func (view overview) Keys() [][]html.Key {
 	return all
 }
 
-// cells returns the overview as a table for the terminal.
-func (view overview) cells() [][]string {
+// text writes the overview and its legend for the terminal.
+func (view overview) text(t *format.Lines) {
 	head := []string{"", "lock", "excludes"}
 	for _, f := range view.Faults {
 		head = append(head, f.Title)
@@ -251,12 +248,7 @@ func (view overview) cells() [][]string {
 		}
 		cells = append(cells, append(line, row.Expected))
 	}
-	return cells
-}
-
-// text writes the overview and its legend for the terminal.
-func (view overview) text(t *format.Lines) {
-	t.PaintedColumns(view.cells(), func(row, column int) string {
+	t.PaintedColumns(cells, func(row, column int) string {
 		if row == 0 || column != 0 && column != 2 {
 			return ""
 		}

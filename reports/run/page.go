@@ -202,7 +202,7 @@ func (r *Results) workloads() []workload {
 		var plain []Measurement
 		for _, m := range measured {
 			if m.compared() {
-				plain = append(plain, m)
+				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
 			} else if m.Fault != "none" { // the fault is in its figures
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
@@ -210,7 +210,7 @@ func (r *Results) workloads() []workload {
 		if len(plain)+len(w.Faulty) == 0 {
 			continue
 		}
-		w.Plain, w.Chart = figureRows(plain), latencyChart(w.ID, w.Name, plain, r.Run.labels())
+		w.Chart = latencyChart(w.ID, w.Name, plain, r.Run.labels())
 		all = append(all, w)
 	}
 	return all
@@ -235,7 +235,6 @@ func setup(m *Measurement) string {
 func (r *Results) funcs() template.FuncMap {
 	return template.FuncMap{
 		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
-		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"cell":        cellText,
 		"client":      clientName,
 		"counts":      counts,

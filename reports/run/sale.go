@@ -8,9 +8,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// barWidth is the length of the longest bar; the drawing is 120 wide.
-const barWidth = 119
-
 // Sale holds the figures of a flash sale in one trial.
 type Sale struct {
 	Dir        string `json:"dir"` // of the trial
@@ -52,26 +49,22 @@ type saleRow struct {
 	Sale
 	Label             string // of the lock
 	Trials            int
-	Exact             bool    // in every trial exactly the stock was sold
-	Ratio             string  // of the goodput to the plain form's
-	Spared            string  // part of the late orders that reached no service
-	LockCmd, StockCmd string  // commands per order
-	Bar               float64 // goodput as a part of the highest
+	Exact             bool   // in every trial exactly the stock was sold
+	Ratio             string // of the goodput to the plain form's
+	Spared            string // part of the late orders that reached no service
+	LockCmd, StockCmd string // commands per order
 }
 
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
-	highest := 1e-9
 	for _, sales := range grouped(r.Sales, (*Sale).cell) {
 		row := rowOf(sales)
 		row.Label = label(row.Lock, row.Deployment)
-		highest = max(highest, row.Goodput)
 		rows = append(rows, row)
 	}
 	for i := range rows {
 		rows[i].compare(rows)
-		rows[i].Bar = rows[i].Goodput / highest
 	}
 	return rows
 }

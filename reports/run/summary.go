@@ -37,7 +37,7 @@ func (r *Results) verdict() html.Verdict {
 	return v
 }
 
-// sayResults says what the locks did, then whether that was expected.
+// sayResults adds the sentences about the locks, then those about the expectations.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
 	r.sayLocks(say)
@@ -105,7 +105,7 @@ func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks says which locks excluded. The tone is good if all did, and bad if a lock let two clients hold at once that is
+// sayLocks adds the sentences about the locks. The tone is good if all did, and bad if a lock let two clients hold at once that is
 // not known to be broken.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good

@@ -31,11 +31,10 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	if len(r.Run.Scenarios) == 0 {
 		r.overview().text(t)
 	}
-	if rows := r.stores(); len(rows) > 0 {
-		textTable(t, "stores", "  the baseline is the median acquire of one uncontended client; goodput in the workload "+r.commonWorkload(), storeTable(rows))
-	}
 	if rows := r.saleRows(); len(rows) > 0 {
-		textTable(t, "flash sale", "  "+saleSetup(rows), saleTable(rows))
+		t.AddPainted("1", "flash sale", "  "+saleSetup(rows))
+		t.PaintedColumns(saleTable(rows), nil)
+		t.Add("")
 	}
 	for _, gap := range r.Gaps {
 		t.AddPainted("33", "missing", "  "+gap.Dir+": "+gap.Reason)
@@ -54,12 +53,6 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	t.Paragraph(v.Conditions)
 	_, err := t.WriteTo(w)
 	return err
-}
-
-func textTable(t *format.Lines, name, text string, cells [][]string) {
-	t.AddPainted("1", name, text)
-	t.PaintedColumns(cells, nil)
-	t.Add("")
 }
 
 // textGroup writes the expectations and violations of a lock or scenario, then a line for the other checks.
@@ -152,14 +145,6 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	}
 	rows[i][merged] += ", " + row[merged]
 	return rows
-}
-
-func storeTable(rows []storeRow) [][]string {
-	cells := [][]string{{"store", "results", "baseline ms", "goodput /s"}}
-	for _, row := range rows {
-		cells = append(cells, []string{row.Server, row.Counted(), row.Baseline.Text, row.Goodput})
-	}
-	return cells
 }
 
 func saleTable(rows []saleRow) [][]string {
