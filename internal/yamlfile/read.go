@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 	"github.com/samber/lo"
+
+	"lockbench/reports/format"
 )
 
 const (
@@ -76,10 +77,10 @@ func (f *File) syntax(err error) error {
 		GetMessage() string
 	}
 	if !errors.As(err, &at) || at.GetToken() == nil {
-		return f.fail(1, 1, "this is no %s: %s", notation, printable(err.Error()))
+		return f.fail(1, 1, "this is no %s: %s", notation, format.Clean(err.Error()))
 	}
 	p := at.GetToken().Position
-	return f.fail(p.Line, p.Column, "this is no %s: %s", notation, printable(at.GetMessage()))
+	return f.fail(p.Line, p.Column, "this is no %s: %s", notation, format.Clean(at.GetMessage()))
 }
 
 func required(keys []Key) []string {
@@ -162,14 +163,9 @@ func (f *File) Error() string {
 // excerpt returns a line with a mark below a column; nothing of a long line.
 func excerpt(line string, column int) string {
 	const longest = 120
-	line = printable(line)
+	line = format.Clean(line)
 	if strings.TrimSpace(line) == "" || len(line) > longest || column > longest {
 		return ""
 	}
 	return fmt.Sprintf("    %s\n    %s^\n", strings.TrimRight(line, " "), strings.Repeat(" ", column-1))
-}
-
-// printable replaces by blanks what could move a terminal's cursor.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune { return lo.Ternary(unicode.IsPrint(r), r, ' ') }, text)
 }

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/samber/lo"
 
 	"lockbench/internal/suggest"
+	"lockbench/reports/format"
 )
 
 // cleanWord can be part of a folder's name; placedWord may name a deployment too.
@@ -52,8 +52,8 @@ func (k Key) Want() string {
 // oneLine returns a text without line ends, which have no meaning in a file.
 func oneLine(text string) (string, error) {
 	line := strings.Join(strings.Fields(text), " ")
-	if strings.ContainsFunc(line, unicode.IsControl) {
-		return "", fmt.Errorf("%q has control characters (want plain text)", line)
+	if strings.ContainsFunc(line, format.Hidden) {
+		return "", fmt.Errorf("%q has hidden characters (want plain text)", line)
 	}
 	return line, nil
 }

@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 // TestExcerpt holds that the line of a mistake stands below it, as a terminal may see it.
 func TestExcerpt(t *testing.T) {
 	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), every(new(thing)))
-	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg: true #\n    ^"
+	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg:·true # ·\n    ^"
 	if got := message(err); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

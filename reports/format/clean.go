@@ -2,9 +2,11 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // Hidden reports whether a character is not to be seen itself, but may steer a terminal, turn the direction of the text
@@ -31,6 +33,21 @@ func Visible(text []byte) []byte {
 		}
 		return c
 	}, text)
+}
+
+// EscapeJSON escapes the hidden characters of a JSON text, so that its value stays the same.
+func EscapeJSON(text []byte) []byte {
+	var b bytes.Buffer
+	for _, c := range string(text) {
+		if !Hidden(c) || c == '\n' {
+			b.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.Bytes()
 }
 
 // credentials finds what stands before the @ of a URL. A password may have a space in it, if somebody did not encode it;

@@ -33,7 +33,7 @@ func (t *Lines) paint(codes, text string) string {
 }
 
 // textWidth is the longest line of a paragraph, in columns.
-const textWidth = 110
+const textWidth = 100
 
 // Paragraph breaks a text into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
