@@ -151,7 +151,7 @@ func ResultOf(expected histories.Expected, observed Observed) Result {
 // Oracle says what Porcupine made of the same projections.
 type Oracle struct {
 	Keys      int           `json:"keys"`
-	Pairs     int           `json:"pairs"`             // holds judged, over both views
+	Pairs     int           `json:"pairs"`             // holds judged
 	Windows   int           `json:"windows"`           // pieces in which histories too long to be judged whole were judged
 	Skipped   int           `json:"skipped,omitempty"` // pieces that were left out of the sample
 	Undecided int           `json:"undecided,omitempty"`
