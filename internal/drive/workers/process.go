@@ -47,7 +47,7 @@ type Process struct {
 	mu      sync.Mutex // guards what follows
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // acquires that no caller waits for any more
+	given   map[int64]worker.Request // requests without an answer whose caller has gone
 	held    holds
 	ended   bool  // by us
 	failed  error // what it did wrong
@@ -154,14 +154,16 @@ func (p *Process) take(l worker.Line) error {
 	if asked, ok := p.given[l.ID]; ok {
 		delete(p.given, l.ID)
 		delete(p.held, l.ID)
-		if l.OK { // granted to a client that has gone away: no other would give it back
+		if l.OK && asked.Do == "acquire" { // granted to a client that has gone away: no other would give it back
 			back := worker.RequestOn("release", grantOf(asked, l))
 			p.last++
 			back.ID = p.last
+			p.given[back.ID] = back
 			go p.tell(back)
 		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("it answered request %d twice", l.ID)
 }
 
 // call sends a request and waits for the answer, within beyond the usual bound. Its errors are indeterminate.
@@ -233,10 +235,8 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 		return <-answer, nil
 	}
 	delete(p.waiting, id)
-	if r.Do == "acquire" {
-		r.ID = id
-		p.given[id] = r
-	}
+	r.ID = id
+	p.given[id] = r
 	return worker.Line{}, ctx.Err()
 }
 
