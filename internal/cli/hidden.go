@@ -23,13 +23,12 @@ import (
 // Some verbs run a process that lockbench starts and that reads requests from standard input.
 
 func workerCommand() *cobra.Command {
-	cmd := process("worker", "Run a lock as a worker: JSON lines on standard input and output", "a worker is started by lockbench",
+	cmd := process("worker", "Serve a built-in lock by the worker protocol", "a worker is started by lockbench",
 		"see docs/reference/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
 			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
 		})
-	cmd.Long = `worker runs a built-in lock as a process that speaks the worker protocol. lockbench run starts it if a fault needs a
-process; docs/reference/worker-protocol.md describes the lines.`
-	cmd.Hidden = false
+	cmd.Long = `worker runs a built-in lock as a process that speaks the worker protocol on its standard input and
+output (docs/reference/worker-protocol.md). lockbench run starts it if a fault needs a process.`
 	return cmd
 }
 
@@ -48,7 +47,7 @@ func explorerCommand() *cobra.Command {
 
 // process returns a hidden verb that serves another lockbench, unless a person sits at its standard input.
 func process(name, short, what, hint string, serve func(io.Reader, io.Writer) error) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, Hidden: true, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: name, Short: short, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
 		if console.IsTerminal(cmd.InOrStdin()) {
 			return console.Usage(errors.New(what+", which writes to its standard input"), hint)
 		}
@@ -64,7 +63,6 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,
-		Hidden:             true,
 		DisableFlagParsing: true, // the arguments are the store's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it

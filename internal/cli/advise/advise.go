@@ -27,7 +27,6 @@ import (
 	"lockbench/internal/measure"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
-	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 )
@@ -48,15 +47,20 @@ func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "advise",
-		Short: "Recommend a lock, if any, from your requirements and from evidence",
-		Long: `advise asks what you need, at most a dozen questions, or reads it from a file; tests the candidates against these needs, or
-takes folders of runs and benches as evidence; and writes a selection report: a page, a decision record in Markdown, and JSON.
+		Short: "Recommend a lock, if any, for your requirements",
+		Long: `advise asks what you need, in at most a dozen questions, or reads it from a file. It tests and
+measures the candidates, or takes folders of runs and benches as evidence, and writes a selection
+report: a page, a decision record in Markdown, and JSON.
 
-It asks first whether you need a lock at all. A candidate that does not meet every requirement is eliminated. The others are
-scored, with the trade-offs of the recommendation, and with what would change it. Every figure of the report can be traced to
-its histories and verified: lockbench verify-report.
+It first asks whether you need a lock at all. A candidate that does not meet every requirement is
+eliminated; the others are scored. The report names the trade-offs, and what would change the
+recommendation. lockbench verify-report traces each figure to its histories.
 
-examples/ has three files of needs; docs/selection.md describes every field.`,
+  lockbench advise --needs examples/inventory.yaml
+  lockbench advise --needs needs.yaml --evidence runs/latest,runs/latest-bench
+
+Exit codes: 0 something is recommended; 2 wrong usage; 3 no candidate meets all requirements; 4 a
+server does not work; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := f.prepare(cmd)
@@ -68,14 +72,14 @@ examples/ has three files of needs; docs/selection.md describes every field.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.needs, "needs", "", "file of needs, in YAML (without it, questions in the terminal)")
-	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to use as evidence (new ones are made)")
-	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/reference/file-formats.md), to take the time under the lock from")
-	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses of processes on this machine, which replace those in the needs")
-	fl.IntVar(&f.trials, "trials", 1, "trials under each fault: more give stronger evidence and take longer")
-	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
-	fl.StringVar(&f.out, "out", "", "folder for the report and its evidence (runs/<time>-advice-<name>)")
-	fl.BoolVar(&f.asJSON, "json", false, "print advice.json instead of the text")
+	fl.StringVar(&f.needs, "needs", "", "YAML file of needs (questions in the terminal)")
+	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches (new ones are made)")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "your own histories, for the time inside the critical section")
+	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses on this machine (those in the needs)")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (under each fault)")
+	f.servers.Define(fl)
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-advice-<name>)")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (advice.json)")
 	return cmd
 }
 
@@ -118,7 +122,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 			return nil, console.Usage(err, "--evidence takes folders that lockbench run, bench or advise left in runs/")
 		}
 	}
-	if a.dir, err = console.Folder(f.out, "advice-"+n.Name, "latest-advice"); err != nil {
+	if a.dir, err = console.Folder(f.out, "advice-"+n.Name); err != nil {
 		return nil, err
 	}
 	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
@@ -154,7 +158,7 @@ func (a *advising) run(ctx context.Context) error {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses in the needs")
 		}
 		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
-			fmt.Fprintln(a.stderr, "note: no pause was observed in that time; those in the needs are used")
+			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
 		}
@@ -173,6 +177,9 @@ func (a *advising) run(ctx context.Context) error {
 	}
 	if err != nil {
 		return console.Environment(errors.Join(failed, err), "what was tried is stored in "+a.dir+": lockbench advise --evidence "+a.dir)
+	}
+	if failed == nil && ctx.Err() == nil {
+		console.Link(a.dir, "latest-advice")
 	}
 	if err := a.print(r); err != nil {
 		return err
@@ -251,7 +258,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	fits, notes := trial.Fitting(cells, a.servers.How, a.servers.Remote)
 	for _, n := range lo.Without(lo.Uniq(notes), a.told...) {
 		a.told = append(a.told, n)
-		fmt.Fprintln(a.stderr, "note:", n)
+		console.Note(a.stderr, n)
 	}
 	if len(fits) == 0 {
 		return nil
@@ -270,7 +277,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	})
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
-		fmt.Fprintln(a.stderr, "note: a trial was given up, and its result stays unknown:", format.Scrub(failed.Error()))
+		console.Note(a.stderr, "a trial failed, and its result stays unknown: "+failed.Error())
 	}
 	if err != nil {
 		return err

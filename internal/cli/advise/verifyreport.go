@@ -18,6 +18,7 @@ import (
 
 	"lockbench/internal/choose/advisor"
 	"lockbench/internal/choose/decision"
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/reports/format"
 	"lockbench/reports/selection"
@@ -28,15 +29,19 @@ func VerifyReportCommand() *cobra.Command {
 	dataOnly := false
 	cmd := &cobra.Command{
 		Use:   "verify-report FILE [ID...]",
-		Short: "Verify a selection report: its decision, its figures and the verdicts behind them",
-		Long: `verify-report reads a selection report (its page, its JSON, or its record beside the JSON) and derives it again. The
-decision and every sentence must follow from the needs, the candidates and the evidence in the file, and the page must be
-equal byte for byte. If the evidence folders are available, each history is checked: its checksum, its verdicts and its figures.
+		Short: "Verify a selection report, its figures and its verdicts",
+		Long: `verify-report reads a selection report (its page, JSON or decision record) and derives it again.
+The decision and every sentence must follow from the needs, the candidates and the evidence in the
+file, and the page must be the same byte for byte. If the evidence folders are available, the
+checksum, the verdicts and the figures of each history are checked too.
 
-With IDs of the report (P12, M3) it traces these: what was observed, in which histories, and what they show now.
+IDs in the report, such as P12 or M3, trace single statements to their histories.
 
-Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing and were not judged again
-(not with --data-only).`,
+  lockbench verify-report runs/latest-advice/advice.html
+  lockbench verify-report runs/latest-advice/advice.html P12
+
+Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing
+and were not judged again (not with --data-only).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -44,16 +49,20 @@ Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 hist
 			}
 			v, err := readReport(args[0])
 			if err != nil {
-				return console.Usage(err, "a selection report is what lockbench advise leaves: advice.html, advice.json or advice.md")
+				const hint = "lockbench advise writes advice.html, advice.json and advice.md"
+				if info, e := os.Stat(args[0]); e != nil || info.IsDir() {
+					return choice.Misplaced(args[0], "the file of a selection report", err, hint)
+				}
+				return console.Usage(err, hint)
 			}
-			v.w = cmd.OutOrStdout()
+			v.w = console.Cleaned(cmd.OutOrStdout())
 			if len(args) > 1 {
 				return v.trace(args[1:])
 			}
 			return v.all(dataOnly)
 		},
 	}
-	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not require the histories: the report must follow from its data")
+	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not require the histories")
 	return cmd
 }
 

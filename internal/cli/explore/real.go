@@ -55,7 +55,7 @@ func realCell(c explore.Case) (trial.Cell, error) {
 // onServers runs a case until its property is violated. The result is that of the trials so far, also beside an error.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
-	dir, err := console.Folder(f.out, "replay", "")
+	dir, err := console.Folder(f.out, "replay")
 	if err != nil {
 		return said, err
 	}

@@ -61,8 +61,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := trial.Deployed(lock, on); err != nil {
-			return nil, console.Usage(err, "without @ a lock is tried on its usual deployment")
+		if err := choice.Deployed(lock, on); err != nil {
+			return nil, err
 		}
 		add([]impls.Impl{lock}, on)
 	}

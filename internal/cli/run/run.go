@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,20 +43,25 @@ func Command() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Drive locks, record, judge and report",
-		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report to a folder in runs/.
-Without flags it compares every lock in every workload that applies to it, in less than a minute and a half.
+		Short: "Compare locks: which exclude, how fast and how fair they are",
+		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report
+to a folder in runs/. Without flags it compares every built-in lock in every workload that applies
+to it, in about a minute and a half.
 
---faults injects faults: clients run in processes of their own, each behind a proxy, and each fault is verified; if it had
-no effect, the trial is discarded and repeated. --scenarios runs what lockbench list scenarios describes. --worker runs a
-lock of your own, a program in any language (docs/reference/worker-protocol.md).
+--faults injects faults. Clients then run in separate processes, and each fault is verified: a
+trial in which it had no effect is discarded and repeated. --scenarios runs what lockbench list
+scenarios describes. --worker runs your own lock (docs/reference/worker-protocol.md).
 
---redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd run the locks of those stores on your own servers, and leave
-out the others. Every key there begins with lockbench:<run>: and is removed after its trial; nothing else is touched, and
-no password is written anywhere.
+--redis, --mysql, --postgres, --mongodb, --zookeeper and --etcd run the locks of those stores on
+your own servers, and only those. Keys begin with lockbench:<run>: and are removed after each
+trial. Give passwords in LOCKBENCH_REDIS_PASSWORD, LOCKBENCH_MYSQL_PASSWORD and so on.
 
-Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong usage; 3 a result is
-inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect was not detected; 130 interrupted.`,
+  lockbench run --locks redisson,set-px-lua@cluster --faults process-pause,failover
+  lockbench run --scenarios all
+
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
+usage; 3 a result is inconclusive; 4 a server, a worker or the folder does not work; 6 a known
+defect was not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -74,36 +78,36 @@ inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect
 func (f *flags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to run (all); lock@deployment for another deployment, such as set-px-lua@cluster")
+	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all built-in ones)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1, so that figures are undisturbed; under faults two for each core)")
-	fl.BoolVar(&f.noControls, "no-controls", false, "do not run the known-broken lock none beside the chosen ones")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1; under faults two for each core)")
+	fl.BoolVar(&f.noControls, "no-controls", false, "leave out the known-broken lock none")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
-	fl.DurationVar(&p.Duration, "duration", p.Duration, "duration of each trial")
+	fl.DurationVar(&p.Duration, "duration", p.Duration, "measured time of each trial")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
 	fl.DurationVar(&p.Wait, "wait", p.Wait, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
-	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
-	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c uses key c modulo the keys)")
-	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale: of each key in the workload inventory, in total in flash-sale")
-	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
-	f.defineShared(fl, "command of your own lock, in place of --locks")
+	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different keys")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "choice of keys: one, uniform, zipf or own")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale in inventory and flash-sale")
+	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff")
+	f.defineShared(fl)
 }
 
 // defineShared defines the flags that run and verify have in common.
-func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
-	fl.StringVar(&f.worker, "worker", "", worker)
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of the lock of --worker: "+strings.Join(stores.Deployments(servers.Redis), ", "))
-	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
+func (f *flags) defineShared(fl *pflag.FlagSet) {
+	fl.StringVar(&f.worker, "worker", "", "command of your own lock")
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of your own lock")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
-	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
+	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
-	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
-	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only a row for each lock")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
+	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
 // plan turns flags into cells, and reports wrong flags before anything starts.
@@ -144,6 +148,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if err := f.checkChoice(cmd); err != nil {
 		return err
 	}
+	if err := choice.OneOf("deployment", f.deployment, stores.Deployments(servers.Redis)); err != nil && f.worker != "" {
+		return err
+	}
 	if changed("ttl") {
 		f.faultTTL = f.params.TTL
 	}
@@ -172,11 +179,14 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 func (r *Runner) run(ctx context.Context) error {
 	r.sayServers()
 	for _, note := range r.notes {
-		fmt.Fprintln(r.stderr, "note:", note)
+		console.Note(r.stderr, note)
 	}
 	failed, err := r.measure(ctx)
 	if err != nil {
 		return err
+	}
+	if failed == nil && ctx.Err() == nil {
+		console.Link(r.dir, "latest")
 	}
 	if err := r.print(); err != nil {
 		return err

@@ -68,7 +68,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if r.dir, err = console.Folder(r.out, r.name, "latest"); err != nil {
+	if r.dir, err = console.Folder(r.out, r.name); err != nil {
 		return err
 	}
 	own, err := trial.OwnWorker()
@@ -219,7 +219,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return &console.Exit{Code: console.ExitInterrupted}
 	case err != nil && r.servers.How == servers.External:
-		return console.Environment(err, choice.HintOwn)
+		return choice.Unreached(err)
 	case err != nil:
 		return console.Environment(err, "--servers embedded needs no server; see lockbench run --help")
 	}

@@ -24,13 +24,16 @@ func VerifyCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "verify --worker COMMAND --expectations FILE",
-		Short: "Check a lock of your own against its expectations: for a library's CI",
-		Long: `verify runs a lock of your own, a program in any language (docs/reference/worker-protocol.md), in the workloads and under the
-faults that its file of expectations names, and compares the results with the expectations. Exit codes:
-0 every expectation met; 1 a property that was expected to hold is violated; 3 a result is inconclusive or not applicable;
-4 the worker or its servers do not work; 6 a violation was expected and not detected.
+		Short: "Check your own lock against a file of expectations, in CI",
+		Long: `verify runs your own lock, a program in any language (docs/reference/worker-protocol.md), in the
+workloads and under the faults that a file of expectations names, and compares the results with
+it. docs/expectations.schema.json is the schema of the file; examples/ci has a file and a CI job.
 
-docs/expectations.schema.json is the schema of the file. examples/ci has an example, and a CI job that uses it.`,
+  lockbench verify --worker 'python3 worker.py' --expectations expectations.json
+
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
+usage; 3 a result is inconclusive or not applicable; 4 a server or the worker does not work; 6 a
+violation was expected and not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.verify(cmd, file)
@@ -43,7 +46,7 @@ docs/expectations.schema.json is the schema of the file. examples/ci has an exam
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&file, "expectations", "", "file of expectations")
-	f.defineShared(fl, "command of the lock")
+	f.defineShared(fl)
 	return cmd
 }
 
@@ -114,7 +117,7 @@ func (r *Runner) inapplicable() error {
 	for _, o := range r.results.Cells {
 		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
 			found[console.ExitUndecided] = true
-			fmt.Fprintf(r.stderr, "not applicable: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
+			console.Note(r.stderr, fmt.Sprintf("not applicable: %s in %s under %s: %s", o.Property, o.Workload, o.Fault, o.Why))
 		}
 	}
 	return found.Err()

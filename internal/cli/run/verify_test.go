@@ -55,7 +55,7 @@ func TestExpectationsThatAreWrong(t *testing.T) {
 		}
 		var said strings.Builder
 		_, err := readExpectations("expectations.json")
-		if code := console.Report(&said, err); code != console.ExitUsage {
+		if code := console.Report(t.Context(), &said, err); code != console.ExitUsage {
 			t.Errorf("%s: exit code %d", text, code)
 		}
 		got := strings.ReplaceAll(said.String(), "\nhint:", "")

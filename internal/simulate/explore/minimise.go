@@ -86,7 +86,7 @@ type Minimised struct {
 }
 
 // timelineWidth is the width of a counterexample's timeline, in characters.
-const timelineWidth = 100
+const timelineWidth = 98
 
 // mostMinimised is how many violations of a subject are minimised at most.
 const mostMinimised = 16
