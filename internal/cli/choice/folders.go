@@ -18,6 +18,7 @@ import (
 var kinds = []struct{ file, name, verb string }{
 	{run.ManifestName, "a run folder", "lockbench report %s shows a run"},
 	{bench.PlanName, "a bench folder", "lockbench report %s shows a bench"},
+	{"explored.json", "the folder of an exploration", "lockbench replay runs a counterexample again: %s/*.json"},
 	{selection.DataName, "the folder of a selection report", "lockbench verify-report %s/" + selection.DataName + " verifies it"},
 }
 

@@ -148,7 +148,8 @@ func addEvent(t *format.Lines, mark, event string) {
 	t.Hang(mark+columns, event[len(columns):])
 }
 
-// addRates adds a line for each lock and property that was violated, or expected to hold.
+// addRates adds a line for each lock and property that was violated, or expected to hold. The first seed is that of a
+// FAIL, if there is one.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -161,10 +162,10 @@ func addRates(t *format.Lines, result *explore.Result) {
 				first = fmt.Sprint(p.First)
 			}
 			if p.Expected > 0 {
-				expected = run.Rate(p.Fails, p.Expected)
+				expected = fmt.Sprintf("%d of %d", p.Fails, p.Expected)
 			}
 			if p.Fails > 0 {
-				expected += fmt.Sprintf("  FAIL, seed %d", p.FirstFail)
+				first, expected = fmt.Sprint(p.FirstFail), expected+" FAIL"
 			}
 			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, expected})
 		}
