@@ -288,6 +288,34 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
+// TestSecondCtrlC: a second interrupt ends a run at once, and leaves as little.
+func TestSecondCtrlC(t *testing.T) {
+	t.Parallel() // it waits, mostly
+	r := start(t, everything...)
+	r.within(30*time.Second, "has servers", func() string {
+		if len(listening(r.processes())) == 0 {
+			return "no process listens"
+		}
+		return ""
+	})
+	listened := listening(r.processes())
+	for range 2 {
+		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // two signals that are pending at once are one
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(5 * time.Second):
+		t.Fatalf("it did not end\n%s", &r.stderr)
+	}
+	if code := r.cmd.ProcessState.ExitCode(); code != console.ExitInterrupted {
+		t.Errorf("exit code %d\n%s", code, &r.stderr)
+	}
+	r.nothingLeft(listened)
+}
+
 // TestTwoAtOnce: two runs begun at the same moment in the same folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel() // it waits, mostly

@@ -40,7 +40,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CORPUS", corpus)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge,
+			"hostile": hostile, "tame": tame, "narrow": narrow},
 	})
 }
 

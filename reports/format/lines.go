@@ -92,8 +92,9 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the least width of a last column that is broken into lines beside the others, and not below them.
-const narrow = 40
+// narrow is the least width of a last column that stands beside the others. A narrower one, or one with a cell of more than
+// two lines, is written below them.
+const narrow = 28
 
 // table writes a table. If it is wider than textWidth, its headings and the cells of its last column are broken into lines.
 func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(row, column int) string) {
@@ -104,7 +105,7 @@ func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(
 		head, wide = folded(cells)
 	}
 	room := textWidth - span(wide[:last]) - 2
-	beside := room >= narrow
+	beside := room >= narrow && !slices.ContainsFunc(cells, func(row []string) bool { return Width(row[last]) > 2*room })
 	for r, row := range slices.Concat(head, cells[1:]) {
 		r = max(0, r-len(head)+1)
 		var line strings.Builder
