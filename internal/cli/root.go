@@ -68,7 +68,7 @@ func rootCommand() *cobra.Command {
 	cobra.AddTemplateFunc("plainTypes", strings.NewReplacer("durationSlice", "durations    ", "float64Slice", "numbers     ",
 		"stringToString", "name=value    ", "stringArray", "strings    ").Replace)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", ".LocalFlags.FlagUsages | plainTypes"))
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return console.Usage(plainFlagError(cmd, err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return plainFlagError(cmd, err) })
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	for _, task := range []struct {
 		name  string
@@ -109,9 +109,9 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return console.Usage(fmt.Errorf("unknown command %q", args[0]), hint)
 }
 
-// plainFlagError returns an error of the flag library in plain words, and a hint.
-func plainFlagError(cmd *cobra.Command, err error) (plain error, hint string) {
-	hint = "see " + cmd.CommandPath() + " --help"
+// plainFlagError returns an error of the flag library in plain words, with a hint.
+func plainFlagError(cmd *cobra.Command, err error) error {
+	hint := "see " + cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
@@ -131,7 +131,7 @@ func plainFlagError(cmd *cobra.Command, err error) (plain error, hint string) {
 			err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
 		}
 	}
-	return err, hint
+	return console.Usage(err, hint)
 }
 
 // emptyFlag returns an error for a flag that was given an empty value: a script whose variable is not set would otherwise
