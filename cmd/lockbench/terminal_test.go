@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// evil has characters that clear a terminal, set its title, and turn the direction of text.
+// evil clears a terminal, sets its title, and reverses the direction of text.
 const evil = "x\x1b[2J\x1b]0;t\a\u009b31m\u202ey"
 
 // hostile DIR writes two histories whose names, locks and keys have hidden characters, and sets HISTORY and BROKEN to their
@@ -60,7 +60,7 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 
 // TestInterruptedByUser checks that each verb that waits ends after one interrupt, says so, and exits with 130.
 func TestInterruptedByUser(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // it mostly waits
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string

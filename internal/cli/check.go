@@ -109,7 +109,7 @@ func unreadable(file string, err error) error {
 	return choice.Misplaced(file, "a history", err, "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/")
 }
 
-// exportHistory prints a history in another format; nothing else goes to the standard output.
+// exportHistory prints a history in another format. It prints warnings to stderr.
 func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	switch {
 	case to != "edn":
@@ -127,7 +127,7 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares findings with the header's expectations; all: every property is expected to hold.
+// results compares findings with the header's expectations. With all, every property is expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {
@@ -140,7 +140,7 @@ func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	return out
 }
 
-// print writes the verdict for a terminal.
+// print prints the verdict.
 func (c checked) print(w io.Writer) error {
 	var t format.Lines
 	t.Add(c.File)

@@ -68,7 +68,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // all at once, so that a missing server is found soon
+	for i, t := range remote.Targets { // concurrently, so that a missing server is found soon
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -118,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here cleans this machine of what belongs to processes that are gone.
+// here removes the folders and containers on this machine whose process has ended.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove removes one thing, unless it is young or this is a rehearsal, and prints what it did. Of a run that was named all
-// goes.
+// remove calls act and prints the result. It does not call act with --dry-run, or for something younger than --older-than
+// unless --run names the run.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -66,7 +66,7 @@ func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
 	case err != nil:
 		return console.Environment(err, "choose another address with --addr; port 0 picks a free port")
 	}
-	host, _, _ := net.SplitHostPort(address) // Listen has taken it
+	host, _, _ := net.SplitHostPort(address) // valid: Listen accepted it
 	if anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		fmt.Fprintln(cmd.ErrOrStderr(), "note: everyone who can reach this address can read all of "+dir+": there is no password")
 	}

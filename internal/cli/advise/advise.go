@@ -1,4 +1,5 @@
-// Package advise has the verbs of choosing: advise writes a selection report, and verify-report works one out again.
+// Package advise has the verbs advise, which writes a selection report, and verify-report, which derives one again. Command
+// and VerifyReportCommand return them.
 package advise
 
 import (
@@ -89,13 +90,13 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // nil: nothing is tried
-	from           []string    // folders of evidence
-	told           []string    // what was left out, and why
+	tried          *cli.Runner // nil before the first trial
+	from           []string    // evidence folders
+	told           []string    // notes that were printed
 	stdout, stderr io.Writer
 }
 
-// prepare reads the needs, and refuses wrong flags and evidence before anything starts.
+// prepare reads the needs and checks the flags and the evidence before anything starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err := console.Refuse("see lockbench advise --help",
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
@@ -149,7 +150,7 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and reports. What was interrupted is reported as far as it got.
+// run gathers evidence, decides and reports. After an interrupt it reports the evidence so far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
@@ -157,7 +158,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses in the needs")
 		}
-		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
+		if p.Longest == 0 { // no pause was observed: longer ones may occur
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
@@ -212,7 +213,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tries and measures what matters for the needs, stage by stage, of the locks that are not eliminated by then.
+// gather tests and measures the locks in stages. Each stage has the locks that are not eliminated yet.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -237,7 +238,7 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated. A lock is tried even if its own table speaks against it.
+// left returns the locks that are not eliminated. Expectations alone do not eliminate a lock.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -248,7 +249,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell eliminates its option whatever else is observed.
+// final reports whether a cell eliminates its option regardless of later observations.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
@@ -289,7 +290,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches the remaining candidates, at the point of the needs; not on an emulator, whose figures mean nothing.
+// measure benches the remaining candidates with the clients and hold of the needs, unless the server is an emulator.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

@@ -133,7 +133,7 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differing names the places at which two values differ as JSON, and shows both.
+// differing lists the paths at which two values differ as JSON, with both values.
 func differing(at string, a, b any) (list []string) {
 	one, err1 := json.Marshal(a)
 	other, err2 := json.Marshal(b)
@@ -158,7 +158,7 @@ func parting(at string, a, b any) (list []string) {
 	if isList && both && len(these) == len(those) {
 		return lo.FlatMap(these, func(one any, i int) []string { return parting(fmt.Sprintf("%s/%d", at, i), one, those[i]) })
 	}
-	one, _ := json.Marshal(a) // they came from JSON
+	one, _ := json.Marshal(a) // cannot fail: decoded from JSON
 	other, _ := json.Marshal(b)
 	if bytes.Equal(one, other) {
 		return nil
@@ -171,7 +171,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn makes the files of the report again, and compares the ones that are there.
+// drawn writes the files of the report again and compares them with the existing ones.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -181,7 +181,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // one form is enough
+				continue // not all forms must exist
 			}
 		}
 		var differs []string
@@ -194,7 +194,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 	return nil
 }
 
-// common returns the length of the common beginning of two texts.
+// common returns the length of the common prefix of two texts.
 func common(a, b []byte) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -254,7 +254,7 @@ func (v *verifying) trace(ids []string) error {
 	return v.found.Err()
 }
 
-// describe prints what an id stands for, and reports whether there is one.
+// describe prints the statement with an id, and reports whether the id is known.
 func (v *verifying) describe(id string) bool {
 	r := v.report
 	if f, ok := lo.Find(r.Findings, func(f selection.Finding) bool { return f.ID == id }); ok {

@@ -1,4 +1,4 @@
-// Package bench has the verbs that measure: bench, and compare and gate for what it left.
+// Package bench has the verbs bench, which measures locks, and compare and gate, which read its results.
 package bench
 
 import (
@@ -86,7 +86,8 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare checks everything before anything starts, and makes the folder unless a bench is resumed.
+// prepare checks the flags, the suite and the servers before anything is measured, and makes the folder unless a bench is
+// resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
 	if err != nil {
@@ -143,7 +144,7 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*bench
 	return b, nil
 }
 
-// Measure carries out a plan in a folder, and makes its report.
+// Measure runs the bench of a plan in a folder and writes its report.
 func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
 	if _, err := console.Folder(dir, ""); err != nil {
 		return err
@@ -156,7 +157,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir stri
 	return err
 }
 
-// chooseSuite returns the suite that was named or made up of flags, and the plan of the bench to resume, if any.
+// chooseSuite returns the suite that the flags name or describe, and the plan of the bench to resume, if any.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -181,7 +182,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // so that the line that reproduces it has the one that was drawn
+	f.shape.seed = s.Seed // so that the command in the report has the seed
 	return s, earlier, nil
 }
 
@@ -201,7 +202,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench refuses to mix trials that were made otherwise.
+// sameBench returns an error if a resumed bench measures something else.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
@@ -240,8 +241,8 @@ func (b *benching) run(ctx context.Context) error {
 	}.Err()
 }
 
-// measure carries the bench out and makes its report. If it ended early there are results as
-// well, and an error that says why.
+// measure runs the bench and writes its report. If the bench ended early, it returns the results so far and an error with
+// the reason.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)
@@ -266,7 +267,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	return r, nil
 }
 
-// Print prints what a bench comes to.
+// Print prints the results of a bench.
 func Print(w io.Writer, dir string, r *benchreport.Results) error {
 	if err := benchreport.Text(w, r); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the folder of the locks if none is named.
+// latestBench is the default bench folder of two locks.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -26,7 +26,7 @@ type compareFlags struct {
 	all        bool
 }
 
-// form is a format of a comparison.
+// form is an output format of a comparison.
 type form struct {
 	name  string
 	write func(*bench.Comparisons, io.Writer, []bench.Metric) error
@@ -98,7 +98,7 @@ func metricNames() string {
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare compares two folders or two locks: an argument that has a bench.json in it is a folder.
+// compare compares two bench folders or two locks. An argument with a bench.json in it is a folder.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
@@ -155,7 +155,7 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 		"lockbench report "+dir+" shows what was measured where")
 }
 
-// compared refuses a comparison that has nothing to show.
+// compared returns an error if a comparison has no rows.
 func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error) {
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, console.Usage(errors.New(why), hint)
@@ -176,7 +176,7 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld says why no figures were shown: nothing can be concluded from them.
+// withheld prints why the figures are not shown, and returns an error if they are not.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

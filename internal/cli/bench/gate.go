@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // of the suite that is measured if no run is named
+	bench                flags // of the suite, which is measured without --run
 }
 
 // GateCommand returns the verb gate.
@@ -58,7 +58,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		return console.Usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
 	}
 	var thresholds []benchreport.Threshold
-	if f.bench.suite != "" { // read before anything is measured
+	if f.bench.suite != "" { // checked before anything is measured
 		suite, err := readSuite(f.bench.suite)
 		if err != nil {
 			return err
@@ -104,14 +104,13 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
-// measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; if it
-// could not be measured, there is nothing to judge.
+// measure runs the suite and returns its folder. It ignores the verdict of the bench, since the thresholds decide.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {
 		return "", err
 	}
-	b.stdout = io.Discard // the thresholds are what was asked for
+	b.stdout = io.Discard // only the thresholds are printed
 	err = b.run(cmd.Context())
 	var e *console.Exit
 	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitUndecided) {

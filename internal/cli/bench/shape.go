@@ -27,7 +27,7 @@ import (
 	"lockbench/workloads"
 )
 
-// shape holds the flags that make up a suite of one section, and those that go with any suite.
+// shape holds the flags that describe a suite of one section, and the flags that apply to any suite.
 type shape struct {
 	section           suites.Section
 	locks, keys       []string
@@ -39,7 +39,7 @@ type shape struct {
 	seed              uint64
 }
 
-// shaping are the flags that make up a suite.
+// shaping lists the flags that describe a suite.
 var shaping = []string{"locks", "clients", "keys", "hold", "rate", "arrivals", "workload", "fault", "wait", "ttl", "duration", "param"}
 
 func (s *shape) define(fl *pflag.FlagSet) {
@@ -67,7 +67,7 @@ func (s *shape) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
 }
 
-// suite returns the suite that the flags describe, checked as one in a file is.
+// suite returns the suite that the flags describe. It is checked like one in a file.
 func (s *shape) suite() (*suites.Suite, error) {
 	section := s.section
 	section.Name, section.Floors, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
@@ -100,7 +100,7 @@ func (s *shape) suite() (*suites.Suite, error) {
 	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, k)
-	if err != nil { // without line numbers: there is no such file
+	if err != nil { // without line numbers, since there is no file
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // Locks says so
+			return nil // known().Locks reports it
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}
@@ -173,7 +173,7 @@ func readSuite(name string) (*suites.Suite, error) {
 
 func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }
 
-// progress shows how far a bench is: a line that changes on a terminal, a line for each block elsewhere.
+// progress shows the progress of a bench: one live line on a terminal, else a line for each block.
 type progress struct {
 	*console.Live
 

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kinds lists the folders that lockbench writes: the file that marks one, and the verb for it.
+// kinds lists the kinds of folders: the file that identifies one, its name and the verb for it.
 var kinds = []struct{ file, name, verb string }{
 	{run.ManifestName, "a run folder", "lockbench report %s shows a run"},
 	{bench.PlanName, "a bench folder", "lockbench report %s shows a bench"},

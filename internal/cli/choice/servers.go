@@ -19,7 +19,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the hint for servers that a user names, if no store is meant.
+// HintOwn is the hint for errors of external servers that concern no single store.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
 // hintOn returns the hint for the address of a store's servers.
@@ -34,7 +34,7 @@ func hintOn(of servers.Store) string {
 	return hint
 }
 
-// Unreached returns the error for servers of the user's that do not serve, with the hint for their store.
+// Unreached returns the error for external servers that do not serve, with the hint for their store.
 func Unreached(err error) error {
 	var u *servers.Unreachable
 	if !errors.As(err, &u) {
@@ -65,7 +65,7 @@ func (s *Servers) Reach(ctx context.Context) error {
 // Servers holds the flags for the servers that locks run on, and what Settle derives from them.
 type Servers struct {
 	Own
-	How    string // servers.Ways
+	How    string // one of servers.Ways
 	Remote servers.Remote
 }
 
@@ -125,7 +125,7 @@ func RunID() string {
 // Own holds the flags that name the user's servers.
 type Own struct {
 	caFile string
-	flags  []*addressFlag // Redis first, then one for each other store
+	flags  []*addressFlag // Redis first, then the other stores
 }
 
 // Define defines the flags.

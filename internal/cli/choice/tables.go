@@ -1,4 +1,5 @@
-// Package choice turns names and addresses that a user gives into locks, workloads, faults and servers.
+// Package choice turns names and addresses in flags into locks, workloads, faults and servers. Its main types are Table and
+// Servers.
 package choice
 
 import (
@@ -21,7 +22,7 @@ const LocksUsage = "locks, or lock@deployment"
 
 // Table is a table of named entries.
 type Table[T any] struct {
-	What     string // one of them
+	What     string // the noun for an entry
 	All      func() []T
 	Describe func(T) (name, doc string)
 }
@@ -93,7 +94,7 @@ func Deployed(lock impls.Impl, on string) error {
 	return nil
 }
 
-// OneOf returns an error if a name is not among those that are known.
+// OneOf returns an error if a name is not known.
 func OneOf(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil

@@ -1,5 +1,5 @@
-// Package console holds what all verbs share in talking to a user: exit codes, errors with hints, progress, output and the
-// folders for results.
+// Package console has the user interface that all verbs share: exit codes, errors with hints, progress, JSON and result
+// folders. Its main types are Exit and Live.
 package console
 
 import (
@@ -26,7 +26,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// The exit codes. Users and their scripts rely on them.
+// The exit codes. Scripts of users depend on them.
 const (
 	ExitFail        = 1
 	ExitUsage       = 2
@@ -60,13 +60,13 @@ func (e *Exit) Unwrap() error { return e.Err }
 // Usage returns the error for a wrong command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
-// Refusal is a reason to refuse a command line.
+// Refusal is a usage error and its condition.
 type Refusal struct {
 	If         bool
 	What, Hint string
 }
 
-// Refuse returns the usage error of the first reason that applies; hint is for reasons without one.
+// Refuse returns the first usage error whose condition is true. Hint is the default hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -79,7 +79,7 @@ func Refuse(hint string, all ...Refusal) error {
 // Environment returns the error for something that is missing or fails on this machine.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }
 
-const manyNames = 12 // too many for a hint
+const manyNames = 12 // more do not fit a hint
 
 // Unknown returns the error for an unknown name, with the nearest known name.
 func Unknown(what, name string, known []string) error {

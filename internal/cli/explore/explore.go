@@ -1,4 +1,5 @@
-// Package explore has the verbs of virtual time: explore, which searches for violations, and replay, which runs a case again.
+// Package explore has the verbs explore, which searches for violations in virtual time, and replay, which runs a case again.
+// Command and ReplayCommand return them.
 package explore
 
 import (
@@ -218,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // a nondeterministic trial was judged: it is only not shown
+		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it does not count here
 	}
 	return found.Err()
 }

@@ -21,9 +21,9 @@ import (
 	"lockbench/reports/run"
 )
 
-// newProgress shows how far an exploration is: a line that changes on a terminal, a line now and then elsewhere.
+// newProgress shows the progress of an exploration: one live line on a terminal, else a line every few seconds.
 func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
-	const between = 5 * time.Second // two lines that stay
+	const between = 5 * time.Second // lines of progress, if stderr is no terminal
 	var line atomic.Value
 	line.Store("")
 	start := time.Now()
@@ -43,7 +43,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the folder: a case and a picture for each counterexample, and the result.
+// keep writes the result, and a case and a picture for each counterexample.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -60,7 +60,7 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns the path of the nth counterexample of a lock, without the extension.
+// fileName returns the path of the nth counterexample of a lock without the extension.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -139,17 +139,17 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 	t.Add("")
 }
 
-// eventTime finds the columns in front of an event: its time and a star.
+// eventTime matches the columns before an event: its time and an optional star.
 var eventTime = regexp.MustCompile(`^[0-9.]+ \S+ +(\* )?`)
 
-// addEvent adds an event after a mark. A long one goes on below its beginning.
+// addEvent adds an event after a mark. A long event is wrapped.
 func addEvent(t *format.Lines, mark, event string) {
 	columns := eventTime.FindString(event)
 	t.Hang(mark+columns, event[len(columns):])
 }
 
-// addRates adds a line for each lock and property that was violated, or expected to hold. The first seed is that of a
-// FAIL, if there is one.
+// addRates adds a row for each lock and property that was violated or expected to hold. The first seed is the first with a
+// FAIL, if any.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -227,7 +227,7 @@ func addMet(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addTotals adds what has no verdict, and the totals.
+// addTotals adds the trials without a verdict, and the totals.
 func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration

@@ -101,9 +101,9 @@ type simulated struct {
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Story    []string `json:"story,omitempty"`
-	Void     string   `json:"void,omitempty"` // what of the plan did not take place
+	Void     string   `json:"void,omitempty"` // the part of the plan that had no effect
 
-	disagree bool // the judge and its oracle
+	disagree bool // judge and oracle disagree
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {

@@ -1,5 +1,5 @@
-// Package run has the verbs that drive locks: run, and verify for a lock of the user's own. Flags become cells, cells become
-// trials in a folder, and a report is made of them.
+// Package run has the verbs run and verify. Flags become cells, cells become trials in a folder, and the trials become a
+// report. Its main type is Runner.
 package run
 
 import (
@@ -25,7 +25,7 @@ type flags struct {
 	name                     string // of the run
 	locks, workloads, faults []string
 	scenarios                []string
-	scenarioDocs             []run.Scenario // of those chosen, for the report
+	scenarioDocs             []run.Scenario // of the chosen scenarios, for the report
 	worker, deployment       string
 	trials, jobs             int
 	noControls               bool
@@ -33,8 +33,8 @@ type flags struct {
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
-	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
-	shop                     trial.Asked   // buyers and work that were asked for
+	faultTTL                 time.Duration // --ttl; 0 if it is not set
+	shop                     trial.Asked   // --clients and --hold for the shop
 	params                   workloads.Params
 }
 
@@ -98,7 +98,7 @@ func (f *flags) define(cmd *cobra.Command) {
 	f.defineShared(fl)
 }
 
-// defineShared defines the flags that run and verify have in common.
+// defineShared defines the flags that run and verify share.
 func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.StringVar(&f.worker, "worker", "", "command of your own lock")
 	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of your own lock")
@@ -110,7 +110,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
-// plan turns flags into cells, and reports wrong flags before anything starts.
+// plan checks the flags and turns them into cells, before anything starts.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.params.Spread = workloads.Uniform
 	}
 	err := f.params.Check()
-	if err == nil && f.worker == "" { // a program of the user's own knows its parameters itself
+	if err == nil && f.worker == "" { // a user's worker checks its parameters itself
 		err = impls.CheckParams(f.lockParams)
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
 }
 
-// run drives every cell, reports, and returns the exit code as an error.
+// run runs every cell, reports, and returns the exit code as an error.
 func (r *Runner) run(ctx context.Context) error {
 	r.sayServers()
 	for _, note := range r.notes {

@@ -50,7 +50,7 @@ violation was expected and not detected; 130 interrupted.`,
 	return cmd
 }
 
-// verify plans the expected cells, and reports mistakes before anything is measured.
+// verify checks the expectations and plans their cells, before anything is measured.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
 		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
@@ -86,7 +86,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	return r, r.begin(cmd)
 }
 
-// cells returns the workloads and faults of the expectations, each pair once.
+// cells returns the cells of the expectations, each workload and fault once.
 func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for i, one := range c.Expectations {
@@ -108,10 +108,10 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// inapplicable reports expectations to which nothing observed applies: these are no pass.
+// inapplicable returns an error if an expectation does not apply to what was observed: it did not pass.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
-	if r.results == nil { // run has said why
+	if r.results == nil { // run has returned the error
 		return nil
 	}
 	for _, o := range r.results.Cells {
