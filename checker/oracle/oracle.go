@@ -163,14 +163,15 @@ func (o *Oracle) violated(v int, s *searched) bool {
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
+		keys, held := 0, 0 // of one view: both have the same holds
 		for i := range o.keys[v] {
 			s := &o.keys[v][i]
 			if s.held == 0 {
 				continue
 			}
 			o.finish(s)
-			out.Keys++
-			out.Pairs += s.held
+			keys++
+			held += s.held
 			out.Windows += s.windows
 			out.Skipped += s.skipped
 			out.Took += s.took
@@ -183,6 +184,7 @@ func (o *Oracle) Judge() checker.Oracle {
 					o.views[v].Property, s.key.Name, map[bool]checker.Observed{true: checker.Violated, false: checker.Held}[violated], s.result))
 			}
 		}
+		out.Keys, out.Pairs = max(out.Keys, keys), max(out.Pairs, held)
 	}
 	return out
 }

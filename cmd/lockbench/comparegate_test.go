@@ -15,8 +15,8 @@ import (
 	"lockbench/reports/bench"
 )
 
-// makeBench DIR [OPTION...] makes a bench folder of a recorded synthetic bench: seed=2 (draws the noise of its figures),
-// blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
+// makeBench DIR [OPTION...] writes the folder of a synthetic bench. Options: seed=2 (of the noise), blocks=3,
+// factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	var recorded struct {
 		Plan   *bench.Plan
@@ -42,7 +42,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 			var factor float64
 			factor, err = strconv.ParseFloat(text, 64)
 			speed(trials, func(t *bench.Trial) float64 {
-				if s, _ := plan.Subject(t.Subject); s.Lock == lock { // its controls too
+				if s, _ := plan.Subject(t.Subject); s.Lock == lock { // including its controls
 					return factor
 				}
 				return 1
@@ -72,7 +72,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// speed multiplies what clients complete.
+// speed multiplies the goodput and the utilisation of trials.
 func speed(trials []*bench.Trial, factor func(*bench.Trial) float64) {
 	for _, t := range trials {
 		by := factor(t)

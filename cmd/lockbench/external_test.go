@@ -30,10 +30,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// password has a character in it that a URL must write otherwise; every test looks for its beginning.
+// password has a character that must be escaped in a URL. Tests search for secret, its beginning.
 const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
 
-// TestExternal runs the command on servers that are not its own: testdata/external/*.txtar.
+// TestExternal runs testdata/external/*.txtar: the command on external servers.
 func TestExternal(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -43,7 +43,7 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees only its own
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees no other test's folders
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -52,8 +52,8 @@ func TestExternal(t *testing.T) {
 	})
 }
 
-// condition reports what is missing on this machine: [missing:redis-server], [missing:tls], [missing:mariadbd]. What
-// LOCKBENCH_REQUIRE names must not be.
+// condition evaluates [missing:redis-server], [missing:tls] and [missing:mariadbd]. It returns an error if LOCKBENCH_REQUIRE
+// names the missing program.
 func condition(cond string) (bool, error) {
 	what, ok := strings.CutPrefix(cond, "missing:")
 	if !ok {
@@ -66,7 +66,7 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// It stops at the first argument that it does not know.
+		// It stops at the first unknown argument.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
@@ -106,7 +106,7 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// makeCertificate writes a certificate for 127.0.0.1, signed by itself, and its key.
+// makeCertificate writes a self-signed certificate for 127.0.0.1 and its key.
 func makeCertificate(ts *testscript.TestScript) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)
@@ -127,14 +127,14 @@ func admin(ts *testscript.TestScript) *redis.Client {
 	return c
 }
 
-// store KEY... stores keys of other users.
+// store KEY... sets keys that no run may touch.
 func store(ts *testscript.TestScript, _ bool, keys []string) {
 	for _, key := range keys {
 		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
 	}
 }
 
-// stored PATTERN N: so many keys are like the pattern, or come to be so within a bound.
+// stored PATTERN N waits until N keys match the pattern.
 func stored(ts *testscript.TestScript, _ bool, args []string) {
 	var keys []string
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -148,7 +148,8 @@ func stored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
-// ran COMMAND...: the server was sent each of them; with ! none of them. To be asked before stored.
+// ran COMMAND... checks that the server was sent each command; with ! that it was sent none. Use it before stored, which
+// sends commands too.
 func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
 	ts.Check(err)
@@ -159,7 +160,7 @@ func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	}
 }
 
-// within DURATION CODE PROGRAM ARGS... is exits, in time.
+// within DURATION CODE PROGRAM ARGS... is exits with a time limit.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -170,7 +171,7 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// silent listens, never answers, and sets SILENT.
+// silent starts a listener that never answers, and sets SILENT to its address.
 func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -178,7 +179,7 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SILENT", l.Addr().String())
 }
 
-// tells [DIR]: stdout, stderr and every file of a folder, unpacked, contain the password; used with !.
+// tells [DIR] checks that stdout, stderr or a file of the folder, unpacked, contains the password. Scripts use ! tells.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

@@ -19,21 +19,21 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// goneWithin bounds the end of what a killed run started: a keeper waits for a second before it removes folders.
+// goneWithin bounds the cleanup after a killed run. A keeper waits for a second before it removes folders.
 const goneWithin = 20 * time.Second
 
-// started is a run in a process of its own, as a user starts it, and in a world of its own: whatever it starts has
-// its folder for temporary files in the environment, or is at work in there.
+// started is a run in a separate process. Each process that it starts has the run's temporary folder in its environment, or
+// as its working directory.
 type started struct {
 	*testing.T
 	cmd    *exec.Cmd
-	dir    string // of its own
+	dir    string // of this test
 	out    string // the run's folder
 	stderr bytes.Buffer
-	ended  chan struct{} // closed when it has
+	ended  chan struct{} // closed when the process has ended
 }
 
-// start starts lockbench and returns when it has begun: what is known before the first trial is written.
+// start starts lockbench and returns when it has written run.json.
 func start(t *testing.T, args ...string) *started {
 	t.Helper()
 	r := &started{T: t, dir: t.TempDir(), ended: make(chan struct{})}
@@ -70,13 +70,13 @@ func exists(path string) bool {
 
 func (r *started) tmp() string { return filepath.Join(r.dir, "tmp") }
 
-// end ends what a test that failed has left.
+// end kills the processes that a failed test left.
 func (r *started) end() {
 	for _, pid := range append(r.processes(), r.cmd.Process.Pid) {
 		select {
 		case <-r.ended:
 			if pid == r.cmd.Process.Pid {
-				continue // the number may be another's by now
+				continue // the process id may be reused by now
 			}
 		default:
 		}
@@ -85,7 +85,7 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until something is no longer wrong.
+// within waits until wrong returns "".
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -99,7 +99,7 @@ func (r *started) within(bound time.Duration, what string, wrong func() string) 
 	}
 }
 
-// processes are those of the run that live: the program, its workers, servers, keepers, and whatever they start.
+// processes returns the running processes of the run: the program, its workers, servers and keepers, and their children.
 func (r *started) processes() []int {
 	var all []int
 	entries, _ := os.ReadDir("/proc")
@@ -113,8 +113,8 @@ func (r *started) processes() []int {
 	return all
 }
 
-// owns reports whether a process is of the run. A redis-server writes over its environment, and is at work in a
-// folder of its own.
+// owns reports whether a process belongs to the run. A redis-server overwrites its environment, so its working directory
+// counts too.
 func (r *started) owns(pid int) bool {
 	at := fmt.Sprintf("/proc/%d/", pid)
 	stat, _ := os.ReadFile(at + "stat")
@@ -126,8 +126,7 @@ func (r *started) owns(pid int) bool {
 	return bytes.Contains(environ, []byte("TMPDIR="+r.tmp()+"\x00")) || strings.HasPrefix(cwd, r.dir)
 }
 
-// listening are the sockets of processes at which somebody can connect, by their numbers in the kernel: whoever
-// has inherited one still has it.
+// listening returns the inodes of the listening sockets of processes. A child that inherited a socket keeps its inode.
 func listening(pids []int) map[string]bool {
 	all := map[string]bool{}
 	open := socketsListening()
@@ -157,8 +156,7 @@ func socketsListening() map[string]bool {
 	return all
 }
 
-// nothingLeft waits until no process of the run lives, nothing listens where one did, and no temporary folder
-// is left.
+// nothingLeft waits until no process, listening socket or temporary folder of the run is left.
 func (r *started) nothingLeft(listened map[string]bool) {
 	r.Helper()
 	r.within(goneWithin, "leaves nothing", func() string {
@@ -185,8 +183,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// judged checks that every history can be judged as far as it goes, and that the page can be made. It returns how
-// many histories there are.
+// judged checks that each history can be judged and the page written. It returns the number of histories.
 func (r *started) judged() int {
 	r.Helper()
 	var files []string
@@ -212,13 +209,13 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything is a run with pauses, kills and restarts in it, and servers of every kind.
+// everything is a run with pauses, kills and restarts, on several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
-// TestKilled: a run that is killed at any moment leaves no process, no port and no temporary folder, also where its
-// workers and servers are paused, and what it has recorded can be judged and reported.
+// TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if its workers and
+// servers are paused, and that its histories can be judged and reported.
 func TestKilled(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // it mostly waits
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))
 	if err != nil {
 		t.Fatal(err)
@@ -250,19 +247,19 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// standStill stops workers and servers of the run, each by chance.
+// standStill pauses a random half of the run's workers and servers.
 func (r *started) standStill(chance *rand.Rand) {
 	for _, pid := range r.processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if stops := bytes.Contains(line, []byte("worker")) || bytes.Contains(line, []byte("redis-server")); stops && chance.IntN(2) == 0 {
-			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may be gone by now
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by now
 		}
 	}
 }
 
-// TestCtrlC: a run that is interrupted reports what it has, and leaves as little.
+// TestCtrlC checks that an interrupted run reports its results and leaves nothing behind.
 func TestCtrlC(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // it mostly waits
 	r := start(t, everything...)
 	time.Sleep(3 * time.Second)
 	listened := listening(r.processes())
@@ -288,9 +285,37 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce: two runs begun at the same moment in the same folder do not disturb each other.
+// TestSecondCtrlC checks that a second interrupt ends a run at once, and that it leaves nothing behind.
+func TestSecondCtrlC(t *testing.T) {
+	t.Parallel() // it mostly waits
+	r := start(t, everything...)
+	r.within(30*time.Second, "has servers", func() string {
+		if len(listening(r.processes())) == 0 {
+			return "no process listens"
+		}
+		return ""
+	})
+	listened := listening(r.processes())
+	for range 2 {
+		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // two pending signals are delivered as one
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(5 * time.Second):
+		t.Fatalf("it did not end\n%s", &r.stderr)
+	}
+	if code := r.cmd.ProcessState.ExitCode(); code != console.ExitInterrupted {
+		t.Errorf("exit code %d\n%s", code, &r.stderr)
+	}
+	r.nothingLeft(listened)
+}
+
+// TestTwoAtOnce checks that two runs started together in one folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // it mostly waits
 	ways := []string{"embedded"}
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)

@@ -1,20 +1,35 @@
-// Command lockbench drives distributed locks, records what happens, judges the record and reports. Package cli documents its
+// Command lockbench runs distributed locks, records every operation, judges the histories and reports. Package cli documents its
 // exit codes.
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	redislocks "lockbench/impls/redis"
 	"lockbench/internal/cli"
+	"lockbench/internal/cli/console"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
+	ctx, interrupt := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		interrupt()
+		select {
+		case <-signals:
+		case <-time.After(time.Second): // most verbs have ended by now
+			fmt.Fprintln(os.Stderr, "interrupted: results so far are reported; Ctrl-C again ends at once")
+			<-signals
+		}
+		os.Exit(console.ExitInterrupted) // its child processes end with it
+	}()
 	redislocks.Quiet()
 	os.Exit(cli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }

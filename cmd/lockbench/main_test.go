@@ -22,13 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil { // the command waits more than it computes
+	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker})
 }
 
-// TestScripts runs the command as a user does: testdata/*.txtar, each verb and each exit code.
+// TestScripts runs testdata/*.txtar, which cover each verb and each exit code.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -40,11 +40,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CORPUS", corpus)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge,
+			"hostile": hostile, "tame": tame, "narrow": narrow},
 	})
 }
 
-// exits CODE PROGRAM ARGS... runs a program that must exit with that code, or with one of several: 0,3.
+// exits CODE PROGRAM ARGS... checks the exit code of a program. CODE may be a list, such as 0,3.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	got := 0
 	var e *exec.ExitError
@@ -58,7 +59,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// forge copies a file with the first match of a pattern replaced: forge PATTERN TEXT FROM TO.
+// forge PATTERN TEXT FROM TO copies a file with the first match of the pattern replaced.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: forge PATTERN TEXT FROM TO")
@@ -71,7 +72,7 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(whole[:at[0]]+args[1]+whole[at[1]:]), 0o644))
 }
 
-// appears FILE BYTES waits, within a bound, until a file has so many bytes.
+// appears FILE BYTES waits until a file has at least that many bytes.
 func appears(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -83,7 +84,7 @@ func appears(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s did not grow to %d bytes", args[0], size)
 }
 
-// TestInterrupted: a run that is interrupted is judged and reported as far as it got.
+// TestInterrupted checks that an interrupted run judges and reports the histories that it has.
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// stalledCase writes a case in which a lease ends while its holder works.
+// stalledCase writes a case in which a lease expires while its holder works.
 func stalledCase(t *testing.T) (path string) {
 	t.Helper()
 	p := workloads.Defaults()
@@ -31,14 +31,14 @@ func stalledCase(t *testing.T) (path string) {
 	return path
 }
 
-// onOne has the test run on one processor: it would start itself again otherwise.
+// onOne limits the test to one processor. With more, a simulation starts the program again.
 func onOne(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	t.Setenv("GOMAXPROCS", "1") // put back at the end
+	t.Setenv("GOMAXPROCS", "1") // restored at the end
 }
 
-// TestReplayWithoutServers: the result of the simulation is printed all the same.
+// TestReplayWithoutServers checks that the simulation's result is printed if there is no server.
 func TestReplayWithoutServers(t *testing.T) {
 	onOne(t)
 	path, out := stalledCase(t), t.TempDir()
@@ -53,7 +53,7 @@ func TestReplayWithoutServers(t *testing.T) {
 	}
 }
 
-// TestReplayInterrupted: after an interrupt no trial begins on servers.
+// TestReplayInterrupted checks that no trial on servers begins after an interrupt.
 func TestReplayInterrupted(t *testing.T) {
 	onOne(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"lockbench/internal/cli"
+	"lockbench/internal/cli/console"
 )
 
-// TestServe: it prints its address, shows the folders, and ends with exit code 0 when interrupted.
+// TestServe checks that serve prints its address, shows the folders, and ends when interrupted.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "torn"), 0o755); err != nil {
@@ -47,7 +48,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("%d %v %s", answer.StatusCode, err, page)
 	}
 	interrupt()
-	if c := <-code; c != 0 {
+	if c := <-code; c != console.ExitInterrupted {
 		t.Errorf("exit code %d\n%s", c, &stderr)
 	}
 }

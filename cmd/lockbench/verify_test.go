@@ -14,10 +14,10 @@ import (
 	"lockbench/internal/cli"
 )
 
-// soundWorker is a user's program with a correct lock.
+// soundWorker is a worker with a correct lock.
 func soundWorker() { workerOf("sound", "set-px-lua") }
 
-// brokenWorker does not exclude.
+// brokenWorker is a worker whose lock does not exclude.
 func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
@@ -27,7 +27,7 @@ func workerOf(name, lock string) {
 	})
 }
 
-// TestExampleOfCI: the recipe for a library's CI passes with the worker and the expectations that it names.
+// TestExampleOfCI checks that examples/ci passes with the worker and the expectations that it names.
 func TestExampleOfCI(t *testing.T) {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {

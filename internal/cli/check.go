@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"text/tabwriter"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,15 +28,17 @@ func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
-		Short: "Judge recorded histories, also ones written by hand",
-		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and compares the verdicts with the expectations in each
-header. If a history names no lock, or with --all, every property is expected to hold.
+		Short: "Judge recorded histories, also hand-written ones",
+		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and compares the verdicts with the
+expectations in each header. If a history names no lock, or with --all, every property is expected
+to hold. docs/reference/file-formats.md describes the formats.
 
-With --export edn it prints one history in Jepsen's format and does not judge it. docs/reference/file-formats.md
-describes the formats.
+  lockbench check runs/latest/*/*/*/history.jsonl.zst
+  lockbench check --export edn history.jsonl.zst > history.edn
 
-Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong usage, or a file that
-cannot be read; 3 a result is inconclusive; 6 a violation was expected and not detected.`,
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
+usage, or an unreadable file; 3 a result is inconclusive; 6 a violation was expected and not
+detected.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) == 0 {
@@ -52,9 +54,9 @@ cannot be read; 3 a result is inconclusive; 6 a violation was expected and not d
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "expect every property to hold")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array with one object per history")
-	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "how much Porcupine searches of a history over 100,000 operations: sample or full")
-	cmd.Flags().StringVar(&f.export, "export", "", "print one history in another format instead of judging it: edn")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON (an array with one object for each history)")
+	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "search of more than 100,000 operations: sample or full")
+	cmd.Flags().StringVar(&f.export, "export", "", "print one history in another format, without a verdict: edn")
 	cmd.MarkFlagsMutuallyExclusive("export", "all")
 	cmd.MarkFlagsMutuallyExclusive("export", "json")
 	return cmd
@@ -80,7 +82,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	for _, file := range files {
 		v, header, err := judge.File(file, judge.Options{FullOracle: f.oracle == "full"})
 		if err != nil {
-			return unreadable(err)
+			return unreadable(file, err)
 		}
 		c := checked{file, header, results(v, header, f.all), v}
 		for _, s := range c.Results {
@@ -88,7 +90,9 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
 		if !f.asJSON {
-			c.print(w)
+			if err := c.print(w); err != nil {
+				return err
+			}
 		}
 		out = append(out, c)
 	}
@@ -98,15 +102,14 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	return found.Err()
 }
 
-func unreadable(err error) error {
-	hint := "docs/reference/file-formats.md describes the file"
-	if errors.Is(err, fs.ErrNotExist) {
-		hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
+func unreadable(file string, err error) error {
+	if info, e := os.Stat(file); e == nil && !info.IsDir() {
+		return console.Usage(err, "docs/reference/file-formats.md describes the file")
 	}
-	return console.Usage(err, hint)
+	return choice.Misplaced(file, "a history", err, "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/")
 }
 
-// exportHistory prints a history in another format; nothing else goes to the standard output.
+// exportHistory prints a history in another format. It prints warnings to stderr.
 func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	switch {
 	case to != "edn":
@@ -116,15 +119,15 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	}
 	warnings, err := edn.Export(cmd.OutOrStdout(), files[0])
 	if err != nil {
-		return unreadable(err)
+		return unreadable(files[0], err)
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+		console.Note(cmd.ErrOrStderr(), w)
 	}
 	return nil
 }
 
-// results compares findings with the header's expectations; all: every property is expected to hold.
+// results compares findings with the header's expectations. With all, every property is expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {
@@ -137,39 +140,46 @@ func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	return out
 }
 
-func (c checked) print(w io.Writer) {
-	fmt.Fprintln(w, c.File)
-	if c.Header.Lock != "" {
-		fmt.Fprintf(w, "  %s, workload %s, fault %s, %d clients in %d processes\n", c.Header.Lock, c.Header.Workload, c.Header.Fault, c.Header.Clients, c.Header.Processes)
+// print prints the verdict.
+func (c checked) print(w io.Writer) error {
+	var t format.Lines
+	t.Add(c.File)
+	if h := c.Header; h.Lock != "" {
+		t.Hang("  ", fmt.Sprintf("%s, workload %s, fault %s, %s in %s", h.Lock, h.Workload, h.Fault, format.Plural(h.Clients, "client"),
+			format.Plural(h.Processes, "process", "processes")))
 	}
 	n := c.Verdict.Counts
-	fmt.Fprintf(w, "  %d operations in %v: %d grants, %d refused, %d unknown, %d contended hand-offs\n",
-		n.Operations, c.Verdict.Until.Round(1000), n.Grants, n.Refused, n.Unknown, n.HandOffs)
+	t.Hang("  ", fmt.Sprintf("%s in %v: %s, %d refused, %d unknown, %s", format.Plural(n.Operations, "operation"), c.Verdict.Until.Round(time.Microsecond),
+		format.Plural(n.Grants, "grant"), n.Refused, n.Unknown, format.Plural(n.HandOffs, "contended hand-off")))
 	o := c.Verdict.Oracle
-	searched := "  Porcupine searched the same " + format.Plural(o.Pairs, "hold")
+	searched := "Porcupine searched the same " + format.Plural(o.Pairs, "hold")
 	if o.Windows > 0 {
 		searched += " in " + format.Plural(o.Windows, "window")
 	}
 	if o.Skipped > 0 {
 		searched += fmt.Sprintf(" and skipped %d (--oracle full)", o.Skipped)
 	}
-	fmt.Fprintln(w, searched)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t.Hang("  ", searched)
+	row := func(property, expected, observed, result, evidence string) {
+		t.Hang(fmt.Sprintf("  %-18s  %-11s  %-14s  %-12s  ", property, expected, observed, result), evidence)
+	}
+	row("property", "expected", "observed", "result", "evidence")
 	for i, s := range c.Results {
 		f := c.Verdict.Findings[i]
-		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Result, cmp.Or(f.Why, f.Evidence))
+		row(s.Property, s.Expected.String(), s.Observed.String(), s.Result.String(), cmp.Or(f.Why, f.Evidence, format.None))
 	}
-	tw.Flush()
 	for _, f := range c.Verdict.Findings {
 		if f.Witness != nil {
-			fmt.Fprintf(w, "  %s (%d times): %s\n", f.Property, f.Violations, f.Witness.Story)
+			t.Hang("  ", fmt.Sprintf("%s, violated %s: %s", f.Property, format.Often(f.Violations), f.Witness.Story))
 		}
 	}
 	for _, d := range c.Verdict.Oracle.Disagreements {
-		fmt.Fprintf(w, "  INTERNAL ERROR, please report it with this file: %s\n", d)
+		t.Hang("  ", "INTERNAL ERROR, please report it with this file: "+d)
 	}
 	for _, warning := range c.Verdict.Warnings {
-		fmt.Fprintf(w, "  warning: %s\n", warning)
+		t.Hang("  warning: ", warning)
 	}
-	fmt.Fprintln(w)
+	t.Add("")
+	_, err := t.WriteTo(w)
+	return err
 }

@@ -34,13 +34,15 @@ func cleanCommand() *cobra.Command {
 	c := &cleaner{}
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove what killed runs left behind",
-		Long: `clean removes what a killed run could not remove: with --redis and the flags of other stores its keys on your own servers,
-and on this machine temporary folders and containers whose process is gone.
+		Short: "Remove what killed runs left",
+		Long: `clean removes what a killed run could not remove: its keys on your own servers (--redis and the
+flags of the other stores), and temporary folders and containers on this machine.
 
-Every key of a run begins with lockbench:<run>: and nothing else is touched. A run younger than --older-than may still be
-in progress and is left, unless --run names it. An older run in progress loses its keys: give a longer time if runs take
-that long.`,
+Keys of a run begin with lockbench:<run>: and nothing else is touched. A run younger than
+--older-than may be in progress and is left, unless --run names it.
+
+  lockbench clean --dry-run
+  lockbench clean --redis redis://10.0.0.5:6379`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.w, c.now = cmd.OutOrStdout(), time.Now()
@@ -49,8 +51,8 @@ that long.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	c.own.Define(fl, "as many as there are")
-	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
+	c.own.Define(fl)
+	fl.StringVar(&c.run, "run", "", "remove the keys of this run only (its id is in its keys)")
 	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave younger runs and folders")
 	fl.BoolVar(&c.dryRun, "dry-run", false, "only print what would be removed")
 	return cmd
@@ -66,7 +68,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // all at once, so that a missing server is found soon
+	for i, t := range remote.Targets { // concurrently, so that a missing server is found soon
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -116,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here cleans this machine of what belongs to processes that are gone.
+// here removes the folders and containers on this machine whose process has ended.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -134,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove removes one thing, unless it is young or this is a rehearsal, and prints what it did. Of a run that was named all
-// goes.
+// remove calls act and prints the result. It does not call act with --dry-run, or for something younger than --older-than
+// unless --run names the run.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -20,16 +20,15 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Some verbs run a process that lockbench starts and that reads requests from standard input.
+// The hidden verbs are processes that lockbench starts. They read requests from standard input.
 
 func workerCommand() *cobra.Command {
-	cmd := process("worker", "Run a lock as a worker: JSON lines on standard input and output", "a worker is started by lockbench",
+	cmd := process("worker", "Serve a built-in lock by the worker protocol", "a worker is started by lockbench",
 		"see docs/reference/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
 			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
 		})
-	cmd.Long = `worker runs a built-in lock as a process that speaks the worker protocol. lockbench run starts it if a fault needs a
-process; docs/reference/worker-protocol.md describes the lines.`
-	cmd.Hidden = false
+	cmd.Long = `worker runs a built-in lock as a process that speaks the worker protocol on its standard input and
+output (docs/reference/worker-protocol.md). lockbench run starts it if a fault needs a process.`
 	return cmd
 }
 
@@ -41,18 +40,18 @@ func shopCommand() *cobra.Command {
 func explorerCommand() *cobra.Command {
 	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
-			debug.SetGCPercent(400) // it makes little, and drops all of it soon
+			debug.SetGCPercent(400) // it has little live memory
 			return explore.Serve(in, out, func() { os.Exit(0) })
 		})
 }
 
-// process returns a hidden verb that serves another lockbench, unless a person sits at its standard input.
+// process returns a verb that serves requests on standard input. It refuses a terminal.
 func process(name, short, what, hint string, serve func(io.Reader, io.Writer) error) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, Hidden: true, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: name, Short: short, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
 		if console.IsTerminal(cmd.InOrStdin()) {
 			return console.Usage(errors.New(what+", which writes to its standard input"), hint)
 		}
-		signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it
+		signal.Ignore(os.Interrupt) // the parent process handles Ctrl-C
 		if err := serve(cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
 			return console.Environment(err, "its requests are on its standard input")
 		}
@@ -60,14 +59,13 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 	}}
 }
 
-// storeCommand is a server that is a Go module, in a process of its own.
+// storeCommand returns the verb that runs a store's server, a Go module, in a separate process.
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,
-		Hidden:             true,
 		DisableFlagParsing: true, // the arguments are the store's
 		RunE: func(cmd *cobra.Command, args []string) error {
-			signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it
+			signal.Ignore(os.Interrupt) // the parent process handles Ctrl-C
 			if err := builtin.Serve(cmd.Context(), args, cmd.ErrOrStderr()); err != nil {
 				return console.Environment(err, "lockbench starts such servers by itself")
 			}

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +31,7 @@ func listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [locks|workloads|faults|properties|scenarios|suites]",
-		Short: "List locks, workloads, faults, properties, scenarios and suites",
+		Short: "List locks, workloads, faults, properties, scenarios, suites",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := choice.Table[table]{What: "table", All: tables, Describe: func(t table) (string, string) { return t.name, "" }}.Choose(args...)
@@ -43,7 +41,7 @@ func listCommand() *cobra.Command {
 			return printTables(cmd.OutOrStdout(), chosen, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of objects with kind, name and doc")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (an array of objects with kind, name and doc)")
 	return cmd
 }
 
@@ -55,25 +53,23 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 		}
 		return console.JSON(w, all)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var all format.Lines
 	for i, t := range tables {
 		if i > 0 {
-			fmt.Fprintln(tw)
+			all.Add("")
 		}
-		fmt.Fprintln(tw, t.name)
-		if t.name == "scenarios" { // a paragraph each
-			printScenarios(tw)
+		all.Add(t.name)
+		if t.name == "scenarios" {
+			for _, s := range scenarios.All() {
+				all.Hang("  ", s.Name+": "+s.Warning)
+				all.Hang("      ", s.Doc)
+			}
 			continue
 		}
-		t.each(func(name, doc string) { fmt.Fprintf(tw, "  %s\t%s\n", name, doc) })
+		wide := 0
+		t.each(func(name, _ string) { wide = max(wide, format.Width(name)) })
+		t.each(func(name, doc string) { all.Hang("  "+format.Pad(name, wide)+"  ", doc) })
 	}
-	return tw.Flush()
-}
-
-func printScenarios(w io.Writer) {
-	for _, s := range scenarios.All() {
-		var doc format.Lines
-		doc.Hang("      ", s.Doc)
-		fmt.Fprintf(w, "  %s: %s\n%s", s.Name, s.Warning, doc.String())
-	}
+	_, err := all.WriteTo(w)
+	return err
 }

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"reports/selection": {"checker", "reports"},
 
 	"internal/suggest":  {},
-	"internal/yamlfile": {"internal/suggest"},
+	"internal/yamlfile": {"internal/suggest", "reports/format"},
 	"internal/world":    {},
 	"internal/drive":    {"histories", "impls", "workloads", "checker", "internal/world"},
 	"internal/measure":  {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/world", "internal/yamlfile", "internal/suggest"},

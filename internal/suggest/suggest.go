@@ -1,4 +1,4 @@
-// Package suggest finds what somebody may have meant.
+// Package suggest finds the known name that is nearest to a misspelt one.
 package suggest
 
 import (
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// longest is more than any name has: the work grows with it.
+// longest is the length of the longest name that is compared, since the cost is quadratic.
 const longest = 80
 
-// Nearest is the known name with the fewest edits, if they are few for its length.
+// Nearest returns the known name with the fewest edits, if these are at most half of its length.
 func Nearest(name string, known []string) (string, bool) {
 	if len(name) > longest {
 		return "", false
@@ -23,7 +23,7 @@ func Nearest(name string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// Meant is a hint at the nearest, to stand at the end of an error; empty where nothing is near.
+// Meant returns a hint at the nearest name for the end of an error, or "" if no name is near.
 func Meant(name string, known []string) string {
 	if near, ok := Nearest(name, known); ok {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -31,7 +31,7 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// edits is the Levenshtein distance.
+// edits returns the Levenshtein distance.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,9 +17,9 @@ import (
 	"lockbench/internal/suggest"
 )
 
-const maxList = 100 // values of a list in YAML, at most
+const maxList = 100 // most values of a list in YAML
 
-// mapping reads a mapping. Each of its keys must be known, and stand there once.
+// mapping reads a mapping. Each of its keys must be known and unique.
 func (f *File) mapping(n ast.Node, keys []Key) {
 	f.at[n.GetPath()] = n
 	m, ok := n.(ast.MapNode)
@@ -52,7 +52,7 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	}
 }
 
-// value reads the value of a key. A single value is a list of one if the key takes a list.
+// value reads the value of a key. If the key takes a list, a single value is a list of one.
 func (f *File) value(k Key, n ast.Node) {
 	n = f.placed(n)
 	list, several := n.(*ast.SequenceNode)
@@ -72,7 +72,7 @@ func (f *File) value(k Key, n ast.Node) {
 	}
 }
 
-// placed returns a value without its anchor, and notes its place.
+// placed returns a value without its anchor, and records its position.
 func (f *File) placed(n ast.Node) ast.Node {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value
@@ -81,7 +81,7 @@ func (f *File) placed(n ast.Node) ast.Node {
 	return n
 }
 
-// entries reads a list. Values are compared as they are written out, so 0x1 and 1 are the same.
+// entries reads a list. It compares normalised values, so 0x1 and 1 are duplicates.
 func (f *File) entries(k Key, list []ast.Node) {
 	seen := map[string]bool{}
 	into := reflect.ValueOf(k.Into).Elem()
@@ -137,7 +137,7 @@ func (f *File) one(k Key, n ast.Node) {
 	}
 }
 
-// pairs reads a mapping of any names to single values.
+// pairs reads a mapping of arbitrary names to single values.
 func (f *File) pairs(k Key, n ast.Node) {
 	all, form := map[string]string{}, lo.Ternary(f.json, Text, Name)
 	if m, ok := n.(ast.MapNode); ok {
@@ -162,7 +162,7 @@ type scalar struct {
 	quoted bool
 }
 
-// textOf returns a single value; ok is false for any other node.
+// textOf returns the text of a scalar. ok is false for any other node.
 func textOf(n ast.Node) (s scalar, ok bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -188,7 +188,7 @@ func told(n ast.Node) string {
 	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 
-// plain returns a text, in quotes if a terminal should not see all of it.
+// plain returns a text, quoted if it has characters that cannot be printed.
 func plain(text string) string {
 	text = short(text)
 	if text == "" || strconv.Quote(text) != `"`+text+`"` {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestDeep holds that a file that nests as deeply as it can is refused, and soon.
+// TestDeep checks that a file with the deepest nesting is rejected in short time.
 func TestDeep(t *testing.T) {
 	for _, open := range []string{"[", "{a: ", "- ", "? ", "&a [", "\"", "a:\n  ", "!!x "} {
 		start := time.Now()

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs anew")
 
 type object = map[string]any
 
-// golden holds a file to what it has to be, or writes it anew.
+// golden compares a file with its wanted text, or with -update writes it.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	if *update {
@@ -41,7 +41,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// keysOf returns the keys of the mapping behind one of the keys.
+// keysOf returns the keys of the mapping that is the value of a key.
 func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	for _, k := range keys {
 		if k.Name == name {
@@ -51,8 +51,7 @@ func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	return nil
 }
 
-// TestDocs holds the tables of keys in the pages to those by which files are read, each between marks that have its name, and the
-// first example of each page to being one.
+// TestDocs checks that the tables of keys in the docs are up to date and that the first example of each page can be read.
 func TestDocs(t *testing.T) {
 	suite, needs := suites.Table(), requirements.Table()
 	for file, tables := range map[string]map[string][]yamlfile.Key{
@@ -86,7 +85,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSchemas holds the schemas in docs to the tables by which files are read.
+// TestSchemas checks that the schemas in docs are up to date.
 func TestSchemas(t *testing.T) {
 	suite := yamlfile.Schema(suites.Table())
 	section := entryOf(suite, "sections")

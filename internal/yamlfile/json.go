@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ReadJSON reads a JSON file of any length as Read does. Text must be in quotes, and is taken as it stands.
+// ReadJSON reads a JSON file of any length like Read. Text must be quoted, and is not normalised.
 func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	f.json = true
@@ -27,7 +27,7 @@ func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	return f, f.read(kind, keys)
 }
 
-// checkJSON decodes JSON. A syntax error has its place.
+// checkJSON decodes JSON. The error has the position of a syntax error.
 func (f *File) checkJSON(into any) error {
 	err := json.Unmarshal(f.whole, into)
 	var syntax *json.SyntaxError
@@ -43,15 +43,15 @@ func (f *File) place(at int64) (line, column int) {
 	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// UnknownField is a field of a JSON object that its type lacks.
+// UnknownField is the error for a field of a JSON object that its type lacks.
 type UnknownField struct {
 	Name  string
-	Known []string // the fields that may stand there
+	Known []string // the valid fields
 }
 
 func (u *UnknownField) Error() string { return fmt.Sprintf("unknown field %q", u.Name) }
 
-// DecodeJSON decodes JSON into a struct with json tags. The error is one line: an *UnknownField, or with a place.
+// DecodeJSON decodes JSON into a struct with json tags. The error has one line, and is an *UnknownField or has a position.
 func DecodeJSON(whole []byte, into any) error {
 	f := newFile("", whole)
 	f.json = true
@@ -67,7 +67,7 @@ func DecodeJSON(whole []byte, into any) error {
 	if shape == nil {
 		return fields(file.Docs[0].Body, reflect.TypeOf(into))
 	}
-	before := whole[:max(0, shape.Offset-1)] // the offset is the end of the value
+	before := whole[:max(0, shape.Offset-1)] // the offset is behind the value
 	line, column := f.place(int64(bytes.LastIndexAny(before, " \t\n:,[{") + 1))
 	path := shape.Field
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
@@ -78,7 +78,7 @@ func DecodeJSON(whole []byte, into any) error {
 	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
 }
 
-// first returns the first mistake in one line, without the name of the file.
+// first returns the first mistake in one line, without the file name.
 func (f *File) first(err error) error {
 	if len(f.all) == 0 {
 		return err
@@ -86,7 +86,7 @@ func (f *File) first(err error) error {
 	return fmt.Errorf("%d:%d: %s", f.all[0].line, f.all[0].column, f.all[0].text)
 }
 
-// fields checks that a type has all fields of a decoded value.
+// fields returns an error if a type lacks a field of a decoded value.
 func fields(n ast.Node, of reflect.Type) error {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

@@ -7,26 +7,27 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 	"github.com/samber/lo"
+
+	"lockbench/reports/format"
 )
 
 const (
-	MaxBytes = 64 << 10 // of a YAML file
-	MaxLines = 1000     // of a YAML file
-	MaxWrong = 10       // mistakes listed in an error
+	MaxBytes = 64 << 10 // limit of a YAML file
+	MaxLines = 1000     // limit of a YAML file
+	MaxWrong = 10       // most mistakes listed in an error
 )
 
-// File is a file that was read, and as an error its mistakes, in two lines each: place and text, and the line of the file.
+// File is a file that was read. As an error it lists the mistakes, each with its position and the line of the file.
 type File struct {
 	name  string
 	whole []byte
-	at    map[string]ast.Node // by path, such as $.sections[0].name
-	json  bool                // text is in quotes and taken as it is; lists and names are as long as they like
+	at    map[string]ast.Node // nodes by path, such as $.sections[0].name
+	json  bool                // text is quoted and not normalised; lists have any length
 	all   []mistake
 }
 
@@ -35,7 +36,7 @@ type mistake struct {
 	text         string
 }
 
-// Read reads a YAML file of a kind (a noun, for errors) into the variables of its keys. The error lists all mistakes.
+// Read reads a YAML file into the variables of its keys. The error lists all mistakes; kind is the noun for the file in it.
 func Read(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	if lines := bytes.Count(whole, []byte("\n")); len(whole) > MaxBytes || lines > MaxLines {
@@ -68,7 +69,7 @@ func (f *File) read(kind string, keys []Key) error {
 	return f.fail(line, column, "another document begins here (want one %s in a file)", kind)
 }
 
-// syntax returns where and why a file is no YAML or JSON.
+// syntax returns a syntax error with its position.
 func (f *File) syntax(err error) error {
 	notation := lo.Ternary(f.json, "JSON", "YAML")
 	var at interface {
@@ -76,17 +77,17 @@ func (f *File) syntax(err error) error {
 		GetMessage() string
 	}
 	if !errors.As(err, &at) || at.GetToken() == nil {
-		return f.fail(1, 1, "this is no %s: %s", notation, printable(err.Error()))
+		return f.fail(1, 1, "this is no %s: %s", notation, format.Clean(err.Error()))
 	}
 	p := at.GetToken().Position
-	return f.fail(p.Line, p.Column, "this is no %s: %s", notation, printable(at.GetMessage()))
+	return f.fail(p.Line, p.Column, "this is no %s: %s", notation, format.Clean(at.GetMessage()))
 }
 
 func required(keys []Key) []string {
 	return lo.FilterMap(keys, func(k Key, _ int) (string, bool) { return k.Name, k.Required })
 }
 
-// position returns the place of a node; of a mapping in several lines, the place of its first key.
+// position returns the position of a node. For a mapping in several lines it is the position of the first key.
 func position(n ast.Node) (line, column int) {
 	p := n.GetToken().Position
 	switch n := n.(type) {
@@ -100,16 +101,16 @@ func position(n ast.Node) (line, column int) {
 		return position(n.Value)
 	case *ast.NullNode:
 		if n.Token.Type == token.ImplicitNullType {
-			return p.Line, p.Column - 1 // right behind the colon
+			return p.Line, p.Column - 1 // after the colon
 		}
 	}
 	return p.Line, p.Column
 }
 
-// Stated reports whether there is something at a path, such as sections[0].name.
+// Stated reports whether the file has a value at a path, such as sections[0].name.
 func (f *File) Stated(path string) bool { return f.at["$."+path] != nil }
 
-// Wrong adds a mistake at a path, or at the last part of it that is in the file.
+// Wrong adds a mistake at a path, or at the longest prefix of it that is in the file.
 func (f *File) Wrong(path, format string, args ...any) {
 	path = "$." + path
 	for f.at[path] == nil {
@@ -123,7 +124,7 @@ func (f *File) wrong(at ast.Node, format string, args ...any) {
 	f.fail(line, column, format, args...)
 }
 
-// Err returns all mistakes; nil if there are none.
+// Err returns all mistakes, or nil if there are none.
 func (f *File) Err() error {
 	if len(f.all) == 0 {
 		return nil
@@ -132,7 +133,7 @@ func (f *File) Err() error {
 	return f
 }
 
-// Texts returns the mistakes of an error of this package, without their places.
+// Texts returns the mistakes of an error of this package without their positions.
 func Texts(err error) []string {
 	f := newFile("", nil)
 	errors.As(err, &f)
@@ -159,17 +160,12 @@ func (f *File) Error() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// excerpt returns a line with a mark below a column; nothing of a long line.
+// excerpt returns a line with a mark below a column, or "" if the line is long.
 func excerpt(line string, column int) string {
 	const longest = 120
-	line = printable(line)
+	line = format.Clean(line)
 	if strings.TrimSpace(line) == "" || len(line) > longest || column > longest {
 		return ""
 	}
 	return fmt.Sprintf("    %s\n    %s^\n", strings.TrimRight(line, " "), strings.Repeat(" ", column-1))
-}
-
-// printable replaces by blanks what could move a terminal's cursor.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune { return lo.Ternary(unicode.IsPrint(r), r, ' ') }, text)
 }

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/samber/lo"
 
 	"lockbench/internal/suggest"
+	"lockbench/reports/format"
 )
 
-// cleanWord can be part of a folder's name; placedWord may name a deployment too.
+// cleanWord matches names that can be part of a folder's name; placedWord also matches name@deployment.
 const (
 	cleanWord  = `^[a-z0-9][a-z0-9-]{0,39}$`
 	placedWord = `^[a-z0-9][a-z0-9-]{0,39}(@[a-z0-9][a-z0-9-]{0,39})?$`
@@ -22,12 +22,12 @@ const (
 
 var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placedWord)
 
-// isNumber refuses words such as inf.
+// isNumber matches numbers, but not words such as inf.
 var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
 
-const fewValues = 8 // how many values are listed in an error
+const fewValues = 8 // most values listed in an error
 
-// Want says what may stand there.
+// Want describes the valid values.
 func (k Key) Want() string {
 	if len(k.Values) > 0 && len(k.Values) <= fewValues {
 		return strings.Join(k.Values, ", ")
@@ -49,16 +49,16 @@ func (k Key) Want() string {
 	return "small letters, digits and dashes, at most 40"
 }
 
-// oneLine returns a text without line ends, which have no meaning in a file.
+// oneLine replaces the line ends of a text by spaces.
 func oneLine(text string) (string, error) {
 	line := strings.Join(strings.Fields(text), " ")
-	if strings.ContainsFunc(line, unicode.IsControl) {
-		return "", fmt.Errorf("%q has control characters (want plain text)", line)
+	if strings.ContainsFunc(line, format.Hidden) {
+		return "", fmt.Errorf("%q has hidden characters (want plain text)", line)
 	}
 	return line, nil
 }
 
-// word checks a name against the known ones, or that it is clean if Values is nil.
+// word checks that a name is known or, if Values is nil, clean.
 func (k Key) word(s scalar) error {
 	name, shape := s.text, isClean
 	if k.Form == Placed {

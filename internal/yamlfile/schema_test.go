@@ -2,7 +2,7 @@ package yamlfile
 
 import "reflect"
 
-// Schema is what a table says as a JSON schema, which knows less: names, and how long a duration is.
+// Schema returns the JSON schema of a table. It does not check names or the range of durations.
 func Schema(keys []Key) map[string]any {
 	properties, together := map[string]any{}, map[string]any{}
 	for _, k := range keys {
@@ -35,7 +35,7 @@ func (k Key) schema() map[string]any {
 	return one
 }
 
-// value is the schema of a single value.
+// value returns the schema of a single value.
 func (k Key) value() map[string]any {
 	name := map[string]any{"type": "string", "pattern": cleanWord}
 	switch k.Form {
@@ -72,7 +72,7 @@ func (k Key) value() map[string]any {
 	return name
 }
 
-// Keys returns the keys of a mapping, which go nowhere.
+// Keys returns the keys of a mapping, for documentation.
 func (k Key) Keys() []Key {
 	of := reflect.TypeOf(k.Into).Elem()
 	if k.List {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table is what a table says, in Markdown.
+// Table returns a table of keys in Markdown.
 func Table(keys []Key) string {
 	var b strings.Builder
 	b.WriteString("| key | value | default | |\n|---|---|---|---|\n")
@@ -23,7 +23,7 @@ func Table(keys []Key) string {
 	return b.String()
 }
 
-// told is what may stand behind a key, for people.
+// told describes the values of a key in the documentation.
 func (k Key) told() string {
 	switch {
 	case k.Form == Mapping && k.List:

@@ -13,7 +13,7 @@ import (
 	"github.com/samber/lo"
 )
 
-// Text returns the value of a key as a file states it, in one line; empty if there is none.
+// Text returns the value of a key in one line of YAML, or "" if there is none.
 func (k Key) Text() string {
 	switch {
 	case k.List:
@@ -49,7 +49,7 @@ func stated(keys []Key) []string {
 	return lo.Map(set, func(k Key, _ int) string { return k.Name + ": " + k.Text() })
 }
 
-// Write returns a file that states the values of the keys, except zeros.
+// Write returns a YAML file with the values of the keys, except zero values.
 func Write(keys []Key) []byte { return []byte(strings.Join(stated(keys), "\n") + "\n") }
 
 func show(of any) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// thing is what a file is read into.
+// thing is the struct that the tests read into.
 type thing struct {
 	Name, Text string
 	Whole      many
@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is a number, or 0 for many.
+// many is a number; 0 is many.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -40,7 +40,7 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// every has a key of each form, and one of each thing that a key can ask for.
+// every returns a key of each form, and one with each option.
 func every(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},
@@ -85,7 +85,7 @@ pairs: {a: 1, b: two}
 times: {p50: 1500us}
 `
 
-// TestRead holds that what is read is normalised, and a single value is a list where one may stand.
+// TestRead checks that values are normalised, and that a single value is read as a list.
 func TestRead(t *testing.T) {
 	var got thing
 	if _, err := Read("f.yaml", "thing", []byte(whole), every(&got)); err != nil {
@@ -99,10 +99,10 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestExcerpt holds that the line of a mistake stands below it, as a terminal may see it.
+// TestExcerpt checks that a mistake shows its line without hidden characters.
 func TestExcerpt(t *testing.T) {
 	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), every(new(thing)))
-	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg: true #\n    ^"
+	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg:·true # ·\n    ^"
 	if got := message(err); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -156,7 +156,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPaths holds that a mistake at a path stands there, or as far along the path as there is something.
+// TestPaths checks the position of a mistake at a path, also if only a part of the path exists.
 func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {
@@ -171,7 +171,7 @@ func TestPaths(t *testing.T) {
 		"placed[2].nam":  {"10:26", false},
 		"times.p50":      {"12:14", true},
 		"name.x.y":       {"1:7", false},
-		"choice[0]":      {"8:9", false}, // one value stands for a list of one
+		"choice[0]":      {"8:9", false}, // one value is a list of one
 	} {
 		one := newFile("f.yaml", nil)
 		one.at = f.at

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -75,14 +76,18 @@ type ComparedRow struct {
 
 // Tables returns a table for each metric that has rows, as text.
 func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
-	return c.tables(metrics, format.Clean, "violated: %[2]s")
+	return c.tables(metrics, format.Clean, "")
 }
 
-// tables escapes what comes from files; unsafe is the format of a figure that means nothing, and of the property violated.
+// tables escapes text from files. unsafe is the format of the figure of an unsafe lock and of the violated property; if it
+// is empty, the figure is left out.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {
 			return estimate(e)
+		}
+		if unsafe == "" {
+			return "violated"
 		}
 		return fmt.Sprintf(unsafe, estimate(e), escape(violated.Property))
 	}
@@ -118,7 +123,7 @@ func estimate(e stats.Estimate) string {
 // comparison writes how a row compares: ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
-		return "no comparison: an unsafe lock's figures mean nothing"
+		return "no comparison: violates " + cmp.Or(row.NewUnsafe, row.BaseUnsafe).Property
 	}
 	pairs := fmt.Sprintf("(p=%.3f n=%d)", row.Holm, row.Pairs)
 	switch {

@@ -195,12 +195,12 @@ func Text(w io.Writer, r *Results) error {
 	v, t := newView(r), &format.Lines{}
 	if len(r.Withheld) == 0 {
 		for _, p := range v.tables(v.compared()) {
-			t.Add(p.Name + " (" + p.About + ")")
+			t.Paragraph(p.Name + " (" + p.About + ")")
 			t.Columns(textRows(p))
 			t.Add("")
 		}
 		for _, s := range v.tunedRows() {
-			t.Add("tuned " + s.B + ", " + s.Where + ": " + s.words())
+			t.Paragraph("tuned " + s.B + ", " + s.Where + ": " + s.words())
 		}
 	}
 	result := map[bool]string{true: "passed", false: "FAILED"}
@@ -225,7 +225,7 @@ func textRows(p pointTable) [][]string {
 	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
 	var shown []int // of the further metrics: a terminal is narrow
 	for i, m := range p.Extra {
-		if !m.Fairness && m.Name != "handoff_p50" {
+		if !m.Fairness && m.Name != "handoff_p50" && m.Name != "utilisation" {
 			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}

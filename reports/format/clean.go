@@ -2,9 +2,11 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // Hidden reports whether a character is invisible and may control a terminal, change the direction of text, or disguise a name.
@@ -30,6 +32,21 @@ func Visible(text []byte) []byte {
 		}
 		return c
 	}, text)
+}
+
+// EscapeJSON escapes the hidden characters of a JSON text, so that its value stays the same.
+func EscapeJSON(text []byte) []byte {
+	var b bytes.Buffer
+	for _, c := range string(text) {
+		if !Hidden(c) || c == '\n' {
+			b.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.Bytes()
 }
 
 // credentials matches the user and password of a URL. An unencoded password may contain spaces. Text after host:port is not

@@ -2,6 +2,8 @@ package format
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,5 +40,24 @@ func TestLinesReplaceHiddenCharacters(t *testing.T) {
 	want := "\x1b[31;1ma·[2J\x1b[0m b·\n     name\n  \x1b[31m✗\x1b[0m  x·y·\n"
 	if got := lines.String(); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestNoTableIsTooWide checks that a wide table folds its heading and its last column.
+func TestNoTableIsTooWide(t *testing.T) {
+	many := strings.Repeat("many words ", 12)
+	for _, columns := range [][]string{{"name", "evidence"}, {"name", strings.Repeat("x", 80), "evidence"}, {"name", "a very long heading of a figure", "another long heading that is even longer", "one more", "so much of it", ""}} {
+		row := slices.Repeat([]string{"12"}, len(columns))
+		row[len(row)-1] = many
+		lines := &Lines{}
+		lines.PaintedColumns([][]string{columns, row}, nil)
+		for line := range strings.Lines(lines.String()) {
+			if n := Width(strings.TrimSuffix(line, "\n")); n > textWidth {
+				t.Errorf("a line of %d columns: %s", n, line)
+			}
+		}
+		if got := strings.Count(lines.String(), "many"); got != 12 {
+			t.Errorf("%d of 12 words:\n%s", got, lines)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +11,6 @@ import (
 type Lines struct {
 	bytes.Buffer      // the text
 	Color        bool // painted parts are coloured
-	Wrap         int  // the longest line of a paragraph, in columns; 0: 110
 }
 
 // Add adds a line.
@@ -34,7 +32,8 @@ func (t *Lines) paint(codes, text string) string {
 	return "\x1b[" + codes + "m" + text + "\x1b[0m"
 }
 
-const textWidth = 110 // the default of Wrap
+// textWidth is the longest line of a paragraph, in columns.
+const textWidth = 100
 
 // Paragraph breaks a text into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
@@ -42,23 +41,35 @@ func (t *Lines) Paragraph(text string) { t.Hang("", text) }
 // Hang breaks a text into lines. The first begins with a mark, and the others are indented by its width.
 func (t *Lines) Hang(mark, text string) {
 	mark = Clean(mark)
-	inset := strings.Repeat(" ", Width(mark))
-	line, wide := mark, Width(mark)
+	for _, line := range wrap(text, textWidth-Width(mark)) {
+		if strings.TrimSpace(mark+line) != "" {
+			t.Add(mark + line)
+		}
+		mark = strings.Repeat(" ", Width(mark))
+	}
+}
+
+// PaintedParagraph is Paragraph in a colour.
+func (t *Lines) PaintedParagraph(codes, text string) {
+	for _, line := range wrap(text, textWidth) {
+		t.AddPainted(codes, line, "")
+	}
+}
+
+// wrap breaks a text into lines of at most a width, at spaces. An empty text is one empty line.
+func wrap(text string, width int) []string {
+	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
-		n := Width(word)
-		switch {
-		case wide == len(inset):
-			line, wide = line+word, wide+n
-		case wide+1+n > cmp.Or(t.Wrap, textWidth):
-			t.Add(line)
-			line, wide = inset+word, len(inset)+n
+		switch last := &lines[len(lines)-1]; {
+		case *last == "":
+			*last = word
+		case Width(*last)+1+Width(word) > width:
+			lines = append(lines, word)
 		default:
-			line, wide = line+" "+word, wide+1+n
+			*last += " " + word
 		}
 	}
-	if strings.TrimSpace(line) != "" {
-		t.Add(line)
-	}
+	return lines
 }
 
 // Width returns the approximate width of a text in columns.
@@ -81,28 +92,104 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
+// narrow is the least width of a last column that stands beside the others. A narrower one, or one with a cell of more than
+// two lines, is written below them.
+const narrow = 28
+
+// table writes a table. If it is wider than textWidth, its headings and the cells of its last column are broken into lines.
 func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(row, column int) string) {
+	head, wide := cells[:1], widths(cells)
+	last, inset := len(wide)-1, "      "
+	whole := span(wide) <= textWidth
+	if !whole {
+		head, wide = folded(cells)
+	}
+	room := textWidth - span(wide[:last]) - 2
+	beside := room >= narrow && !slices.ContainsFunc(cells, func(row []string) bool { return Width(row[last]) > 2*room })
+	for r, row := range slices.Concat(head, cells[1:]) {
+		r = max(0, r-len(head)+1)
+		var line strings.Builder
+		for c, text := range row[:last] {
+			line.WriteString("  " + t.cell(text, wide[c], right(c), r, c, paint))
+		}
+		if whole {
+			t.add(line.String() + "  " + t.cell(row[last], wide[last], right(last), r, last, paint))
+			continue
+		}
+		rest := wrap(Clean(row[last]), textWidth-len(inset))
+		if inset := strings.Repeat(" ", span(wide[:last])); beside {
+			rest = wrap(Clean(row[last]), room)
+			line.WriteString("  " + rest[0])
+			rest = rest[1:]
+			for i := range rest {
+				rest[i] = inset + "  " + rest[i]
+			}
+		}
+		t.add(line.String())
+		for _, text := range rest {
+			if beside {
+				t.add(text)
+			} else if text != "" && r > 0 {
+				t.add(inset + text)
+			}
+		}
+	}
+}
+
+func (t *Lines) cell(text string, wide int, right bool, row, column int, paint func(row, column int) string) string {
+	text = Clean(text)
+	space := strings.Repeat(" ", max(0, wide-Width(text)))
+	if right {
+		text, space = space+text, ""
+	}
+	if paint != nil {
+		text = t.paint(paint(row, column), text)
+	}
+	return text + space
+}
+
+func widths(cells [][]string) []int {
 	wide := make([]int, len(cells[0]))
 	for _, row := range cells {
 		for c, text := range row {
 			wide[c] = max(wide[c], Width(text))
 		}
 	}
-	for r, row := range cells {
-		var line strings.Builder
-		for c, text := range row {
-			text = Clean(text)
-			space := strings.Repeat(" ", wide[c]-Width(text))
-			if right(c) {
-				text, space = space+text, ""
-			}
-			if paint != nil {
-				text = t.paint(paint(r, c), text)
-			}
-			line.WriteString("  " + text + space)
-		}
-		t.add(line.String())
+	return wide
+}
+
+// span returns the width of a table's columns with the space before each.
+func span(wide []int) (sum int) {
+	for _, w := range wide {
+		sum += 2 + w
 	}
+	return sum
+}
+
+// folded returns the heading of a table in several rows, so that it is no wider than the cells or its longest word.
+func folded(cells [][]string) (head [][]string, wide []int) {
+	wide = widths(append([][]string{make([]string, len(cells[0]))}, cells[1:]...))
+	var columns [][]string
+	for c, text := range cells[0] {
+		for word := range strings.FieldsSeq(text) {
+			wide[c] = max(wide[c], Width(word))
+		}
+		columns = append(columns, wrap(text, wide[c]))
+	}
+	high := 0
+	for _, lines := range columns {
+		high = max(high, len(lines))
+	}
+	for i := range high {
+		row := make([]string, len(columns))
+		for c, lines := range columns {
+			if j := i - high + len(lines); j >= 0 {
+				row[c] = lines[j]
+			}
+		}
+		head = append(head, row)
+	}
+	return head, wide
 }
 
 // isOfFigures reports whether a column has a cell that begins with a digit or a bracket.

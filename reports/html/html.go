@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -87,17 +86,7 @@ func Script(v any) (template.JS, error) {
 	if err != nil {
 		return "", err
 	}
-	var b bytes.Buffer
-	for _, c := range string(text) {
-		if !format.Hidden(c) {
-			b.WriteRune(c)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{c}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return template.JS(b.String()), nil
+	return template.JS(format.EscapeJSON(text)), nil
 }
 
 // Style returns the style sheet of every page.

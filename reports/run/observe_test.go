@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"lockbench/checker"
 	"lockbench/histories"
@@ -131,6 +132,10 @@ func TestHeadline(t *testing.T) {
 		fine + "1 known defect not detected: l on p in w. What the suite cannot detect it cannot rule out. 1 of 2 expectations met: 1 pass, 0 xfail.": of(checker.Pass, checker.XPass),
 		fine + "1 result is inconclusive. 2 of 3 expectations met: 1 pass, 1 xfail.":                                                                  of(checker.Pass, checker.Inconclusive, checker.XFail),
 	} {
+		if v := r.verdict(); v.Tone == html.Good || !strings.HasPrefix(v.Headline, "Incomplete: ") {
+			t.Errorf("of a run that did not end: %v %q", v.Tone, v.Headline)
+		}
+		r.Run.Ended = time.Unix(1, 0)
 		v := r.verdict()
 		if got := strings.TrimSpace(v.Headline + " " + v.Rest); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)

@@ -25,8 +25,8 @@ func (r *Results) verdict() html.Verdict {
 	if t.Disagreements > 0 {
 		say(html.Bad, "Monitor and oracle disagree %s: a fault of lockbench, and nothing below can be relied on.", format.Often(t.Disagreements))
 	}
-	if n := len(r.Run.Plan) - len(r.Measurements); r.Run.Interrupted || n > 0 {
-		say(html.Unsure, "Incomplete: %s of %s judged.", format.Count(len(r.Measurements)), format.Plural(len(r.Run.Plan), "planned cell"))
+	if judged := len(r.Measurements); r.Run.Interrupted || r.Run.Ended.IsZero() || judged < len(r.Run.Plan) {
+		say(html.Unsure, "Incomplete: %s of %s judged.", format.Count(judged), format.Plural(len(r.Run.Plan), "planned cell"))
 	}
 	if t.Trials == 0 {
 		say(html.Unsure, "Nothing was judged.")

@@ -37,18 +37,18 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 		t.Add("")
 	}
 	for _, gap := range r.Gaps {
-		t.AddPainted("33", "missing", "  "+gap.Dir+": "+gap.Reason)
+		t.Hang("missing  ", gap.Dir+": "+gap.Reason)
 	}
 	for _, trial := range r.Trials {
 		if trial.State == Void {
-			t.AddPainted("33", "discarded", "  "+trial.Dir+": "+trial.Reason)
+			t.Hang("discarded  ", trial.Dir+": "+trial.Reason)
 		}
 	}
 	for _, warning := range slices.Concat(r.Run.Warnings, r.Warnings) {
-		t.AddPainted("33", "warning", "  "+warning)
+		t.Hang("warning  ", warning)
 	}
 	v := r.verdict()
-	t.AddPainted(map[html.Tone]string{html.Good: "32;1", html.Bad: "31;1", html.Unsure: "33;1"}[v.Tone], v.Headline, "")
+	t.PaintedParagraph(map[html.Tone]string{html.Good: "32;1", html.Bad: "31;1", html.Unsure: "33;1"}[v.Tone], v.Headline)
 	t.Paragraph(v.Rest)
 	t.Paragraph(v.Conditions)
 	_, err := t.WriteTo(w)
@@ -91,10 +91,10 @@ func textGroup(t *format.Lines, g group) {
 
 // lockTable has a line for each check of a lock.
 func lockTable(all []check) [][]string {
-	cells := [][]string{{"", "property", "expected", "observed", "result", "in", "evidence"}}
+	cells := [][]string{{"", "property", "expected", "result", "in", "evidence"}}
 	for _, c := range all {
 		o := c.Gravest
-		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), c.Outcome(), o.Result.String(), c.Where(), counts(c.Counts)})
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), o.Result.String(), c.Where(), c.Outcome() + "; " + counts(c.Counts)})
 	}
 	return cells
 }

@@ -25,7 +25,7 @@ func Text(w io.Writer, r *Report) error {
 	if err != nil {
 		return err
 	}
-	t := &terminal{view: newView(r), Lines: format.Lines{Wrap: 100}}
+	t := &terminal{view: newView(r), Lines: format.Lines{}}
 	t.Paragraph(t.Look().Symbol + " " + t.Headline() + ".")
 	facts := t.Summary()
 	wide := lo.Max(lo.Map(facts, func(f fact, _ int) int { return format.Width(f.Name) }))

@@ -1,5 +1,5 @@
-// Package advise has two commands: Command returns advise, which writes a selection report, and VerifyReportCommand returns
-// verify-report, which derives a report again from its evidence.
+// Package advise has the verbs advise, which writes a selection report, and verify-report, which derives one again. Command
+// and VerifyReportCommand return them.
 package advise
 
 import (
@@ -28,7 +28,6 @@ import (
 	"lockbench/internal/measure"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
-	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 )
@@ -49,15 +48,20 @@ func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "advise",
-		Short: "Recommend a lock, if any, from your requirements and from evidence",
-		Long: `advise asks for your requirements, in twelve questions, or reads them from a file. It tests the candidates against them, or
-takes folders of runs and benches as evidence, and writes a selection report: a page, a decision record in Markdown, and JSON.
+		Short: "Recommend a lock, if any, for your requirements",
+		Long: `advise asks what you need, in at most a dozen questions, or reads it from a file. It tests and
+measures the candidates, or takes folders of runs and benches as evidence, and writes a selection
+report: a page, a decision record in Markdown, and JSON.
 
-The report begins with the recommendation, its lease, its main caveat and the confidence in it. A candidate that does not meet
-every requirement is eliminated, and the others are scored. Every figure can be traced to its histories and verified with
-lockbench verify-report.
+It first asks whether you need a lock at all. A candidate that does not meet every requirement is
+eliminated; the others are scored. The report names the trade-offs, and what would change the
+recommendation. lockbench verify-report traces each figure to its histories.
 
-examples/ has three requirements files; docs/selection.md describes every field.`,
+  lockbench advise --needs examples/inventory.yaml
+  lockbench advise --needs needs.yaml --evidence runs/latest,runs/latest-bench
+
+Exit codes: 0 something is recommended; 2 wrong usage; 3 no candidate meets all requirements; 4 a
+server does not work; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := f.prepare(cmd)
@@ -69,14 +73,14 @@ examples/ has three requirements files; docs/selection.md describes every field.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.needs, "needs", "", "requirements file, in YAML (without it, questions in the terminal)")
-	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to use as evidence (new ones are made)")
-	fl.StringSliceVar(&f.recorded, "recorded", nil, "your own histories (docs/reference/file-formats.md), which replace the hold times of the requirements")
-	fl.DurationVar(&f.pauses, "measure-pauses", 0, "how long to measure pauses on this machine, which replace those of the requirements")
-	fl.IntVar(&f.trials, "trials", 1, "trials under each fault: more give stronger evidence and take longer")
-	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
-	fl.StringVar(&f.out, "out", "", "folder for the report and its evidence (runs/<time>-advice-<name>)")
-	fl.BoolVar(&f.asJSON, "json", false, "print advice.json instead of the text")
+	fl.StringVar(&f.needs, "needs", "", "YAML file of needs (questions in the terminal)")
+	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches (new ones are made)")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "your own histories, for the time inside the critical section")
+	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses on this machine (those in the needs)")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (under each fault)")
+	f.servers.Define(fl)
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-advice-<name>)")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (advice.json)")
 	return cmd
 }
 
@@ -87,12 +91,12 @@ type advising struct {
 	options        []selection.Option
 	dir            string
 	tried          *cli.Runner // nil before the first trial
-	from           []string    // folders of evidence
+	from           []string    // evidence folders
 	told           []string    // notes that were printed
 	stdout, stderr io.Writer
 }
 
-// prepare reads the requirements. It refuses invalid flags and evidence before it creates a folder.
+// prepare reads the needs and checks the flags and the evidence before anything starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err := console.Refuse("see lockbench advise --help",
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
@@ -119,7 +123,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 			return nil, console.Usage(err, "--evidence takes folders that lockbench run, bench or advise left in runs/")
 		}
 	}
-	if a.dir, err = console.Folder(f.out, "advice-"+n.Name, "latest-advice"); err != nil {
+	if a.dir, err = console.Folder(f.out, "advice-"+n.Name); err != nil {
 		return nil, err
 	}
 	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
@@ -146,7 +150,7 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and reports. If it is interrupted, it reports with the evidence so far.
+// run gathers evidence, decides and reports. After an interrupt it reports the evidence so far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
@@ -154,8 +158,8 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 {
-			fmt.Fprintln(a.stderr, "note: no pause was observed in that time; those of the requirements are used")
+		if p.Longest == 0 { // no pause was observed: longer ones may occur
+			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
 		}
@@ -174,6 +178,9 @@ func (a *advising) run(ctx context.Context) error {
 	}
 	if err != nil {
 		return console.Environment(errors.Join(failed, err), "the trials are stored: lockbench advise --evidence "+a.dir)
+	}
+	if failed == nil && ctx.Err() == nil {
+		console.Link(a.dir, "latest-advice")
 	}
 	if err := a.print(r); err != nil {
 		return err
@@ -206,7 +213,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tries the stages in order, then runs the bench, then tries leases. Each uses only the locks that are not eliminated.
+// gather tests and measures the locks in stages. Each stage has the locks that are not eliminated yet.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -231,7 +238,7 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated. A lock is tried even if its author expects a violation.
+// left returns the locks that are not eliminated. Expectations alone do not eliminate a lock.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -242,7 +249,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell eliminates its option independently of further observations.
+// final reports whether a cell eliminates its option regardless of later observations.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
@@ -252,7 +259,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	fits, notes := trial.Fitting(cells, a.servers.How, a.servers.Remote)
 	for _, n := range lo.Without(lo.Uniq(notes), a.told...) {
 		a.told = append(a.told, n)
-		fmt.Fprintln(a.stderr, "note:", n)
+		console.Note(a.stderr, n)
 	}
 	if len(fits) == 0 {
 		return nil
@@ -271,7 +278,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	})
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
-		fmt.Fprintln(a.stderr, "note: a trial failed, and its result stays unknown:", format.Scrub(failed.Error()))
+		console.Note(a.stderr, "a trial failed, and its result stays unknown: "+failed.Error())
 	}
 	if err != nil {
 		return err
@@ -283,8 +290,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches the remaining candidates under the conditions of the requirements. It skips emulators, whose figures are
-// meaningless.
+// measure benches the remaining candidates with the clients and hold of the needs, unless the server is an emulator.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

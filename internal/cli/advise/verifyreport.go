@@ -18,6 +18,7 @@ import (
 
 	"lockbench/internal/choose/advisor"
 	"lockbench/internal/choose/decision"
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/reports/format"
 	"lockbench/reports/selection"
@@ -28,15 +29,19 @@ func VerifyReportCommand() *cobra.Command {
 	dataOnly := false
 	cmd := &cobra.Command{
 		Use:   "verify-report FILE [ID...]",
-		Short: "Verify a selection report: its decision, its figures and the verdicts behind them",
-		Long: `verify-report reads a selection report (its page, its JSON, or its record beside the JSON) and derives it again. The
-decision and every sentence must follow from the requirements, the candidates and the evidence in the file, and the page must
-be equal byte for byte. If the evidence folders are available, each history is checked: its checksum, its verdicts and its figures.
+		Short: "Verify a selection report, its figures and its verdicts",
+		Long: `verify-report reads a selection report (its page, JSON or decision record) and derives it again.
+The decision and every sentence must follow from the needs, the candidates and the evidence in the
+file, and the page must be the same byte for byte. If the evidence folders are available, the
+checksum, the verdicts and the figures of each history are checked too.
 
-With IDs of the report (P12, M3) it traces these only: the observation, its histories, and their verdicts now.
+IDs in the report, such as P12 or M3, trace single statements to their histories.
 
-Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing and were not judged again
-(not with --data-only).`,
+  lockbench verify-report runs/latest-advice/advice.html
+  lockbench verify-report runs/latest-advice/advice.html P12
+
+Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing
+and were not judged again (not with --data-only).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -44,16 +49,20 @@ Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 hist
 			}
 			v, err := readReport(args[0])
 			if err != nil {
-				return console.Usage(err, "lockbench advise writes selection reports: advice.html, advice.json and advice.md")
+				const hint = "lockbench advise writes advice.html, advice.json and advice.md"
+				if info, e := os.Stat(args[0]); e != nil || info.IsDir() {
+					return choice.Misplaced(args[0], "the file of a selection report", err, hint)
+				}
+				return console.Usage(err, hint)
 			}
-			v.w = cmd.OutOrStdout()
+			v.w = console.Cleaned(cmd.OutOrStdout())
 			if len(args) > 1 {
 				return v.trace(args[1:])
 			}
 			return v.all(dataOnly)
 		},
 	}
-	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not require the histories: the report must follow from its data")
+	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not require the histories")
 	return cmd
 }
 
@@ -124,7 +133,7 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differing lists the differences of two values as JSON, each with its path.
+// differing lists the paths at which two values differ as JSON, with both values.
 func differing(at string, a, b any) (list []string) {
 	one, err1 := json.Marshal(a)
 	other, err2 := json.Marshal(b)
@@ -149,7 +158,7 @@ func parting(at string, a, b any) (list []string) {
 	if isList && both && len(these) == len(those) {
 		return lo.FlatMap(these, func(one any, i int) []string { return parting(fmt.Sprintf("%s/%d", at, i), one, those[i]) })
 	}
-	one, _ := json.Marshal(a) // a and b come from JSON
+	one, _ := json.Marshal(a) // cannot fail: decoded from JSON
 	other, _ := json.Marshal(b)
 	if bytes.Equal(one, other) {
 		return nil
@@ -162,7 +171,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn renders the files of the report again, and compares them with those that exist.
+// drawn writes the files of the report again and compares them with the existing ones.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -172,7 +181,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // one file is enough
+				continue // not all forms must exist
 			}
 		}
 		var differs []string
@@ -245,7 +254,7 @@ func (v *verifying) trace(ids []string) error {
 	return v.found.Err()
 }
 
-// describe prints the observation with an id, and reports whether the report has it.
+// describe prints the statement with an id, and reports whether the id is known.
 func (v *verifying) describe(id string) bool {
 	r := v.report
 	if f, ok := lo.Find(r.Findings, func(f selection.Finding) bool { return f.ID == id }); ok {

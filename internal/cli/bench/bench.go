@@ -1,4 +1,4 @@
-// Package bench has the verbs that measure: bench, and compare and gate for what it left.
+// Package bench has the verbs bench, which measures locks, and compare and gate, which read its results.
 package bench
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -40,16 +41,23 @@ func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast and how fair locks are, and at what cost",
-		Long: `bench measures locks side by side: in each block every lock once at every point, in an order of its own, on the same
-servers, after a warm-up until its rate is steady. Every trial is recorded and judged; the figures of a lock that two
-clients held at once are struck out. It ends early when the intervals are narrow enough, and goes on when they
-are not, within its budget.
+		Short: "Measure speed, fairness and cost of locks",
+		Long: `bench measures locks side by side. Each block has one trial of every lock at every point, in
+random order, on the same servers, after a warm-up. Every trial is recorded and judged; the
+figures of a lock are struck out if two clients held it at once. A bench ends when the confidence
+intervals are narrow enough or the budget is used up.
 
-With no flags it measures the suite quick. --suite names another one, or a file of your own (docs/reference/suites.md), and the
-other flags make up one. Every bench includes controls of its own; if one of them fails, no figure is shown.
+Without flags it measures the suite quick, in about a minute and a half. --suite names another
+suite or a file (docs/reference/suites.md); --locks, --clients and the flags below them describe a
+suite. Every bench includes controls: if one fails, no figure is shown. They need eight trials.
+--resume continues an interrupted bench; no finished trial is lost.
 
---resume DIR continues a bench that was interrupted; no finished trial is lost.`,
+  lockbench bench --suite standard
+  lockbench bench --locks redsync,fenced --clients 1,16 --hold 1ms,5ms
+
+Exit codes: 0 measured; 1 two clients held a lock at once that was expected to exclude; 2 wrong
+usage, or a budget or trials that cannot suffice; 3 figures withheld; 4 a server does not work;
+130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := f.prepare(cmd)
@@ -61,13 +69,13 @@ other flags make up one. Every bench includes controls of its own; if one of the
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.suite, "suite", "", "suite to measure: "+shipped()+", or a file (quick)")
+	fl.StringVar(&f.suite, "suite", "", "suite: "+shipped()+", or a file (quick)")
 	f.shape.define(fl)
-	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
-	fl.StringVar(&f.resume, "resume", "", "folder of an interrupted bench to continue")
+	f.servers.Define(fl)
+	fl.StringVar(&f.resume, "resume", "", "bench folder of an interrupted bench to continue")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
-	fl.BoolVar(&f.forget, "no-histories", false, "remove each history once it is judged, unless it shows an unexpected violation; its checksum is stored")
-	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
+	fl.BoolVar(&f.forget, "no-histories", false, "remove each judged history unless it is unexpected")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
 	return cmd
 }
 
@@ -78,7 +86,8 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare checks everything before anything starts, and makes the folder unless a bench is resumed.
+// prepare checks the flags, the suite and the servers before anything is measured, and makes the folder unless a bench is
+// resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
 	if err != nil {
@@ -101,8 +110,14 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
+	if err := plan.CheckSufficient(); err != nil {
+		return nil, console.Usage(err, hint)
+	}
+	if err := f.servers.Reach(cmd.Context()); err != nil {
+		return nil, err
+	}
 	if earlier == nil {
-		dir, err := console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+		dir, err := console.Folder(f.out, "bench-"+suite.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -129,9 +144,9 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*bench
 	return b, nil
 }
 
-// Measure carries out a plan in a folder, and makes its report.
+// Measure runs the bench of a plan in a folder and writes its report.
 func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
-	if _, err := console.Folder(dir, "", ""); err != nil {
+	if _, err := console.Folder(dir, ""); err != nil {
 		return err
 	}
 	b, err := begin(cmd, &flags{servers: on}, plan, dir)
@@ -142,7 +157,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir stri
 	return err
 }
 
-// chooseSuite returns the suite that was named or made up of flags, and the plan of the bench to resume, if any.
+// chooseSuite returns the suite that the flags name or describe, and the plan of the bench to resume, if any.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -150,8 +165,11 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 			return nil, nil, console.Usage(errors.New("--resume continues in the folder of the bench, so that --out has no meaning"), "leave out --out")
 		}
 		var err error
+		if _, err := os.Stat(filepath.Join(f.resume, benchreport.PlanName)); err != nil {
+			return nil, nil, choice.Misplaced(f.resume, "a bench folder", nil, hintBench)
+		}
 		if earlier, err = benchreport.ReadPlan(f.resume); err != nil {
-			return nil, nil, console.Usage(err, "a bench's folder has a bench.json in it: lockbench bench leaves it in runs/")
+			return nil, nil, console.Usage(err, hintBench)
 		}
 	}
 	s, err := f.suiteOf(cmd)
@@ -164,7 +182,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // so that the line that reproduces it has the one that was drawn
+	f.shape.seed = s.Seed // so that the command in the report has the seed
 	return s, earlier, nil
 }
 
@@ -184,7 +202,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench refuses to mix trials that were made otherwise.
+// sameBench returns an error if a resumed bench measures something else.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
@@ -196,7 +214,7 @@ func sameBench(earlier, now *benchreport.Plan) error {
 
 func (b *benching) run(ctx context.Context) error {
 	for _, note := range b.bench.Notes {
-		fmt.Fprintln(b.stderr, "note:", note)
+		console.Note(b.stderr, note)
 	}
 	r, failed := b.measure(ctx)
 	if r == nil {
@@ -223,8 +241,8 @@ func (b *benching) run(ctx context.Context) error {
 	}.Err()
 }
 
-// measure carries the bench out and makes its report. If it ended early there are results as
-// well, and an error that says why.
+// measure runs the bench and writes its report. If the bench ended early, it returns the results so far and an error with
+// the reason.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)
@@ -240,13 +258,16 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	if e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the trials are stored; once the cause is fixed: lockbench report "+b.bench.Dir)
 	}
+	if err == nil && len(r.Withheld) == 0 {
+		console.Link(b.bench.Dir, "latest-bench")
+	}
 	if err != nil && ctx.Err() == nil {
 		return r, console.Environment(err, "what was measured before is reported; lockbench bench --resume "+b.bench.Dir+" continues")
 	}
 	return r, nil
 }
 
-// Print prints what a bench comes to.
+// Print prints the results of a bench.
 func Print(w io.Writer, dir string, r *benchreport.Results) error {
 	if err := benchreport.Text(w, r); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the folder of the locks if none is named.
+// latestBench is the default bench folder of two locks.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -26,7 +26,7 @@ type compareFlags struct {
 	all        bool
 }
 
-// form is a format of a comparison.
+// form is an output format of a comparison.
 type form struct {
 	name  string
 	write func(*bench.Comparisons, io.Writer, []bench.Metric) error
@@ -43,17 +43,19 @@ func CompareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B | compare DIR LOCK LOCK",
-		Short: "Compare two locks of a bench, or two benches, and show which differences are significant",
-		Long: `compare shows B against A, row by row: how much more or less, with a 95 % interval, and whether that
-is better or worse. A row that may be noise shows ~. All rows shown are corrected together (Holm), so that
-one in twenty tables, and not one in twenty rows, names a difference where there is none.
+		Short: "Compare two locks of a bench, or two benches",
+		Long: `compare shows how B differs from A in each metric, with a 95 % interval. A row that may be noise
+shows ~. The rows are corrected together (Holm): one table in twenty, and not one row in twenty,
+shows a difference that does not exist.
 
-  lockbench compare runs/a runs/b           each lock, wherever both benches measured it
+  lockbench compare runs/a runs/b           each lock that both benches measured
   lockbench compare fenced redsync          two locks of the latest bench, block by block
-  lockbench compare runs/a fenced redsync   two locks of that bench; --in runs/a says the same
+  lockbench compare runs/a fenced redsync   two locks of that bench; --in runs/a does the same
 
-With --format benchfmt it prints one line per trial instead, for benchstat: -col run compares two benches,
--col /lock two locks.`,
+--format benchfmt prints one line for each trial, for benchstat: -col run compares two benches,
+and -col /lock two locks.
+
+` + metricNames(),
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			metrics, err := metrics.Choose(f.metrics...)
@@ -77,24 +79,33 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 			return withheld(cmd.ErrOrStderr(), c)
 		},
 	}
-	cmd.Flags().StringVar(&f.in, "in", "", "the bench folder that two locks are looked for in (default "+filepath.ToSlash(latestBench)+")")
+	cmd.Flags().StringVar(&f.in, "in", "", "bench folder of two locks (default "+filepath.ToSlash(latestBench)+")")
 	usual := metrics
 	usual.All = bench.DefaultMetrics
-	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "the metrics to compare")
-	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(forms.Names(), ", "))
-	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and between two benches also baselines and controls")
+	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "metrics to compare (the usual ones)")
+	cmd.Flags().Lookup("metric").DefValue = "" // too long for a line
+	cmd.Flags().StringVar(&f.format, "format", "text", "format: "+strings.Join(forms.Names(), ", "))
+	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and baselines and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
 	return cmd
 }
 
+func metricNames() string {
+	var t format.Lines
+	t.Paragraph("Metrics: " + strings.Join(metrics.Names(), ", ") + ".")
+	return strings.TrimSuffix(t.String(), "\n")
+}
+
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare compares two folders or two locks: an argument that has a bench.json in it is a folder.
+// compare compares two bench folders or two locks. An argument with a bench.json in it is a folder.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
 		if _, err := os.Stat(filepath.Join(arg, bench.PlanName)); err == nil {
 			folders = append(folders, arg)
+		} else if _, err := os.Stat(arg); err == nil {
+			return nil, choice.Misplaced(arg, "a bench folder or a lock", nil, hintBench)
 		} else {
 			locks = append(locks, arg)
 		}
@@ -109,8 +120,7 @@ func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Com
 	case len(folders) == 0 && len(locks) == 2:
 		return compareLocks(cmp.Or(f.in, latestBench), locks, metrics)
 	case len(folders) == 1 && len(locks) == 1:
-		return nil, console.Usage(fmt.Errorf("%s is a bench folder and %s is none: there is no %s in it", folders[0], locks[0], bench.PlanName),
-			"compare two benches, or two locks: lockbench compare DIR LOCK LOCK")
+		return nil, choice.Misplaced(locks[0], "a bench folder", nil, "lockbench compare A B takes two bench folders, lockbench compare DIR LOCK LOCK two locks")
 	}
 	return nil, console.Usage(fmt.Errorf("compare needs two benches, or two locks of one, got %s", format.Plural(len(args), "argument")),
 		"lockbench compare fenced redsync --in runs/latest-bench")
@@ -145,7 +155,7 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 		"lockbench report "+dir+" shows what was measured where")
 }
 
-// compared refuses a comparison that has nothing to show.
+// compared returns an error if a comparison has no rows.
 func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error) {
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, console.Usage(errors.New(why), hint)
@@ -154,14 +164,19 @@ func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error
 }
 
 func readBench(dir string) (*bench.Results, error) {
+	if _, err := os.Stat(filepath.Join(dir, bench.PlanName)); err != nil {
+		return nil, choice.Misplaced(dir, "a bench folder", nil, hintBench)
+	}
 	r, err := bench.Read(dir)
 	if err != nil {
-		return nil, console.Usage(err, "a bench folder is what lockbench bench left, with a "+bench.PlanName+" in it")
+		return nil, console.Usage(err, hintBench)
 	}
 	return r, nil
 }
 
-// withheld says why no figures were shown: nothing can be concluded from them.
+const hintBench = "lockbench bench writes bench folders, by default in runs/"
+
+// withheld prints why the figures are not shown, and returns an error if they are not.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // of the suite that is measured if no run is named
+	bench                flags // of the suite, which is measured without --run
 }
 
 // GateCommand returns the verb gate.
@@ -24,30 +24,32 @@ func GateCommand() *cobra.Command {
 	f := &gateFlags{}
 	cmd := &cobra.Command{
 		Use:   "gate",
-		Short: "Check a bench against thresholds, for CI",
-		Long: `gate checks a bench against a suite's thresholds: of a figure, of its ratio to another lock's, or of its ratio to
-an earlier run's. Each passes if the whole 95 % interval is within the limit, is breached if all of it is beyond,
-and is too noisy to tell if the limit lies within; a lock that violated a property breaches all of its limits.
+		Short: "Check a bench against thresholds, in CI",
+		Long: `gate checks a bench against a suite's thresholds: limits of a figure, of its ratio to another
+lock, or of its ratio to an earlier bench. A threshold passes if the whole 95 % interval is within
+the limit, is breached if the whole interval is beyond it, and is too noisy to tell otherwise. A
+lock that violated a property breaches all of its thresholds.
 
-With --run it judges an existing bench by its own thresholds, or by those of --suite. Without --run the suite is measured
-first.
-
-Exit codes: 0 all pass; 5 a breach; 3 none, but something was too noisy to tell or was not measured.
+With --run it judges an existing bench by its own thresholds, or by those of --suite. Without
+--run the suite is measured first.
 
   lockbench gate --suite suite.yaml --baseline runs/before --junit gate.xml
-  lockbench gate --run runs/latest-bench`,
+  lockbench gate --run runs/latest-bench
+
+Exit codes: 0 all pass; 2 wrong usage; 3 no breach, but a threshold was too noisy to tell or not
+measured; 4 a server does not work; 5 a breach; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.gate(cmd) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.bench.suite, "suite", "", "suite whose thresholds apply: "+shipped()+", or a file")
-	fl.StringVar(&f.baseline, "baseline", "", "bench folder of an earlier run, for ratios to the baseline")
-	fl.StringVar(&f.run, "run", "", "bench folder to judge (without it the suite is measured first)")
-	fl.StringVar(&f.junit, "junit", "", "also write a JUnit file, one test case for each threshold")
-	f.bench.servers.Define(fl, "where locks run if the suite is measured", "one, or five for the locks that need five")
-	fl.StringVar(&f.bench.out, "out", "", "folder for the results if the suite is measured (runs/<time>-bench-<suite>)")
-	fl.Uint64Var(&f.bench.shape.seed, "seed", 0, "seed of all randomness if the suite is measured (0: the suite's own, or drawn)")
+	fl.StringVar(&f.bench.suite, "suite", "", "suite: "+shipped()+", or a file")
+	fl.StringVar(&f.baseline, "baseline", "", "bench folder of an earlier bench, for ratios to it")
+	fl.StringVar(&f.run, "run", "", "bench folder to judge (the suite is measured)")
+	fl.StringVar(&f.junit, "junit", "", "also write a JUnit file with a test case for each threshold")
+	f.bench.servers.Define(fl)
+	fl.StringVar(&f.bench.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
+	fl.Uint64Var(&f.bench.shape.seed, "seed", 0, "seed of all randomness (0: the suite's, or random)")
 	return cmd
 }
 
@@ -56,7 +58,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		return console.Usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
 	}
 	var thresholds []benchreport.Threshold
-	if f.bench.suite != "" { // read before anything is measured
+	if f.bench.suite != "" { // checked before anything is measured
 		suite, err := readSuite(f.bench.suite)
 		if err != nil {
 			return err
@@ -102,14 +104,13 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
-// measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; if it
-// could not be measured, there is nothing to judge.
+// measure runs the suite and returns its folder. It ignores the verdict of the bench, since the thresholds decide.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {
 		return "", err
 	}
-	b.stdout = io.Discard // the thresholds are what was asked for
+	b.stdout = io.Discard // only the thresholds are printed
 	err = b.run(cmd.Context())
 	var e *console.Exit
 	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitInconclusive) {
@@ -130,16 +131,21 @@ func (f *gateFlags) writeJUnit(run *benchreport.Results, gated []benchreport.Gat
 }
 
 func printGated(w io.Writer, gated []benchreport.Gated) error {
+	var t format.Lines
 	count := map[benchreport.Outcome]int{}
 	for _, g := range gated {
 		count[g.Outcome]++
-		fmt.Fprintf(w, "%s: %s\n", g.Outcome, format.Clean(g.Threshold.Name()))
+		t.Paragraph(fmt.Sprintf("%s: %s", g.Outcome, g.Threshold.Name()))
 		for _, p := range g.Points {
-			fmt.Fprintf(w, "  %s: %s\n", p.Outcome, format.Clean(p.Text))
+			t.Hang("  ", fmt.Sprintf("%s: %s", p.Outcome, p.Text))
 		}
 	}
-	fmt.Fprintf(w, "\n%s: %d pass, %d breached, %d too noisy to tell, %d not measured\n", format.Plural(len(gated), "threshold"),
-		count[benchreport.Pass], count[benchreport.Breach], count[benchreport.Noisy], count[benchreport.Unknown])
+	t.Add("")
+	t.Add(fmt.Sprintf("%s: %d pass, %d breached, %d too noisy to tell, %d not measured", format.Plural(len(gated), "threshold"),
+		count[benchreport.Pass], count[benchreport.Breach], count[benchreport.Noisy], count[benchreport.Unknown]))
+	if _, err := t.WriteTo(w); err != nil {
+		return err
+	}
 	breached, passed := count[benchreport.Breach], count[benchreport.Pass]
 	return console.Codes{console.ExitBreach: breached > 0, console.ExitInconclusive: breached+passed < len(gated)}.Err()
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +20,14 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure"
 	"lockbench/internal/measure/suites"
+	"lockbench/internal/suggest"
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/workloads"
 )
 
-// shape holds the flags that make up a suite of one section, and those that go with any suite.
+// shape holds the flags that describe a suite of one section, and the flags that apply to any suite.
 type shape struct {
 	section           suites.Section
 	locks, keys       []string
@@ -37,35 +39,35 @@ type shape struct {
 	seed              uint64
 }
 
-// shaping are the flags that make up a suite.
+// shaping lists the flags that describe a suite.
 var shaping = []string{"locks", "clients", "keys", "hold", "rate", "arrivals", "workload", "fault", "wait", "ttl", "duration", "param"}
 
 func (s *shape) define(fl *pflag.FlagSet) {
 	one := &s.section
-	fl.StringSliceVar(&s.locks, "locks", []string{"set-px-lua", "redisson", "fenced"}, "locks to measure")
-	fl.IntSliceVar(&one.Clients, "clients", []int{1, 4, 16, 64}, "concurrent clients, one point for each")
-	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "different locks: client c uses key c modulo keys; clients or N: one each")
+	fl.StringSliceVar(&s.locks, "locks", []string{"set-px-lua", "redisson", "fenced"}, choice.LocksUsage)
+	fl.IntSliceVar(&one.Clients, "clients", []int{1, 4, 16, 64}, "concurrent clients")
+	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "number of different keys (clients: one each)")
 	fl.DurationSliceVar(&one.Hold, "hold", []time.Duration{time.Millisecond}, "time inside the critical section")
-	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second by all clients together, whether or not a client is free (closed loop)")
-	fl.StringVar(&s.arrivals, "arrivals", "", "arrivals with --rate: constant, poisson or burst (poisson)")
-	fl.StringVar(&one.Workload, "workload", "contend", "what clients do")
+	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second (closed loop)")
+	fl.StringVar(&s.arrivals, "arrivals", "", "arrivals with --rate: constant, poisson or burst")
+	fl.StringVar(&one.Workload, "workload", "contend", "workload")
 	fl.StringVar(&one.Fault, "fault", "none", "fault to inject")
-	fl.DurationVar(&one.Wait, "wait", 0, "how long a waiting client waits (0: until granted)")
+	fl.DurationVar(&one.Wait, "wait", 0, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease")
-	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "the measured window of each trial")
+	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "measured time of each trial")
 	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
-	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer if the intervals are narrow before")
-	fl.IntVar(&s.maxTrials, "max-trials", 0, "most trials, if the intervals stay wide (three times --trials)")
-	fl.Float64Var(&s.narrow, "narrow", 0.05, "half width of an interval, relative to its median, that is narrow enough")
-	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "total time")
-	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness, and of the order (0: drawn)")
+	fl.IntVar(&s.trials, "trials", 10, "number of trials (at each point)")
+	fl.IntVar(&s.maxTrials, "max-trials", 0, "most trials, if intervals stay wide (three times --trials)")
+	fl.Float64Var(&s.narrow, "narrow", 0.05, "narrow enough half width of an interval (relative)")
+	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "time that the bench may take")
+	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness (0: random)")
 }
 
 func (s *shape) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
 }
 
-// suite returns the suite that the flags describe, checked as one in a file is.
+// suite returns the suite that the flags describe. It is checked like one in a file.
 func (s *shape) suite() (*suites.Suite, error) {
 	section := s.section
 	section.Name, section.Floors, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
@@ -73,21 +75,32 @@ func (s *shape) suite() (*suites.Suite, error) {
 		section.Arrivals = bench.Poisson
 	}
 	for _, name := range s.locks {
-		lock, on, _ := strings.Cut(name, "@")
+		lock, on, placed := strings.Cut(name, "@")
+		of, err := choice.Locks.One(lock)
+		if err == nil && placed {
+			err = choice.Deployed(of, on)
+		}
+		if err != nil {
+			return nil, err
+		}
 		section.Locks = append(section.Locks, suites.Lock{Name: lock, Deployment: on, Params: s.params})
 	}
-	for _, k := range s.keys {
+	for _, text := range s.keys {
 		n := suites.OneEach
-		if k != "clients" && k != "N" {
-			if _, err := fmt.Sscan(k, &n); err != nil || n < 1 {
-				return nil, console.Usage(fmt.Errorf("--keys %s: want a number, or clients for one key each", k), hint)
+		if text != "clients" && text != "N" {
+			if _, err := fmt.Sscan(text, &n); err != nil || n < 1 {
+				return nil, console.Usage(fmt.Errorf("--keys %s: want a number, or clients for one key each", text), hint)
 			}
 		}
 		section.Keys = append(section.Keys, n)
 	}
+	k := known()
+	if err := cmp.Or(choice.OneOf("workload", section.Workload, k.Workloads), choice.OneOf("fault", section.Fault, k.Faults)); err != nil {
+		return nil, err
+	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
-	made, err := suites.Parse("flags", text, known())
-	if err != nil { // without line numbers: there is no such file
+	made, err := suites.Parse("flags", text, k)
+	if err != nil { // without line numbers, since there is no file
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
@@ -133,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // Locks says so
+			return nil // known().Locks reports it
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}
@@ -146,7 +159,8 @@ func readSuite(name string) (*suites.Suite, error) {
 	if !ok {
 		var err error
 		if text, err = os.ReadFile(name); err != nil {
-			return nil, console.Usage(fmt.Errorf("suite %s: no suite and no file has that name", name), "shipped are "+shipped()+"; docs/reference/suites.md describes the format")
+			return nil, console.Usage(fmt.Errorf("unknown suite %q%s, and there is no such file", name, suggest.Meant(name, choice.Suites.Names())),
+				"suites: "+shipped()+"; docs/reference/suites.md describes the format of a file")
 		}
 		file = name
 	}

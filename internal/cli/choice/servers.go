@@ -1,12 +1,14 @@
 package choice
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,27 +19,66 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn says how servers of a user's own are named.
-const HintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in LOCKBENCH_REDIS_PASSWORD" +
-	", and in LOCKBENCH_MYSQL_PASSWORD and its like for the others"
+// HintOwn is the hint for errors of external servers that concern no single store.
+const HintOwn = "docs/reference/containers.md shows the address of each store"
 
-// Servers holds the flags that say where locks run, and their result.
+// hintOn returns the hint for the address of a store's servers.
+func hintOn(of servers.Store) string {
+	hint := fmt.Sprintf("--%s takes %s", of.Name, of.External.Example)
+	if of.Name == servers.Redis {
+		hint += ", or rediss:// for TLS"
+	}
+	if variable := of.PasswordVariable(); variable != "" {
+		hint += "; the password is read from " + variable
+	}
+	return hint
+}
+
+// Unreached returns the error for external servers that do not serve, with the hint for their store.
+func Unreached(err error) error {
+	var u *servers.Unreachable
+	if !errors.As(err, &u) {
+		return console.Environment(err, HintOwn)
+	}
+	of, _ := stores.Find(u.Target.Store())
+	hint := hintOn(of)
+	if u.Refused {
+		hint = fmt.Sprintf("is it running? Nothing listens at %s; %s", u.Host, hint)
+	}
+	return console.Environment(u, hint)
+}
+
+// Reach returns an error if a server that the user named does not serve.
+func (s *Servers) Reach(ctx context.Context) error {
+	errs := make([]error, len(s.Remote.Targets))
+	var all sync.WaitGroup
+	for i, t := range s.Remote.Targets { // concurrently, so that a missing server is found soon
+		all.Go(func() { errs[i] = t.Reach(ctx) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return Unreached(err)
+	}
+	return nil
+}
+
+// Servers holds the flags for the servers that locks run on, and what Settle derives from them.
 type Servers struct {
 	Own
-	How    string // servers.Ways
+	How    string // one of servers.Ways
 	Remote servers.Remote
 }
 
-// Five is how many servers a lock of the deployment five needs.
+// Five is the number of servers of the deployment five.
 const Five = 5
 
-// Define defines --servers and the flags of Own. what says what runs there, howMany how many servers --redis takes.
-func (s *Servers) Define(fl *pflag.FlagSet, what, howMany string) {
-	fl.StringVar(&s.How, "servers", servers.Auto, what+": "+strings.Join(servers.Ways(), ", "))
-	s.Own.Define(fl, howMany)
+// Define defines --servers and the flags of Own.
+func (s *Servers) Define(fl *pflag.FlagSet) {
+	fl.StringVar(&s.How, "servers", servers.Auto, "servers: "+strings.Join(servers.Ways(), ", "))
+	s.Own.Define(fl)
 }
 
-// Settle decides where the locks run: on the named servers, if any are named.
+// Settle checks the flags and sets Remote. Locks run on the named servers if any are named.
 func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	if s.Remote, err = s.Own.Remote(); err != nil {
 		return err
@@ -58,13 +99,12 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 		return console.Usage(fmt.Errorf("--servers external needs --redis, or one of %s", strings.Join(flags, ", ")), HintOwn)
 	}
 	if given := len(s.Remote.Of(servers.Redis)); given != 0 && given != 1 && given != Five {
-		return console.Usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, Five, Five), HintOwn)
+		return console.Usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, Five, Five), hintOn(s.Own.flags[0].store))
 	}
 	return nil
 }
 
-// Required returns an error if LOCKBENCH_REQUIRE names a missing store: a test that cannot run where it
-// must run must not pass.
+// Required returns an error if LOCKBENCH_REQUIRE names a missing store, so that a test in CI fails and is not skipped.
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
@@ -75,44 +115,37 @@ func Required(missing []string) error {
 	return nil
 }
 
-// RunID returns a new name of a run. Servers may be shared, so no other run has it.
+// RunID returns a new id for a run. It is unique also among runs on other machines, since servers may be shared.
 func RunID() string {
 	random := make([]byte, 8)
-	rand.Read(random) // it never fails: the runtime ends the process instead
+	rand.Read(random) // never fails
 	return fmt.Sprintf("%s-%d-%x", time.Now().UTC().Format("20060102150405"), os.Getpid(), random)
 }
 
-// Own holds the flags that name servers of the user's own.
+// Own holds the flags that name the user's servers.
 type Own struct {
 	caFile string
-	flags  []*addressFlag // Redis first, then one for each other store
+	flags  []*addressFlag // Redis first, then the other stores
 }
 
 // Define defines the flags.
-func (o *Own) Define(fl *pflag.FlagSet, howMany string) {
-	of, _ := stores.Find(servers.Redis)
-	redis := &addressFlag{store: of}
-	o.flags = []*addressFlag{redis}
-	fl.Var(redis, of.Name, "your own Redis servers, with commas: redis://host:port, or rediss:// for TLS;\n"+
-		howMany+". Give the password in "+of.PasswordVariable()+"\n(and "+of.UserVariable()+
-		"), not here: other users of this machine can read command lines")
-	fl.StringVar(&o.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
-	for _, of := range stores.External() {
+func (o *Own) Define(fl *pflag.FlagSet) {
+	redis, _ := stores.Find(servers.Redis)
+	for _, of := range append([]servers.Store{redis}, stores.External()...) {
 		f := &addressFlag{store: of}
 		o.flags = append(o.flags, f)
-		text := "the same for " + of.Name + ": " + of.External.Example
-		if variable := of.PasswordVariable(); variable != "" {
-			text += ";\nits password is given in " + variable
+		fl.Var(f, of.Name, "your own servers: "+of.External.Example)
+		if of.Name == servers.Redis {
+			fl.StringVar(&o.caFile, "redis-ca", "", "PEM file of certificates for rediss:// (the system's)")
 		}
-		fl.Var(f, of.Name, text)
 	}
 }
 
-// Remote returns the servers that the flags name.
+// Remote returns the named servers.
 func (o *Own) Remote() (servers.Remote, error) {
 	var all servers.Remote
 	if o.caFile != "" && !slices.Contains(o.given(), "--"+servers.Redis) {
-		return all, console.Usage(errors.New("--redis-ca without --redis"), HintOwn)
+		return all, console.Usage(errors.New("--redis-ca needs --redis"), hintOn(o.flags[0].store))
 	}
 	for _, f := range o.flags {
 		if f.text == "" {
@@ -120,7 +153,7 @@ func (o *Own) Remote() (servers.Remote, error) {
 		}
 		targets, err := f.parse(o.caFile, os.Getenv)
 		if err != nil {
-			return all, console.Usage(fmt.Errorf("--%s: %w", f.store.Name, err), HintOwn)
+			return all, console.Usage(fmt.Errorf("--%s: %w", f.store.Name, err), hintOn(f.store))
 		}
 		all.Targets = append(all.Targets, targets...)
 	}
@@ -138,11 +171,10 @@ func (o *Own) given() []string {
 	return given
 }
 
-// Named reports whether any was given.
+// Named reports whether a flag names servers.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag that never prints its secrets. It takes whatever it is given, because the flag library quotes what a
-// flag refuses.
+// addressFlag is a flag whose secrets are never printed. Set accepts any text, because the flag library quotes a refused one.
 type addressFlag struct {
 	store servers.Store
 	text  string
@@ -159,7 +191,7 @@ func (f *addressFlag) Type() string {
 	return "URL"
 }
 
-// String is for help texts and the line that reproduces a run.
+// String returns the addresses without their secrets, for help texts and the command that repeats a run.
 func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""

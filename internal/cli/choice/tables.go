@@ -1,4 +1,5 @@
-// Package choice turns names and addresses that a user gives into locks, workloads, faults and servers.
+// Package choice turns names and addresses in flags into locks, workloads, faults and servers. Its main types are Table and
+// Servers.
 package choice
 
 import (
@@ -10,18 +11,22 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/scenarios"
+	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
-// Table is a table of things that have names.
+// LocksUsage describes the flag --locks.
+const LocksUsage = "locks, or lock@deployment"
+
+// Table is a table of named entries.
 type Table[T any] struct {
-	What     string // one of them
+	What     string // the noun for an entry
 	All      func() []T
 	Describe func(T) (name, doc string)
 }
 
-// The tables.
 var (
 	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
@@ -78,7 +83,18 @@ func (t Table[T]) One(name string) (one T, err error) {
 	return one, err
 }
 
-// OneOf returns an error if a name is not among those that are known.
+// Deployed returns an error if a lock does not run on a deployment.
+func Deployed(lock impls.Impl, on string) error {
+	if known := stores.Deployments(lock.Store); len(known) > 0 && !slices.Contains(known, on) {
+		return console.Unknown("deployment", on, known)
+	}
+	if err := trial.Deployed(lock, on); err != nil {
+		return console.Usage(err, "without @ a lock runs on its usual deployment")
+	}
+	return nil
+}
+
+// OneOf returns an error if a name is not known.
 func OneOf(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil

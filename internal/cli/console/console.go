@@ -1,9 +1,11 @@
-// Package console holds what all verbs share in talking to a user: exit codes, errors with hints, progress, output and the
-// folders for results.
+// Package console has the user interface that all verbs share: exit codes, errors with hints, progress, JSON and result
+// folders. Its main types are Exit and Live.
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +26,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// The exit codes. Users and their scripts rely on them.
+// The exit codes. Scripts of users depend on them.
 const (
 	ExitFail         = 1
 	ExitUsage        = 2
@@ -36,10 +38,10 @@ const (
 	ExitInterrupted  = 130
 )
 
-// precedence is which code to exit with if several apply.
+// precedence lists the codes, the gravest first.
 var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
-// Exit is an error with an exit code. Without Err the output has said all there is to say.
+// Exit is an error with an exit code. Err is nil if the output has shown the cause already.
 type Exit struct {
 	Code int
 	Err  error
@@ -55,16 +57,16 @@ func (e *Exit) Error() string {
 
 func (e *Exit) Unwrap() error { return e.Err }
 
-// Usage returns the error of a wrong command line.
+// Usage returns the error for a wrong command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
-// Refusal is a reason to refuse a command line.
+// Refusal is a usage error and its condition.
 type Refusal struct {
 	If         bool
 	What, Hint string
 }
 
-// Refuse returns the usage error of the first reason that applies; hint is for reasons without one.
+// Refuse returns the first usage error whose condition is true. Hint is the default hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -74,27 +76,33 @@ func Refuse(hint string, all ...Refusal) error {
 	return nil
 }
 
-// Environment returns the error of something that is missing or fails on this machine.
+// Environment returns the error for something that is missing or fails on this machine.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }
 
-// Unknown returns the error of a name that is not known, with the nearest one that is.
+const manyNames = 12 // more do not fit a hint
+
+// Unknown returns the error for an unknown name, with the nearest known name.
 func Unknown(what, name string, known []string) error {
-	hint := "known: " + strings.Join(known, ", ")
+	_, all, _ := strings.Cut(format.Plural(2, what), " ")
+	hint := "lockbench list " + all + " shows all"
+	if len(known) <= manyNames {
+		hint = "known: " + strings.Join(known, ", ")
+	}
 	if near, ok := suggest.Nearest(name, known); ok {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code of a result; 0 if it is no failure.
+// CodeOf returns the exit code for a result; 0 if it is no failure.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
 
-// Codes holds the exit codes that apply.
+// Codes is the set of exit codes that apply.
 type Codes map[int]bool
 
-// Err returns the error of the gravest code, nil if none applies.
+// Err returns the error with the gravest code, or nil if none applies.
 func (c Codes) Err() error {
 	for _, code := range precedence {
 		if c[code] {
@@ -104,8 +112,9 @@ func (c Codes) Err() error {
 	return nil
 }
 
-// Report prints an error and its hint, and returns the exit code.
-func Report(stderr io.Writer, err error) int {
+// Report prints an error and its hint, and returns the exit code. After an interrupt the code is ExitInterrupted, unless
+// the error is internal.
+func Report(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
@@ -113,16 +122,38 @@ func Report(stderr io.Writer, err error) int {
 	if !errors.As(err, &e) {
 		e = &Exit{ExitUsage, err, "see lockbench --help"}
 	}
+	if e.Code == ExitInterrupted || ctx.Err() != nil && e.Code != ExitInternal {
+		e = &Exit{Code: ExitInterrupted, Err: errors.New("interrupted")}
+	}
 	if e.Err != nil {
-		fmt.Fprintf(stderr, "lockbench: %s\n", format.Scrub(e.Err.Error()))
+		fmt.Fprintf(stderr, "lockbench: %s\n", format.Visible([]byte(format.Scrub(e.Err.Error()))))
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", format.Scrub(e.Hint))
+		say(stderr, "hint", e.Hint)
 	}
 	return e.Code
 }
 
-// NoArguments refuses arguments of a verb that takes none.
+// Note prints a remark about what is run or left out.
+func Note(stderr io.Writer, text string) { say(stderr, "note", text) }
+
+// Cleaned returns a writer that replaces hidden characters, such as the escapes that steer a terminal.
+func Cleaned(w io.Writer) io.Writer { return cleaned{w} }
+
+type cleaned struct{ io.Writer }
+
+func (c cleaned) Write(text []byte) (int, error) {
+	_, err := c.Writer.Write(format.Visible(text))
+	return len(text), err
+}
+
+func say(stderr io.Writer, mark, text string) {
+	var t format.Lines
+	t.Hang(mark+": ", format.Scrub(text))
+	_, _ = t.WriteTo(stderr)
+}
+
+// NoArguments returns an error if a verb that takes no arguments is given some.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -130,15 +161,20 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return Usage(fmt.Errorf("%s takes no argument, got %q", cmd.CommandPath(), args[0]), "see "+cmd.CommandPath()+" --help")
 }
 
-// JSON prints a value, indented.
+// JSON prints a value as indented JSON. Hidden characters are escaped, since a terminal may show the output.
 func JSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(format.EscapeJSON(b.Bytes()))
+	return err
 }
 
-// Reproduce returns the line that does the same again: every flag that was set, and the seed.
+// Reproduce returns the command line that repeats a run: the changed flags and the seed.
 func Reproduce(cmd *cobra.Command) string {
 	line := "go run ./cmd/lockbench " + cmd.Name()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -242,18 +278,12 @@ func (l *Live) Close() {
 
 const elsewhere = "choose another folder with --out"
 
-// Folder makes the folder for results: out, which must be empty, or a new one in runs/, named after the time and what was
-// done. For a new one runs/<latest> becomes a link to it, unless latest is "".
-func Folder(out, name, latest string) (string, error) {
+// Folder makes the folder for results: out, which must be empty, or a new one in runs/, named after the time and name.
+func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)
 		if err != nil {
 			return "", Environment(err, elsewhere)
-		}
-		if latest != "" { // a convenience: nothing is lost if it cannot be made
-			link := filepath.Join("runs", latest)
-			os.Remove(link)
-			os.Symlink(filepath.Base(dir), link)
 		}
 		return dir, nil
 	}
@@ -266,7 +296,18 @@ func Folder(out, name, latest string) (string, error) {
 	return out, nil
 }
 
-// newFolder makes a folder in runs/ that no other process uses, not even one that begins at the same moment.
+// Link points the link runs/<name> to a folder with complete results, if it is in runs/. The link is a convenience: its
+// errors are ignored.
+func Link(dir, name string) {
+	if filepath.Dir(filepath.Clean(dir)) != "runs" {
+		return
+	}
+	link := filepath.Join("runs", name)
+	os.Remove(link)
+	os.Symlink(filepath.Base(dir), link)
+}
+
+// newFolder makes a folder in runs/ that no concurrent process uses.
 func newFolder(name string) (dir string, err error) {
 	if err := os.MkdirAll("runs", 0o755); err != nil {
 		return "", err

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNewFolder: runs that begin at the same moment have folders of their own.
+// TestNewFolder checks that concurrent runs get different folders.
 func TestNewFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var all sync.WaitGroup

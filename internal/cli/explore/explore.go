@@ -1,4 +1,5 @@
-// Package explore has the verbs of virtual time: explore, which searches for violations, and replay, which runs a case again.
+// Package explore has the verbs explore, which searches for violations in virtual time, and replay, which runs a case again.
+// Command and ReplayCommand return them.
 package explore
 
 import (
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,8 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/simulate/sim"
+	"lockbench/internal/suggest"
+	"lockbench/reports/format"
 )
 
 type flags struct {
@@ -36,16 +40,20 @@ func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "explore",
-		Short: "Search for violations of a lock in virtual time, and minimise them to counterexamples",
-		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, with thousands of plans of
-faults: one for each seed. A violation is minimised to a counterexample, shown as a list of events with a timeline, and
-written to a file that lockbench replay runs again, in simulation or on real servers.
+		Short: "Search for violations of a lock in virtual time",
+		Long: `explore runs the code of locks in virtual time, on emulated servers and a simulated network, with
+a random plan of faults for each seed. A violation is minimised to a counterexample, shown as a
+list of events with a timeline, and written to a file for lockbench replay.
 
-The result depends on the seeds alone, not on the number of cores. Without flags it takes about half a minute. By default
-each supported deployment of a lock is explored; lock@deployment names one.
+The result depends on the seeds alone, not on the number of cores. Without flags explore takes
+about half a minute and explores each supported deployment of each lock.
 
-Exit codes: 0 no property was violated that was expected to hold; 1 one was; 2 wrong usage; 3 a trial has no verdict;
-4 it does not run on this machine; 130 interrupted.`,
+  lockbench explore --locks redlock@five --faults node-restart,partition
+  lockbench explore --locks set-px --seeds 1000
+
+` + faultNames() + `
+Exit codes: 0 no violation of a property that was expected to hold; 1 such a violation; 2 wrong
+usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			x, err := f.plan(cmd)
@@ -57,18 +65,24 @@ Exit codes: 0 no property was violated that was expected to hold; 1 one was; 2 w
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to explore (all that can be), such as redlock or redlock@five-delayed")
-	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all): "+strings.Join(explore.StepNames(), ", "))
-	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as the time allows)")
-	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, without --seeds")
-	fl.Uint64Var(&f.seed, "seed", 0, "try this seed alone; with --seeds, the first of them")
-	fl.IntVar(&f.most, "counterexamples", 0, "counterexamples to minimise of each lock at most (1; 4 of up to four locks)")
-	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
-	fl.StringVar(&f.out, "out", "", "folder for the counterexamples (runs/<time>-explore)")
-	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each counterexample")
-	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each counterexample")
-	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON; it is the same for the same seeds")
+	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all that can be simulated)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all)")
+	fl.Uint64Var(&f.seeds, "seeds", 0, "number of seeds for each lock (as many as the time allows)")
+	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of all randomness (with --seeds, the first)")
+	fl.IntVar(&f.most, "counterexamples", 0, "most counterexamples of each lock (1; up to four locks: 4)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core)")
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-explore)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this folder)")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "write the recorded histories (to this folder)")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (the same for the same seeds)")
 	return cmd
+}
+
+func faultNames() string {
+	var t format.Lines
+	t.Paragraph("Faults: " + strings.Join(explore.StepNames(), ", ") + ".")
+	return t.String()
 }
 
 type exploration struct {
@@ -95,8 +109,8 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		f.seeds = 1
 	}
 	for _, name := range f.faults {
-		if err := choice.OneOf("fault of exploring", name, explore.StepNames()); err != nil {
-			return nil, err
+		if known := explore.StepNames(); !slices.Contains(known, name) {
+			return nil, console.Usage(fmt.Errorf("unknown fault %q%s", name, suggest.Meant(name, known)), "lockbench explore --help lists the faults")
 		}
 	}
 	x := &exploration{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
@@ -150,7 +164,7 @@ func (x *exploration) run(ctx context.Context) error {
 		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
 	}
 	var err error
-	if x.dir, err = console.Folder(x.out, "explore", ""); err != nil {
+	if x.dir, err = console.Folder(x.out, "explore"); err != nil {
 		return err
 	}
 	program, err := explorer()
@@ -163,7 +177,7 @@ func (x *exploration) run(ctx context.Context) error {
 	}
 	defer pool.Close()
 	for _, why := range x.refused {
-		fmt.Fprintln(x.stderr, "note:", why)
+		console.Note(x.stderr, why)
 	}
 	live, progress := newProgress(x.stderr)
 	x.campaign.Progress = progress
@@ -186,16 +200,15 @@ func explorer() ([]string, error) {
 }
 
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {
-	var told strings.Builder
-	printExplored(&told, result, x.dir)
-	err := x.keep(result, told.String())
+	text := explored(result, x.dir)
+	err := x.keep(result, text)
 	if err != nil {
 		return console.Environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
-		err = json.NewEncoder(x.stdout).Encode(result)
+		err = json.NewEncoder(x.stdout).Encode(result) // locks and faults have clean names
 	} else {
-		_, err = io.WriteString(x.stdout, told.String())
+		_, err = io.WriteString(x.stdout, text)
 	}
 	if err != nil {
 		return console.Environment(err, "standard output cannot be written to")
@@ -206,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial was judged: it is only not shown
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it does not count here
 	}
 	return found.Err()
 }

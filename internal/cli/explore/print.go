@@ -9,10 +9,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"text/tabwriter"
 	"time"
 
 	"lockbench/internal/cli/console"
@@ -37,7 +37,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the folder: a case and a picture for each counterexample, and the result.
+// keep writes the result, and a case and a picture for each counterexample.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -54,7 +54,7 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns the path of the nth counterexample of a lock, without the extension.
+// fileName returns the path of the nth counterexample of a lock without the extension.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -92,50 +92,60 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	return nil
 }
 
-func printExplored(out io.Writer, result *explore.Result, dir string) {
+// explored returns the text of a result for a terminal.
+func explored(result *explore.Result, dir string) string {
+	t := &format.Lines{}
 	for _, l := range result.Locks {
 		for i, s := range l.Counterexamples {
-			printCounterexample(out, s, fileName(dir, l, i)+".json")
+			addCounterexample(t, s, fileName(dir, l, i)+".json")
 		}
 	}
-	printRates(out, result)
-	printStrategies(out, result)
-	printMet(out, result)
-	printTotals(out, result)
+	addRates(t, result)
+	addStrategies(t, result)
+	addMet(t, result)
+	addTotals(t, result)
+	return t.String()
 }
 
-func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
+func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 	failed := ""
 	if s.Fails {
 		failed = "  FAIL: it was expected to hold"
 	}
-	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, failed)
+	t.Add(fmt.Sprintf("%s@%s violates %s%s", s.Case.Lock, s.Case.Deployment, s.Property, failed))
 	size := func(s explore.Size) string {
 		return format.Plural(s.Faults, "fault") + " and " + format.Plural(s.Operations, "operation")
 	}
-	fmt.Fprintf(w, "  seed %d, %s: %s, minimised from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
+	t.Hang("  ", fmt.Sprintf("seed %d, %s: %s, minimised from %s in %s", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial")))
 	if s.CutOff {
-		fmt.Fprintln(w, "  minimising ran out of time: a smaller one may exist")
+		t.Add("  minimising ran out of time: a smaller one may exist")
 	}
-	for i, sentence := range s.Events {
-		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
+	for i, event := range s.Events {
+		addEvent(t, fmt.Sprintf("  %2d. ", i+1), event)
 	}
-	picture := strings.ReplaceAll(strings.TrimRight(s.Timeline, "\n"), "\n", "\n  ")
-	fmt.Fprintf(w, "\n  %s\n\n  replay: lockbench replay %s\n  on real servers: lockbench replay %s --servers local\n\n", picture, file, file)
+	t.Add("")
+	for line := range strings.Lines(s.Timeline) {
+		t.Add("  " + strings.TrimRight(line, "\n"))
+	}
+	t.Add("")
+	t.Add("  replay: lockbench replay " + file)
+	t.Add("  on real servers: lockbench replay " + file + " --servers local")
+	t.Add("")
 }
 
-func table(w io.Writer, align uint, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', align)
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	t.Flush()
-	fmt.Fprintln(w)
+// eventTime matches the columns before an event: its time and an optional star.
+var eventTime = regexp.MustCompile(`^[0-9.]+ \S+ +(\* )?`)
+
+// addEvent adds an event after a mark. A long event is wrapped.
+func addEvent(t *format.Lines, mark, event string) {
+	columns := eventTime.FindString(event)
+	t.Hang(mark+columns, event[len(columns):])
 }
 
-// printRates prints a line for each lock and property that was violated, or expected to hold.
-func printRates(w io.Writer, result *explore.Result) {
-	rows := [][]string{{"lock", "property", "violated, of seeds judged", "first seed", "where it was expected to hold"}}
+// addRates adds a row for each lock and property that was violated or expected to hold. The first seed is the first with a
+// FAIL, if any.
+func addRates(t *format.Lines, result *explore.Result) {
+	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
 		for _, p := range l.Properties {
 			if p.Violated == 0 && p.Expected == 0 {
@@ -146,23 +156,24 @@ func printRates(w io.Writer, result *explore.Result) {
 				first = fmt.Sprint(p.First)
 			}
 			if p.Expected > 0 {
-				expected = run.Rate(p.Fails, p.Expected)
+				expected = fmt.Sprintf("%d of %d", p.Fails, p.Expected)
 			}
 			if p.Fails > 0 {
-				expected += fmt.Sprintf("  FAIL, first in seed %d", p.FirstFail)
+				first, expected = fmt.Sprint(p.FirstFail), expected+" FAIL"
 			}
 			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, expected})
 		}
 	}
-	table(w, 0, rows)
+	t.PaintedColumns(rows, nil)
+	t.Add("")
 }
 
 func subjectName(l *explore.LockResult) string {
 	return strings.TrimSuffix(l.Lock+"@"+l.Deployment, "@")
 }
 
-// printStrategies prints how many violations each strategy found, and after how many of its seeds the first.
-func printStrategies(w io.Writer, result *explore.Result) {
+// addStrategies adds how many violations each strategy found, and after how many of its seeds the first.
+func addStrategies(t *format.Lines, result *explore.Result) {
 	rows := [][]string{append([]string{"violations found by"}, explore.Strategies()...)}
 	for _, l := range result.Locks {
 		cells := map[string]string{}
@@ -178,11 +189,12 @@ func printStrategies(w io.Writer, result *explore.Result) {
 		}
 		rows = append(rows, row)
 	}
-	table(w, 0, rows)
+	t.PaintedColumns(rows, nil)
+	t.Add("")
 }
 
-// printMet prints in which states of a client each fault struck, and how often, for all locks together.
-func printMet(w io.Writer, result *explore.Result) {
+// addMet adds how often each fault struck in which state of a client, over all locks.
+func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {
 		for fault, states := range l.Met {
@@ -197,19 +209,20 @@ func printMet(w io.Writer, result *explore.Result) {
 	if len(met) == 0 {
 		return
 	}
-	rows := [][]string{slices.Concat([]string{"client state at the fault"}, explore.States(), []string{""})}
+	rows := [][]string{append([]string{"client state at the fault"}, explore.States()...)}
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		row := []string{fault}
 		for _, state := range explore.States() {
 			row = append(row, format.Count(met[fault][state]))
 		}
-		rows = append(rows, append(row, ""))
+		rows = append(rows, row)
 	}
-	table(w, tabwriter.AlignRight, rows)
+	t.PaintedColumns(rows, nil)
+	t.Add("")
 }
 
-// printTotals prints what has no verdict, and how much was tried.
-func printTotals(w io.Writer, result *explore.Result) {
+// addTotals adds the trials without a verdict, and the totals.
+func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
@@ -218,19 +231,19 @@ func printTotals(w io.Writer, result *explore.Result) {
 			failed += p.Fails
 		}
 		for _, f := range l.Failed {
-			fmt.Fprintf(w, "NO VERDICT: %s, seed %d: %s\n", subjectName(l), f.Seed, f.Failed)
+			t.Hang("NO VERDICT: ", fmt.Sprintf("%s, seed %d: %s", subjectName(l), f.Seed, f.Failed))
 		}
 		for _, d := range l.Disagreements {
-			fmt.Fprintf(w, "MONITOR AND ORACLE DIFFER: %s: %s\n", subjectName(l), d)
+			t.Hang("MONITOR AND ORACLE DIFFER: ", subjectName(l)+": "+d)
 		}
 		for _, seed := range l.Nondeterministic {
-			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded another history when it was run again; it is not shown\n", subjectName(l), seed)
+			t.Hang("NONDETERMINISTIC: ", fmt.Sprintf("%s, seed %d recorded another history when it was run again; it is not shown", subjectName(l), seed))
 		}
 	}
 	end := "."
 	if failed == 0 {
 		end = "; nothing failed that was expected to hold."
 	}
-	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f client hours: %s shown, all observed in simulation%s\n", format.Plural(seeds, "seed"),
-		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end)
+	t.Paragraph(fmt.Sprintf("%s of %s, %.1f virtual hours, %.1f client hours: %s shown, all observed in simulation%s", format.Plural(seeds, "seed"),
+		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end))
 }

@@ -23,7 +23,7 @@ import (
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and how
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // that counted; the last is the one with the violation
+	Trials  int    `json:"trials"`            // that were not discarded; the last has the violation
 	Of      int    `json:"of"`                // the planned number
 	Missed  int    `json:"missed,omitempty"`  // trials that counted although not all of the plan took place
 	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, if the property was not violated
@@ -31,7 +31,7 @@ type onServers struct {
 	History string `json:"history,omitempty"` // of that trial
 	Folder  string `json:"folder,omitempty"`  // of all trials
 
-	disagree bool // the judge and its oracle, in one of them
+	disagree bool // judge and oracle disagree in a trial
 }
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
@@ -52,10 +52,10 @@ func realCell(c explore.Case) (trial.Cell, error) {
 	return cell, nil
 }
 
-// onServers runs a case until its property is violated. The result is that of the trials so far, also beside an error.
+// onServers runs a case until its property is violated. The result is valid also if there is an error.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
-	dir, err := console.Folder(f.out, "replay", "")
+	dir, err := console.Folder(f.out, "replay")
 	if err != nil {
 		return said, err
 	}

@@ -35,15 +35,18 @@ func ReplayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Run a case again, in simulation and on real servers",
-		Long: `replay runs a case, a file with a lock, its workload and a plan of faults (docs/case.schema.json is its schema), in virtual
-time, lists the events, and reports whether the property is violated as stated in the file.
+		Short: "Run a counterexample again, in simulation or on real servers",
+		Long: `replay runs a counterexample of lockbench explore, or a hand-written case (docs/case.schema.json),
+in virtual time, lists the events, and reports whether the property is violated.
 
-With --servers local it then runs the case with real processes and Redis servers, in real time, until the property is
-violated: only a violation there is a fact about the lock. The histories are stored.
+With --servers local it then runs the case with real processes and Redis servers, in real time,
+until the property is violated. Only a violation there is a fact about the lock.
 
-Exit codes: 0 violated, also on real servers if requested; 1 not violated in simulation; 2 wrong usage, or a file that is
-no case; 3 not violated on real servers; 4 no real servers, or they failed; 130 interrupted.`,
+  lockbench replay runs/20260102-150405-explore/redlock-mutual-exclusion.json --servers local
+
+Exit codes: 0 violated, also on real servers if requested; 1 not violated in simulation; 2 wrong
+usage, or an invalid file; 3 not violated on real servers; 4 no real servers, or they failed; 130
+interrupted.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -54,13 +57,13 @@ no case; 3 not violated on real servers; 4 no real servers, or they failed; 130 
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.servers, "servers", "", "where to run it besides the simulation: local, for real Redis servers")
-	fl.IntVar(&f.attempts, "attempts", 5, "trials on real servers, each with its own seed, until the property is violated")
+	fl.StringVar(&f.servers, "servers", "", "servers: local, for real Redis servers")
+	fl.IntVar(&f.attempts, "attempts", 5, "most trials on real servers")
 	fl.Float64Var(&f.scale, "scale", 1, "factor for every duration on real servers")
-	fl.StringVar(&f.out, "out", "", "folder for the histories of real trials (runs/<time>-replay)")
-	fl.StringVar(&f.emitTest, "emit-test", "", "file for a Go test of this module that runs the case")
-	fl.StringVar(&f.emitHistory, "emit-history", "", "file or folder for the history recorded in simulation")
-	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object")
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-replay)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this file)")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "write the recorded histories (to this file or folder)")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -98,9 +101,9 @@ type simulated struct {
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Events   []string `json:"events,omitempty"`
-	Missing  string   `json:"incomplete,omitempty"` // the part of the plan that did not take place
+	Missing  string   `json:"incomplete,omitempty"` // the part of the plan that had no effect
 
-	disagree bool // the judge and its oracle
+	disagree bool // judge and oracle disagree
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {
@@ -132,7 +135,9 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	said := replayed{File: path, Lock: file.Lock, Deployment: file.Deployment, Workload: file.Workload, Property: file.Property,
 		Simulation: simulate(shown, file)}
 	if !f.asJSON {
-		said.print(stdout, shown.Timeline, file)
+		if err := said.print(stdout, shown.Timeline, file); err != nil {
+			return err
+		}
 	}
 	if err := f.emit(stderr, shown.History, file, said.Simulation.Shows); err != nil {
 		return err
@@ -141,7 +146,7 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if f.servers != "" && cmd.Context().Err() == nil {
 		said.Servers, failed = f.onServers(cmd, cell, file)
 		if !f.asJSON {
-			said.Servers.print(stdout, file.Property)
+			said.Servers.print(console.Cleaned(stdout), file.Property)
 		}
 	}
 	if f.asJSON {
@@ -229,20 +234,27 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-func (r replayed) print(w io.Writer, timeline string, file explore.File) {
-	fmt.Fprintf(w, "%s: %s on %s, workload %s, property %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
-	if file.Found != "" {
-		fmt.Fprintf(w, "%s\n", file.Found)
-	}
+func (r replayed) print(w io.Writer, timeline string, file explore.File) error {
+	var t format.Lines
+	t.Paragraph(fmt.Sprintf("%s: %s on %s, workload %s, property %s", r.File, r.Lock, r.Deployment, r.Workload, r.Property))
+	t.Paragraph(file.Found)
+	t.Add("")
+	t.Add("in simulation:")
 	s := r.Simulation
-	fmt.Fprint(w, "\nin simulation:\n")
-	for _, line := range s.Events {
-		fmt.Fprintf(w, "  %s\n", line)
+	for _, event := range s.Events {
+		addEvent(&t, "  ", event)
 	}
-	fmt.Fprintf(w, "\n%s\nin simulation: %s\n", timeline, s.outcome(r.Property, file.Digest))
+	t.Add("")
+	for line := range strings.Lines(timeline) {
+		t.Add(strings.TrimRight(line, "\n"))
+	}
+	t.Add("")
+	t.Paragraph("in simulation: " + s.outcome(r.Property, file.Digest))
 	if s.Missing != "" {
-		fmt.Fprintf(w, "  not all of the plan took place: %s\n", s.Missing)
+		t.Hang("  ", "not all of the plan took place: "+s.Missing)
 	}
+	_, err := t.WriteTo(w)
+	return err
 }
 
 func (s simulated) outcome(property, digest string) string {

@@ -35,7 +35,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	wanted := f.workloads
 	faulty := slices.ContainsFunc(injected, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
 	if faulty && len(wanted) == 0 {
-		wanted = []string{"counter"} // it shows violations of lease-exclusion, mutual-exclusion and resource-integrity
+		wanted = []string{"counter"} // shows violations of lease-exclusion, mutual-exclusion and resource-integrity
 	}
 	loads, err := choice.Workloads.Choose(wanted...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		plan = append(plan, trial.On(on, of)...)
 	}
-	add(locks, "") // each on its usual deployment
+	add(locks, "") // on their usual deployments
 	for _, name := range f.locks {
 		if !isPlaced(name) {
 			continue
@@ -65,8 +65,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := trial.Deployed(lock, on); err != nil {
-			return nil, console.Usage(err, "without @ a lock is tried on its usual deployment")
+		if err := choice.Deployed(lock, on); err != nil {
+			return nil, err
 		}
 		add([]impls.Impl{lock}, on)
 	}
@@ -92,7 +92,7 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks on their usual deployments, with the control and the user's own.
+// chosenLocks returns the locks to run on their usual deployments, including the control and the user's own lock.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {
@@ -118,8 +118,8 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	return append(locks, own), err
 }
 
-// isPlaced reports whether a name is of a lock on a deployment: lock@deployment. A URL in the wrong place is not: what
-// stands before its @ may be a password, and is only known for one while it is whole.
+// isPlaced reports whether a name has the form lock@deployment. A URL has not: the text before its @ may be a password,
+// which must not be printed.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {

@@ -10,11 +10,11 @@ import (
 	"lockbench/internal/drive/trial"
 )
 
-// TestPeersAreChosenByName: without --locks the locks of the table are compared, and no third-party libraries.
+// TestPeersAreChosenByName checks that third-party locks run only if --locks names them.
 func TestPeersAreChosenByName(t *testing.T) {
 	for _, c := range []struct {
 		named []string
-		want  []string // of the peers
+		want  []string // third-party locks
 	}{
 		{nil, nil},
 		{[]string{"set-px-lua", "redislock"}, []string{"redislock"}},
@@ -41,7 +41,7 @@ func TestPeersAreChosenByName(t *testing.T) {
 	}
 }
 
-// TestOnlyTheControlIsLeft: if the given servers fit none of the locks, nothing is run.
+// TestOnlyTheControlIsLeft checks that nothing is run if the given servers fit no lock.
 func TestOnlyTheControlIsLeft(t *testing.T) {
 	r := Runner{flags: &flags{}, cells: []trial.Cell{{Lock: impls.Impl{Name: "none"}}}, notes: []string{"redlock is left out"}}
 	if err := r.checkServers(t.Context()); err == nil || !strings.Contains(err.Error(), "redlock is left out") {

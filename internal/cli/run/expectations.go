@@ -18,7 +18,7 @@ import (
 
 const hintExpectations = "docs/expectations.schema.json has the schema, and examples/ci an example"
 
-// expected is a file of expectations: what an author states about a lock. docs/expectations.schema.json is its schema.
+// expected is a file of expectations. docs/expectations.schema.json is its schema.
 type expected struct {
 	Lock         string
 	Expectations []worker.Expectation
@@ -56,7 +56,7 @@ func stated(into any) error {
 	return nil
 }
 
-// readExpectations reads a file of expectations and fills in defaults. The error lists all mistakes.
+// readExpectations reads a file of expectations and sets defaults. The error lists all mistakes.
 func readExpectations(file string) (expected, error) {
 	var c expected
 	var f *yamlfile.File
@@ -83,7 +83,7 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// showing returns the workload that shows a property: some properties need a special one.
+// showing returns the default workload for a property. Some properties need a special workload.
 func showing(property, fault string) string {
 	if property == "owner-release" && fault != faults.None().Name {
 		return "counter"

@@ -1,12 +1,11 @@
-// Package run has the verbs that drive locks: run, and verify for a lock of the user's own. Flags become cells, cells become
-// trials in a folder, and a report is made of them.
+// Package run has the verbs run and verify. Flags become cells, cells become trials in a folder, and the trials become a
+// report. Its main type is Runner.
 package run
 
 import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ type flags struct {
 	name                     string // of the run
 	locks, workloads, faults []string
 	scenarios                []string
-	scenarioDocs             []run.Scenario // of those chosen, for the report
+	scenarioDocs             []run.Scenario // of the chosen scenarios, for the report
 	worker, deployment       string
 	trials, jobs             int
 	noControls, thorough     bool
@@ -34,8 +33,8 @@ type flags struct {
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
-	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
-	shop                     trial.Asked   // buyers and work that were asked for
+	faultTTL                 time.Duration // --ttl; 0 if it is not set
+	shop                     trial.Asked   // --clients and --hold for the shop
 	params                   workloads.Params
 }
 
@@ -44,21 +43,24 @@ func Command() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Drive locks, record, judge and report",
-		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report to a folder in runs/.
-Without flags it compares every lock in about a minute and a half. --thorough adds the workloads whose verdicts others give
-as well, and measures the figures of all.
+		Short: "Compare locks: which exclude, how fast and how fair they are",
+		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report
+to a folder in runs/. Without flags it compares every built-in lock, in about a minute and a half.
 
---faults injects faults: clients run in processes of their own, each behind a proxy, and each fault is verified; if it had
-no effect, the trial is discarded and repeated. --scenarios runs what lockbench list scenarios describes. --worker runs a
-lock of your own, a program in any language (docs/reference/worker-protocol.md).
+--faults injects faults. Clients then run in separate processes, and each fault is verified: a
+trial in which it had no effect is discarded and repeated. --scenarios runs what lockbench list
+scenarios describes. --worker runs your own lock (docs/reference/worker-protocol.md).
 
---redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd run the locks of those stores on your own servers, and leave
-out the others. Every key there begins with lockbench:<run>: and is removed after its trial; nothing else is touched, and
-no password is written anywhere.
+--redis, --mysql, --postgres, --mongodb, --zookeeper and --etcd run the locks of those stores on
+your own servers, and only those. Keys begin with lockbench:<run>: and are removed after each
+trial. Give passwords in LOCKBENCH_REDIS_PASSWORD, LOCKBENCH_MYSQL_PASSWORD and so on.
 
-Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong usage; 3 a result is
-inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect was not detected; 130 interrupted.`,
+  lockbench run --locks redisson,set-px-lua@cluster --faults process-pause,failover
+  lockbench run --scenarios all
+
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
+usage; 3 a result is inconclusive; 4 a server, a worker or the folder does not work; 6 a known
+defect was not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -75,40 +77,40 @@ inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect
 func (f *flags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to run (all); lock@deployment for another deployment, such as set-px-lua@cluster")
+	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all built-in ones)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
-	fl.BoolVar(&f.thorough, "thorough", false, "run and measure all workloads, also those that only add figures")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (those whose figures are compared one at a time, others several for each core)")
-	fl.BoolVar(&f.noControls, "no-controls", false, "do not run the known-broken lock none beside the chosen ones")
+	fl.BoolVar(&f.thorough, "thorough", false, "also run and measure the workloads that only add figures")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1 if figures are compared, else several a core)")
+	fl.BoolVar(&f.noControls, "no-controls", false, "leave out the known-broken lock none")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
-	fl.DurationVar(&p.Duration, "duration", p.Duration, "duration of each trial")
+	fl.DurationVar(&p.Duration, "duration", p.Duration, "measured time of each trial")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
 	fl.DurationVar(&p.Wait, "wait", p.Wait, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
-	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
-	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c uses key c modulo the keys)")
-	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale: of each key in the workload inventory, in total in flash-sale")
-	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
-	f.defineShared(fl, "command of your own lock, in place of --locks")
+	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different keys")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "choice of keys: one, uniform, zipf or own")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale in inventory and flash-sale")
+	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff")
+	f.defineShared(fl)
 }
 
-// defineShared defines the flags that run and verify have in common.
-func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
-	fl.StringVar(&f.worker, "worker", "", worker)
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of the lock of --worker: "+strings.Join(stores.Deployments(servers.Redis), ", "))
-	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
+// defineShared defines the flags that run and verify share.
+func (f *flags) defineShared(fl *pflag.FlagSet) {
+	fl.StringVar(&f.worker, "worker", "", "command of your own lock")
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of your own lock")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
-	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
+	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
-	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
-	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only a row for each lock")
+	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
+	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
-// plan turns flags into cells, and reports wrong flags before anything starts.
+// plan checks the flags and turns them into cells, before anything starts.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
@@ -137,13 +139,16 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.params.Spread = workloads.Uniform
 	}
 	err := f.params.Check()
-	if err == nil && f.worker == "" { // a program of the user's own knows its parameters itself
+	if err == nil && f.worker == "" { // a user's worker checks its parameters itself
 		err = impls.CheckParams(f.lockParams)
 	}
 	if err != nil {
 		return console.Usage(err, hintRun)
 	}
 	if err := f.checkChoice(cmd); err != nil {
+		return err
+	}
+	if err := choice.OneOf("deployment", f.deployment, stores.Deployments(servers.Redis)); err != nil && f.worker != "" {
 		return err
 	}
 	if changed("ttl") {
@@ -172,15 +177,18 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
 }
 
-// run drives every cell, reports, and returns the exit code as an error.
+// run runs every cell, reports, and returns the exit code as an error.
 func (r *Runner) run(ctx context.Context) error {
 	r.sayServers()
 	for _, note := range r.notes {
-		fmt.Fprintln(r.stderr, "note:", note)
+		console.Note(r.stderr, note)
 	}
 	failed, err := r.measure(ctx)
 	if err != nil {
 		return err
+	}
+	if failed == nil && ctx.Err() == nil {
+		console.Link(r.dir, "latest")
 	}
 	if err := r.print(); err != nil {
 		return err

@@ -23,13 +23,13 @@ import (
 	"lockbench/workloads"
 )
 
-// Runner is a run: its cells, the folder of their trials, and what the report says of how they were run.
+// Runner is a run: its cells, its folder, and its manifest for the report.
 type Runner struct {
 	*flags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
-	notes          []string // on what was left out, and why
-	missing        []string // stores that were asked for and are not here
+	notes          []string // on locks that were left out, with the reason
+	missing        []string // requested stores that are missing
 	dir            string
 	setting        trial.Setting
 	manifest       run.Manifest
@@ -37,7 +37,7 @@ type Runner struct {
 	pool           trial.Pool // of servers that trials do not harm
 }
 
-// New returns a run with the usual parameters, whose cells are yet to be added, and makes its folder.
+// New returns a run with the usual parameters and makes its folder. The cells are for checking the servers; Try runs them.
 func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
 	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
@@ -47,8 +47,8 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try tries more cells, so many trials of each and so many at once. Scenarios are the parts of the report that they belong
-// to. The results are those of all cells so far. failed says why a trial was given up.
+// Try runs more cells: a number of trials of each, atOnce of them concurrently. Scenarios are added to the report. The
+// results cover all cells so far. failed is the error of a trial that could not be completed.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -62,7 +62,7 @@ func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, sc
 	return r.results, failed, err
 }
 
-// begin checks that there are servers for the cells, and makes the folder.
+// begin checks the servers of the cells and makes the folder.
 func (r *Runner) begin(cmd *cobra.Command) error {
 	r.stdout, r.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	own, err := trial.OwnWorker()
@@ -86,9 +86,9 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// measure drives every cell and makes the report. failed says why the run ended early or a trial was given up; there are
-// results all the same. What is known before the first trial is written before it, so that a killed run can still be
-// reported.
+// measure runs every cell and writes the report. failed is the error that ended the run early, or of a trial that could not
+// be completed; the results are valid all the same. The manifest is written before the first trial, so that a killed run can
+// be reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {
@@ -126,7 +126,7 @@ func (r *Runner) writeManifest() error {
 	return nil
 }
 
-// conditions returns notes on the processes of clients.
+// conditions returns notes on the processes that clients run in.
 func (r *Runner) conditions() []string {
 	isServed := func(c trial.Cell) bool { return c.Workload.Served }
 	isApart := func(c trial.Cell) bool { return !c.Workload.Served && c.InProcesses() }
@@ -170,14 +170,14 @@ func parameters(p workloads.Params) []run.Parameter {
 	}
 }
 
-// checkServers checks that there are servers for the locks, before anything is measured or written.
+// checkServers returns an error if the locks have no servers. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // there what was named is what is wanted
+	if r.servers.How != servers.External { // external servers are named one by one
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}
 	}
-	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // only a control would be left
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // only locks without a store are left
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:
@@ -193,7 +193,7 @@ func (r *Runner) checkServers(ctx context.Context) error {
 	return r.preflight(ctx)
 }
 
-// preflight starts a server of each store once, before anything is measured or written.
+// preflight starts a server of each store once, so that a missing one is found before anything is written.
 func (r *Runner) preflight(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -225,7 +225,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return &console.Exit{Code: console.ExitInterrupted}
 	case err != nil && r.servers.How == servers.External:
-		return console.Environment(err, choice.HintOwn)
+		return choice.Unreached(err)
 	case err != nil:
 		return console.Environment(err, "--servers embedded needs no server; see lockbench run --help")
 	}

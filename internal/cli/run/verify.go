@@ -24,13 +24,16 @@ func VerifyCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "verify --worker COMMAND --expectations FILE",
-		Short: "Check a lock of your own against its expectations: for a library's CI",
-		Long: `verify runs a lock of your own, a program in any language (docs/reference/worker-protocol.md), in the workloads and under the
-faults that its file of expectations names, and compares the results with the expectations. Exit codes:
-0 every expectation met; 1 a property that was expected to hold is violated; 3 a result is inconclusive or not applicable;
-4 the worker or its servers do not work; 6 a violation was expected and not detected.
+		Short: "Check your own lock against a file of expectations, in CI",
+		Long: `verify runs your own lock, a program in any language (docs/reference/worker-protocol.md), in the
+workloads and under the faults that a file of expectations names, and compares the results with
+it. docs/expectations.schema.json is the schema of the file; examples/ci has a file and a CI job.
 
-docs/expectations.schema.json is the schema of the file. examples/ci has an example, and a CI job that uses it.`,
+  lockbench verify --worker 'python3 worker.py' --expectations expectations.json
+
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
+usage; 3 a result is inconclusive or not applicable; 4 a server or the worker does not work; 6 a
+violation was expected and not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.verify(cmd, file)
@@ -43,11 +46,11 @@ docs/expectations.schema.json is the schema of the file. examples/ci has an exam
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&file, "expectations", "", "file of expectations")
-	f.defineShared(fl, "command of the lock")
+	f.defineShared(fl)
 	return cmd
 }
 
-// verify plans the expected cells, and reports mistakes before anything is measured.
+// verify checks the expectations and plans their cells, before anything is measured.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
 		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
@@ -83,7 +86,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	return r, r.begin(cmd)
 }
 
-// cells returns the workloads and faults of the expectations, each pair once.
+// cells returns the cells of the expectations, each workload and fault once.
 func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for i, one := range c.Expectations {
@@ -105,16 +108,16 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// inapplicable reports expectations to which nothing observed applies: these are no pass.
+// inapplicable returns an error if an expectation does not apply to what was observed: it did not pass.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
-	if r.results == nil { // run has said why
+	if r.results == nil { // run has returned the error
 		return nil
 	}
 	for _, o := range r.results.Cells {
 		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
 			found[console.ExitInconclusive] = true
-			fmt.Fprintf(r.stderr, "not applicable: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
+			console.Note(r.stderr, fmt.Sprintf("not applicable: %s in %s under %s: %s", o.Property, o.Workload, o.Fault, o.Why))
 		}
 	}
 	return found.Err()

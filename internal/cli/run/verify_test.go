@@ -20,7 +20,7 @@ func fileOf(expectations string) string {
 
 const good = `{"property":"fencing","fault":"process-pause","expected":"holds","because":"why"}`
 
-// TestExpectationsThatAreWrong: each error has a line, a column and a suggestion.
+// TestExpectationsThatAreWrong checks that each error has a line, a column and a suggestion.
 func TestExpectationsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                               "expectations.json:1:1: unexpected end",
@@ -55,7 +55,7 @@ func TestExpectationsThatAreWrong(t *testing.T) {
 		}
 		var said strings.Builder
 		_, err := readExpectations("expectations.json")
-		if code := console.Report(&said, err); code != console.ExitUsage {
+		if code := console.Report(t.Context(), &said, err); code != console.ExitUsage {
 			t.Errorf("%s: exit code %d", text, code)
 		}
 		got := strings.ReplaceAll(said.String(), "\nhint:", "")
@@ -96,7 +96,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestWorkerThatCannotBeMeant: unknown names in a worker's first line are errors.
+// TestWorkerThatCannotBeMeant checks that unknown names in a worker's first line are errors.
 func TestWorkerThatCannotBeMeant(t *testing.T) {
 	for want, r := range map[string]worker.Ready{
 		"has that name already":       {Name: "none"},
@@ -113,7 +113,7 @@ func TestWorkerThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestExpectationsSchema: the published schema accepts the example, and refuses what the reader refuses.
+// TestExpectationsSchema checks that the published schema accepts the example and rejects what the reader rejects.
 func TestExpectationsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/expectations.schema.json")
 	if err != nil {

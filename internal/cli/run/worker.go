@@ -22,7 +22,7 @@ import (
 
 const hintWorker = "docs/reference/worker-protocol.md describes what a worker reads and writes; lockbench worker is one"
 
-// describeWorker starts the user's program once, on servers of its own, to learn what it says of itself.
+// describeWorker starts the user's worker once, on new servers, and returns the lock that its first line describes.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own := impls.Impl{Store: servers.Redis, Deployment: f.deployment, Worker: []string{"/bin/sh", "-c", "exec " + f.worker}}
 	g, err := stores.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
@@ -55,7 +55,8 @@ func expectations(all []worker.Expectation) (into []impls.Expectation, err error
 	return into, nil
 }
 
-// checkReady returns an error if a worker uses an unknown name: an expectation with a misspelt one would never be checked.
+// checkReady returns an error for an unknown name in a worker's first line. An expectation with a misspelt name would never
+// be checked.
 func checkReady(r worker.Ready) error {
 	if slices.Contains(choice.Locks.Names(), r.Name) {
 		return errors.New("a lock of lockbench has that name already")

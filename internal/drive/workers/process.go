@@ -46,7 +46,7 @@ type Process struct {
 	mu      sync.Mutex // guards what follows
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // cancelled acquires without an answer
+	given   map[int64]worker.Request // requests without an answer whose caller has gone
 	held    holds
 	ended   bool  // Kill or Close was called
 	failed  error // the first violation of the protocol
@@ -154,14 +154,16 @@ func (p *Process) take(l worker.Line) error {
 	if asked, ok := p.given[l.ID]; ok {
 		delete(p.given, l.ID)
 		delete(p.held, l.ID)
-		if l.OK { // release a grant that no client has
+		if l.OK && asked.Do == "acquire" { // release a grant that no client has
 			back := worker.RequestOn("release", grantOf(asked, l))
 			p.last++
 			back.ID = p.last
+			p.given[back.ID] = back
 			go p.tell(back)
 		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("it answered request %d twice", l.ID)
 }
 
 // call sends a request and waits for the answer, for the given time beyond bounds.answer; a negative time means no limit.
@@ -234,10 +236,8 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 		return <-answer, nil
 	}
 	delete(p.waiting, id)
-	if r.Do == "acquire" {
-		r.ID = id
-		p.given[id] = r
-	}
+	r.ID = id
+	p.given[id] = r
 	return worker.Line{}, ctx.Err()
 }
 

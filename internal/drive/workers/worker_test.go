@@ -79,6 +79,8 @@ func (s *scripted) answer(r worker.Request) {
 		fmt.Println("DEBUG acquired the lock")
 	case key == "never asked":
 		fmt.Println(`{"id":999,"ok":true}`)
+	case key == "twice":
+		fmt.Printf(`{"id":%d,"refused":"busy"}`+"\n"+`{"id":%[1]d,"ok":true}`+"\n", r.ID)
 	case key == "long":
 		fmt.Println(`{"id":1,"error":"` + strings.Repeat("x", worker.MaxLine) + `"}`)
 	case key == "mute":

@@ -87,7 +87,7 @@ type Minimised struct {
 }
 
 // timelineWidth is the width of a counterexample's timeline, in characters.
-const timelineWidth = 100
+const timelineWidth = 98
 
 // mostMinimised is the largest number of violations of one subject that are minimised.
 const mostMinimised = 16

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -112,14 +114,35 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	}
 	switch {
 	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "i/o timeout")):
-		return "", fmt.Errorf("%s: no answer within %v", t.at(host), ReachTimeout)
+		return "", &Unreachable{t, host, fmt.Sprintf("it does not answer within %v", ReachTimeout), false}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "", &Unreachable{t, host, "connection refused", true}
 	case err != nil:
-		return "", fmt.Errorf("%s cannot be used: %w", t.at(host), t.hide(err))
+		return "", &Unreachable{t, host, plainText(t.hide(err)), false}
 	}
 	return version, nil
 }
 
-// Reach returns nil if every server of the target answers.
+// Unreachable is the error for a server that a user named and that does not serve. It has no secrets.
+type Unreachable struct {
+	Target  Target
+	Host    string
+	Why     string
+	Refused bool // nothing listens at Host
+}
+
+func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }
+
+// plainText returns the text of an error without the details of Go's network packages.
+func plainText(err error) string {
+	text := regexp.MustCompile(`(dial|read|write) tcp [^ ]+(->[^ ]+)?: |^context [a-z ]+: `).ReplaceAllString(err.Error(), "")
+	if text == "EOF" || strings.HasSuffix(text, ": EOF") {
+		text = "it closed the connection: another program may listen there"
+	}
+	return text
+}
+
+// Reach reports whether every server of a target answers us.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])

@@ -1,0 +1,16 @@
+package workers
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAnswersTwice checks that a second answer to a request is an error that names the request.
+func TestAnswersTwice(t *testing.T) {
+	p := begin(t, generous(), "scripted", nil)
+	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // the first answer may be read before the second
+	gone(t, p)
+	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "answered request 1 twice") || !strings.Contains(err.Error(), "the worker scripted") {
+		t.Errorf("got %v", err)
+	}
+}
