@@ -115,7 +115,7 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	case block < b.Trials:
 		return b.Pairs, "", nil
 	case block < b.MaxTrials:
-		return b.withFloors(wide), "", nil
+		return b.withBaselines(wide), "", nil
 	}
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
@@ -136,10 +136,10 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withFloors adds the baselines, with which the other figures of a block are compared.
-func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
+// withBaselines adds the baselines, with which the other figures of a block are compared.
+func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
-		if b.Subjects[p.Subject].Role == bench.Floor {
+		if b.Subjects[p.Subject].Role == bench.Baseline {
 			pairs = with(pairs, p)
 		}
 	}
@@ -216,7 +216,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 		return ctx.Err() // a bench that is resumed measures it again
 	}
 	if errors.Is(err, trial.ErrVoid) {
-		t.Void, err = err.Error(), nil
+		t.Discarded, err = err.Error(), nil
 	}
 	if err != nil {
 		return fmt.Errorf("%s at %s: %w", subject.Name, point.ID, err)

@@ -21,9 +21,9 @@ import (
 func small(t *testing.T, trials int) *Plan {
 	t.Helper()
 	s := suites.Suite{Name: "small", Trials: trials, Narrow: 0.001, Seed: 3, Sections: []suites.Section{
-		{Name: "contended", Locks: []suites.Lock{{Name: "fenced"}, {Name: "setnx"}}, Floors: []string{"none", "bare"}, Clients: []int{2},
+		{Name: "contended", Locks: []suites.Lock{{Name: "fenced"}, {Name: "setnx"}}, Baselines: []string{"none", "bare"}, Clients: []int{2},
 			Hold: []time.Duration{time.Millisecond}, Duration: 50 * time.Millisecond},
-		{Name: "alone", Locks: []suites.Lock{{Name: "set-px-lua"}}, Floors: []string{"bare"}, Clients: []int{2}, Keys: []suites.Keys{suites.OneEach},
+		{Name: "alone", Locks: []suites.Lock{{Name: "set-px-lua"}}, Baselines: []string{"bare"}, Clients: []int{2}, Keys: []suites.Keys{suites.OneEach},
 			Duration: 50 * time.Millisecond}}}.Filled()
 	p, err := NewPlan(s, servers.Embedded, servers.Remote{})
 	if err != nil || len(p.Notes)+len(p.Absent) > 0 {
@@ -71,7 +71,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	if slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Lock == "set-px-wait" }) {
 		t.Error("it is measured")
 	}
-	s.Sections[0].Fault, s.Sections[0].Floors = "holder-kill", []string{"none"}
+	s.Sections[0].Fault, s.Sections[0].Baselines = "holder-kill", []string{"none"}
 	if p, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
 		t.Error("there is a baseline under a fault")
 	}
@@ -151,8 +151,8 @@ func checkFigures(t *testing.T, dir string) {
 	for _, of := range r.Trials {
 		f := of.Figures
 		switch {
-		case of.Void != "":
-			t.Errorf("%s is discarded: %s", of.Dir, of.Void)
+		case of.Discarded != "":
+			t.Errorf("%s is discarded: %s", of.Dir, of.Discarded)
 		case of.Point == pingPoint:
 			if f["round_trip_p50"] <= 0 {
 				t.Errorf("%s: round trip %v", of.Dir, f["round_trip_p50"])

@@ -81,8 +81,8 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) err
 		for _, subject := range subjects {
 			p.pair(subject, at)
 		}
-		for _, floor := range s.Floors {
-			p.floor(floor, point, at)
+		for _, name := range s.Baselines {
+			p.baseline(name, point, at)
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 			continue
 		}
 		subject := bench.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
-			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.Peer, Doc: lock.Doc}
+			Params: l.Params, Role: bench.Lock, Store: lock.Store, ThirdParty: lock.Peer, Doc: lock.Doc}
 		if lock.Control {
 			subject.Defect = lock.Doc
 		}
@@ -172,9 +172,9 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// floor adds a baseline of a section. The round trip to every store is measured in any case. Under faults there is no
+// baseline adds a baseline of a section. The round trip to every store is measured in any case. Under faults there is no
 // baseline: clients run in processes of their own.
-func (p *Plan) floor(name string, point bench.Point, at int) {
+func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
 	}
@@ -182,10 +182,10 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	case "none", "local-mutex":
 		lock, _ := lockNamed(name)
 		p.locks[name] = lock
-		p.pair(bench.Subject{Name: name, Lock: name, Role: bench.Floor, Doc: lock.Doc}, at)
+		p.pair(bench.Subject{Name: name, Lock: name, Role: bench.Baseline, Doc: lock.Doc}, at)
 	case "bare":
 		if !point.Contended() {
-			p.pair(bench.Subject{Name: name, Role: bench.Floor, Store: servers.Redis, Deployment: servers.Single,
+			p.pair(bench.Subject{Name: name, Role: bench.Baseline, Store: servers.Redis, Deployment: servers.Single,
 				Doc: "SET NX PX and a compare-and-delete script in a loop of the same client library: not recorded, not judged, and no lock"}, at)
 		}
 	}
@@ -242,7 +242,7 @@ func (p *Plan) pings() {
 	p.Points = append(p.Points, bench.Point{ID: pingPoint, Section: controls, Workload: "ping", Clients: 1, Processes: 1, Keys: 1,
 		Arrivals: bench.Closed, Fault: faults.None().Name, DurationNS: int64(pingFor)})
 	for _, s := range p.stores {
-		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Floor, Store: s.name, Deployment: s.deployment,
+		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Baseline, Store: s.name, Deployment: s.deployment,
 			Doc: "the simplest question that " + s.String() + " answers, one at a time"}, at)
 	}
 }

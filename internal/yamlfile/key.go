@@ -23,6 +23,7 @@ const (
 // Key is a key of a mapping: how its value is checked, where it goes, and its documentation.
 type Key struct {
 	Name string
+	Old  string // former name, which is refused
 	Form Form
 	// Into points to the variable that the value goes to: a string, a number, a bool, a duration, an encoding.TextUnmarshaler, a
 	// pointer to one of these, or a struct with Of; of a list, a slice of these; of Pairs, a map of strings.

@@ -70,7 +70,7 @@ func (r *Results) withRole(role Role) []Subject {
 }
 
 func (r *Results) trialsOf(s Subject) []*Trial {
-	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Void == "" })
+	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
 // brokenSeen looks at the trials in which the lock went from one client to another: only those can show anything.

@@ -101,7 +101,7 @@ func TestCompareSubjects(t *testing.T) {
 // TestBenchfmt: benchstat's own reader reads what is written, without a syntax error, to the same figures.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
-	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Void: 2})
+	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})
 	metrics := bench.DefaultMetrics()
 	var text bytes.Buffer
 	if err := bench.CompareRuns(base, new, metrics, false).WriteBenchfmt(&text, metrics); err != nil {

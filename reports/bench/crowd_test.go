@@ -68,7 +68,7 @@ func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*bench.Results{
 		"crowd":    crowd(t),
-		"fault":    read(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
+		"fault":    read(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Discarded: 1}),
 		"withheld": read(t, options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
 	} {
 		t.Run(name, func(t *testing.T) {

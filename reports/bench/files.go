@@ -84,16 +84,16 @@ func checkVersion(text []byte, field string) error {
 	if err := json.Unmarshal(fields[field], &version); err != nil || version < 1 {
 		return fmt.Errorf("no version in %q: it is no such file of lockbench", field)
 	}
-	if version > Version {
-		return fmt.Errorf("is of version %d and this lockbench reads up to %d: use the newer one that wrote it", version, Version)
+	if version != Version {
+		return fmt.Errorf("the file has version %d and this lockbench reads version %d: measure again, or use the lockbench that wrote it", version, Version)
 	}
 	return nil
 }
 
 // validate refuses a plan that names what is not there, or what cannot be a folder.
 func (p *Plan) validate() error {
-	if p.Version < 1 || p.Version > Version {
-		return fmt.Errorf("version %d, want 1 to %d", p.Version, Version)
+	if p.Version != Version {
+		return fmt.Errorf("version %d, want %d", p.Version, Version)
 	}
 	subjects, points, pairs := map[string]bool{}, map[string]bool{}, map[Pair]bool{}
 	for _, s := range p.Subjects {
@@ -135,8 +135,8 @@ func folderName(what, name string, seen map[string]bool) error {
 
 func (t *Trial) validate() error {
 	switch {
-	case t.Version < 1 || t.Version > Version:
-		return fmt.Errorf("version %d, want 1 to %d", t.Version, Version)
+	case t.Version != Version:
+		return fmt.Errorf("version %d, want %d", t.Version, Version)
 	case !localDir(t.Dir):
 		return fmt.Errorf("dir %q: want <point>/<subject>/<block>", t.Dir)
 	case t.Dir != path.Join(t.Point, t.Subject, path.Base(t.Dir)):

@@ -13,8 +13,9 @@ import (
 func TestRefused(t *testing.T) {
 	const one = contended4 + "/fenced/001/trial.json"
 	for _, c := range []struct{ name, file, old, new, want string }{
-		{"newer plan", "bench.json", `"lockbench_bench": 1`, `"lockbench_bench": 2, "colour": "red"`, "is of version 2 and this lockbench reads up to 1"},
-		{"no plan", "bench.json", `"lockbench_bench": 1`, `"lockbench": 1`, `no version in "lockbench_bench"`},
+		{"newer plan", "bench.json", `"lockbench_bench": 2`, `"lockbench_bench": 3, "colour": "red"`, "the file has version 3 and this lockbench reads version 2"},
+		{"older plan", "bench.json", `"lockbench_bench": 2`, `"lockbench_bench": 1, "colour": "red"`, "measure again, or use the lockbench that wrote it"},
+		{"no plan", "bench.json", `"lockbench_bench": 2`, `"lockbench": 1`, `no version in "lockbench_bench"`},
 		{"unknown field", "bench.json", `"name": "synthetic"`, `"name": "synthetic", "colour": "red"`, `unknown field "colour"`},
 		{"more after the end", "bench.json", "", "{}", "invalid character"},
 		{"no such subject", "bench.json", `"subject": 0`, `"subject": 77`, "there are 10 subjects and 1 points"},
@@ -22,8 +23,8 @@ func TestRefused(t *testing.T) {
 		{"subject twice", "bench.json", `"name": "redsync"`, `"name": "fenced"`, "subject fenced is there twice"},
 		{"point leads out", "bench.json", `"id": "contended-4c-1k-1ms"`, `"id": ".."`, `point ".."`},
 		{"subject is a path", "bench.json", `"name": "redsync"`, `"name": "red/sync"`, `subject "red/sync"`},
-		{"unknown role", "bench.json", `"role": "floor"`, `"role": "ceiling"`, `unknown role "ceiling"`},
-		{"newer trial", one, `"lockbench_trial": 1`, `"lockbench_trial": 3`, "is of version 3"},
+		{"unknown role", "bench.json", `"role": "baseline"`, `"role": "ceiling"`, `unknown role "ceiling"`},
+		{"newer trial", one, `"lockbench_trial": 2`, `"lockbench_trial": 3`, "has version 3"},
 		{"unknown figure", one, `"goodput"`, `"badput"`, `figure "badput"`},
 		{"another's trial", one, contended4 + "/fenced/001", contended4 + "/fenced/002", "says that it belongs in"},
 		{"of another subject", one, `"subject": "fenced"`, `"subject": "redsync"`, "it is not that of redsync"},
@@ -67,7 +68,7 @@ func edit(t *testing.T, file, old, new string) {
 // TestAbsent: what has not been measured yet is absent, and what is void counts for nothing.
 func TestAbsent(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Void: 2}); err != nil {
+	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Discarded: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, gone := range []string{"redsync", "set-px-lua/007"} {
@@ -84,8 +85,8 @@ func TestAbsent(t *testing.T) {
 	}
 	for subject, want := range map[string][2]int{"fenced": {8, 2}, "redsync": {0, 0}, "set-px-lua": {9, 0}, "redsync-tuned": {10, 0}} {
 		got := row(t, r, subject, contended4)
-		if got.Trials != want[0] || got.Void != want[1] || got.Estimates["goodput"].N != want[0] {
-			t.Errorf("%s: %d trials, %d void, want %v; goodput of %d", subject, got.Trials, got.Void, want, got.Estimates["goodput"].N)
+		if got.Trials != want[0] || got.Discarded != want[1] || got.Estimates["goodput"].N != want[0] {
+			t.Errorf("%s: %d trials, %d discarded, want %v; goodput of %d", subject, got.Trials, got.Discarded, want, got.Estimates["goodput"].N)
 		}
 	}
 	last := r.Rankings[0].Order[len(r.Rankings[0].Order)-1]

@@ -259,7 +259,7 @@ func TestHostile(t *testing.T) {
 	r.Plan.Points[0].Section, r.Plan.Points[0].Fault = evil, evil
 	r.Checks[0].Seen = evil
 	for _, trial := range r.Trials {
-		trial.Void = map[bool]string{true: evil}[trial.Block == 0]
+		trial.Discarded = map[bool]string{true: evil}[trial.Block == 0]
 		trial.Timeline.Faults = []bench.Episode{{Name: evil, ToNS: 1e8}}
 	}
 	got := page(t, r)

@@ -19,7 +19,7 @@ import (
 )
 
 // Version is the version of the files that this package writes, and the newest that it reads.
-const Version = 1
+const Version = 2
 
 // Plan is bench.json: what is to be measured, on what, and how to do it again.
 type Plan struct {
@@ -48,12 +48,12 @@ type Plan struct {
 type Role string
 
 const (
-	Lock    Role = "lock"    // a candidate
-	Control Role = "control" // it is broken: the judge must say so
-	Floor   Role = "floor"   // what the harness, a round trip or a loop without a lock's care costs at the least
-	Again   Role = "again"   // a lock a second time: nothing may tell the two apart
-	Delayed Role = "delayed" // a lock behind a network with a known delay, which must be found
-	Stalled Role = "stalled" // a generator that stalls on purpose, which must be noticed
+	Lock     Role = "lock"     // a candidate
+	Control  Role = "control"  // it is broken: the judge must say so
+	Baseline Role = "baseline" // what the harness, a round trip or a loop without a lock's care costs at the least
+	Again    Role = "again"    // a lock a second time: nothing may tell the two apart
+	Delayed  Role = "delayed"  // a lock behind a network with a known delay, which must be found
+	Stalled  Role = "stalled"  // a generator that stalls on purpose, which must be noticed
 )
 
 // Subject is a lock, a floor or a control.
@@ -64,10 +64,10 @@ type Subject struct {
 	Params     map[string]string `json:"params,omitempty"`
 	Role       Role              `json:"role"`
 	Store      string            `json:"store,omitempty"`
-	Server     string            `json:"server,omitempty"`     // product and version
-	Durability string            `json:"durability,omitempty"` // what has become of a write when it is acknowledged
-	Peer       bool              `json:"peer,omitempty"`       // a third-party library
-	Defect     string            `json:"defect,omitempty"`     // a known defect: the lock is not ranked
+	Server     string            `json:"server,omitempty"`      // product and version
+	Durability string            `json:"durability,omitempty"`  // what has become of a write when it is acknowledged
+	ThirdParty bool              `json:"third_party,omitempty"` // a third-party library
+	Defect     string            `json:"defect,omitempty"`      // a known defect: the lock is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
@@ -129,12 +129,12 @@ type Trial struct {
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
 
-	Void     string    `json:"void,omitempty"`   // why it does not count
-	Judged   *Judged   `json:"judged,omitempty"` // null: there is no history (a floor)
-	Figures  Figures   `json:"figures"`
-	Curves   Curves    `json:"curves"`
-	Shares   []int     `json:"sections_per_client,omitempty"` // critical sections in the window
-	Timeline *Timeline `json:"timeline,omitempty"`
+	Discarded string    `json:"discarded,omitempty"` // why it does not count
+	Judged    *Judged   `json:"judged,omitempty"`    // null: there is no history (a floor)
+	Figures   Figures   `json:"figures"`
+	Curves    Curves    `json:"curves"`
+	Shares    []int     `json:"sections_per_client,omitempty"` // critical sections in the window
+	Timeline  *Timeline `json:"timeline,omitempty"`
 }
 
 // Judged is the verdict of the trial's history.
@@ -237,7 +237,7 @@ type Row struct {
 	Subject   string                    `json:"subject"`
 	Point     string                    `json:"point"`
 	Trials    int                       `json:"trials"` // that count
-	Void      int                       `json:"void,omitempty"`
+	Discarded int                       `json:"discarded,omitempty"`
 	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
 	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
@@ -331,15 +331,15 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	return r
 }
 
-// rowOf gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
+// rowOf gathers the trials of one subject at one point. Discarded ones are counted, and leave no figure.
 func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
 	for _, t := range trials {
 		switch {
 		case t.Subject != s.Name || t.Point != p.ID:
 			continue
-		case t.Void != "":
-			row.Void++
+		case t.Discarded != "":
+			row.Discarded++
 			continue
 		case !t.Steady:
 			row.Unsteady++

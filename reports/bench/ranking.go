@@ -108,7 +108,7 @@ func (r *Results) limited(row *Row) string {
 // if something is held, as the hold then sets both.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
-		return n.Point == row.Point && n.subject.Role == Floor && n.subject.Lock == "none"
+		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"
 	})
 	if !ok || row.point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 {
 		return 0

@@ -64,7 +64,7 @@ func TestSoundBench(t *testing.T) {
 		t.Errorf("checks %v, want %v", names, want)
 	}
 	fenced := row(t, r, "fenced", contended16)
-	if fenced.Trials != 10 || fenced.Void != 0 || fenced.Unsafe != nil || fenced.Limited != "" || fenced.Unsteady != 0 {
+	if fenced.Trials != 10 || fenced.Discarded != 0 || fenced.Unsafe != nil || fenced.Limited != "" || fenced.Unsteady != 0 {
 		t.Errorf("%+v", fenced)
 	}
 	goodput := fenced.Estimates["goodput"]

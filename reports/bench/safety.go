@@ -14,7 +14,7 @@ type safetyRow struct {
 	Violated   []violatedIn
 	Undecided  []string
 	Disagree   int
-	Void       int
+	Discarded  int
 }
 
 type violatedIn struct {
@@ -30,7 +30,7 @@ func (r safetyRow) Badge() html.Badge {
 		return html.Badge{Class: "result-observed", Symbol: "·", Word: "not judged"}
 	case exclusion && r.Subject.Role == Control:
 		return html.Badge{Class: "result-xfail", Symbol: "◉", Word: "caught"}
-	case exclusion && r.Subject.Role == Floor:
+	case exclusion && r.Subject.Role == Baseline:
 		return html.Badge{Class: "result-observed", Symbol: "·", Word: "no lock"}
 	case exclusion:
 		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "violated"}
@@ -54,7 +54,7 @@ func (v *view) safety() (all []safetyRow) {
 				row.add(t)
 			}
 		}
-		if row.Judged+row.Void > 0 {
+		if row.Judged+row.Discarded > 0 {
 			all = append(all, row)
 		}
 	}
@@ -63,8 +63,8 @@ func (v *view) safety() (all []safetyRow) {
 
 func (r *safetyRow) add(t *Trial) {
 	switch {
-	case t.Void != "":
-		r.Void++
+	case t.Discarded != "":
+		r.Discarded++
 		return
 	case t.Judged == nil:
 		return

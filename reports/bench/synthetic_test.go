@@ -20,9 +20,9 @@ type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor map[string]float64 // by lock: its speed as a multiple of what it would be
-	Unsafe []string           // locks seen to break exclusion in their last block
-	Void   int                // so many trials of fenced are void
+	Factor    map[string]float64 // by lock: its speed as a multiple of what it would be
+	Unsafe    []string           // locks seen to break exclusion in their last block
+	Discarded int                // so many trials of fenced are discarded
 
 	Thresholds []bench.Threshold
 
@@ -111,10 +111,10 @@ func subjects(o options) []bench.Subject {
 	all := []bench.Subject{
 		{Name: "fenced", Role: bench.Lock, Doc: "waiters stand in line and are told"},
 		{Name: "set-px-lua", Role: bench.Lock, Doc: "SET NX PX and a script that compares"},
-		{Name: "redsync", Role: bench.Lock, Doc: "a library of others, as it comes", Peer: true},
-		{Name: "redsync-tuned", Lock: "redsync", Role: bench.Lock, Doc: "the same, asking more often", Peer: true, Params: map[string]string{"retry": "1ms"}},
-		{Name: "none", Role: bench.Floor, Doc: "what the harness costs by itself"},
-		{Name: "bare", Role: bench.Floor, Doc: "SET and DEL, and no care"},
+		{Name: "redsync", Role: bench.Lock, Doc: "a library of others, as it comes", ThirdParty: true},
+		{Name: "redsync-tuned", Lock: "redsync", Role: bench.Lock, Doc: "the same, asking more often", ThirdParty: true, Params: map[string]string{"retry": "1ms"}},
+		{Name: "none", Role: bench.Baseline, Doc: "what the harness costs by itself"},
+		{Name: "bare", Role: bench.Baseline, Doc: "SET and DEL, and no care"},
 		{Name: "broken", Role: bench.Control, Doc: "gives the lock to whoever asks at the wrong moment"},
 		{Name: "fenced-again", Lock: "fenced", Role: bench.Again, Doc: "fenced a second time"},
 		{Name: "fenced-delayed", Lock: "fenced", Role: bench.Delayed, Doc: "fenced behind a slow network", Params: map[string]string{"delay": "5ms"}},
@@ -128,7 +128,7 @@ func subjects(o options) []bench.Subject {
 		if s.Name != "none" {
 			s.Store, s.Server = "redis", "redis 8.4.0"
 		}
-		if s.Role != bench.Floor {
+		if s.Role != bench.Baseline {
 			s.Durability = "in memory: a crash of the server loses it"
 		}
 	}
@@ -163,7 +163,7 @@ func points(o options) []bench.Point {
 // measured is what a suite measures where: locks everywhere, the others where they tell something.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
-	case bench.Floor, bench.Delayed:
+	case bench.Baseline, bench.Delayed:
 		return !p.Contended()
 	case bench.Control:
 		return p.Contended() && p.Clients <= 16

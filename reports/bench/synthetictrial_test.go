@@ -67,11 +67,11 @@ func (k maker) trial() (*bench.Trial, error) {
 		Seed: k.of("seed").Uint64() >> 11, WarmupNS: int64(200 * time.Millisecond), MeasuredNS: int64(window),
 		Steady: k.block != 3 || k.s.Name != "redsync", Shares: k.shares(sections),
 	}
-	if k.s.Name == "fenced" && k.block < k.Void {
-		t.Void = "the harness itself stood still for 12 s"
+	if k.s.Name == "fenced" && k.block < k.Discarded {
+		t.Discarded = "the harness itself stood still for 12 s"
 	}
 	t.Figures = k.figures(rate, t.Shares)
-	if k.s.Role != bench.Floor {
+	if k.s.Role != bench.Baseline {
 		t.Judged = k.judged(t.Dir, sections)
 	}
 	if k.OnlyFigures {
@@ -146,7 +146,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 		"goodput": rate, "late_p99": noise(0.08), "stall_max": noise(4), "processors": noise(2.1),
 		"client_cpu": noise(14), "client_allocs": noise(31), "client_alloc_bytes": noise(1900),
 	}
-	if k.s.Role == bench.Floor {
+	if k.s.Role == bench.Baseline {
 		f["round_trip_p50"] = noise(roundTrip)
 	}
 	if m.commands > 0 {

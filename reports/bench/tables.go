@@ -110,17 +110,17 @@ func (r *Row) figure(m Metric) (text, interval string) {
 
 // kinds names the roles.
 var kinds = map[Role]string{
-	Lock:    "",
-	Control: "control: known to be broken",
-	Floor:   "floor",
-	Again:   "control: the same lock again",
-	Delayed: "control: behind a known delay",
-	Stalled: "control: the generator stands still",
+	Lock:     "",
+	Control:  "control: known to be broken",
+	Baseline: "baseline",
+	Again:    "control: the same lock again",
+	Delayed:  "control: behind a known delay",
+	Stalled:  "control: the generator stands still",
 }
 
 // Kind names the role of a control or a floor, and marks a third-party lock.
 func (s Subject) Kind() string {
-	if s.Role == Lock && s.Peer {
+	if s.Role == Lock && s.ThirdParty {
 		return "library of others"
 	}
 	return kinds[s.Role]
@@ -135,7 +135,7 @@ func (r *Row) notes() (all []string) {
 		{r.subject.Defect != "" && r.subject.Role == Lock, r.subject.Defect},
 		{r.Limited != "", "limited: " + r.Limited},
 		{r.Unsteady > 0, fmt.Sprintf("not settled before %d of %d trials", r.Unsteady, r.Trials)},
-		{r.Void > 0, format.Plural(r.Void, "trial") + " void"},
+		{r.Discarded > 0, format.Plural(r.Discarded, "trial") + " discarded"},
 		{measured && e.Low == nil && r.Trials > 0, "too few trials for an interval"},
 	} {
 		if note.applies {

@@ -128,7 +128,7 @@ func sectionKeys(s *Section, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "name", Into: &s.Name, Form: yamlfile.Name, Required: true, Doc: "tells sections apart"},
 		{Name: "locks", Into: &s.Locks, Form: yamlfile.Placed, List: true, Values: k.Locks, Normally: "none", Of: func(into any) []yamlfile.Key { return lockKeys(into.(*Lock), k) }, Check: k.lock, Doc: "a name, `name@deployment`, or a mapping; see below"},
-		{Name: "floors", Into: &s.Floors, Form: yamlfile.Choice, List: true, Values: Floors(), Normally: "none", Doc: "what is measured beside them; a section has locks or floors"},
+		{Name: "baselines", Old: "floors", Into: &s.Baselines, Form: yamlfile.Choice, List: true, Values: Baselines(), Normally: "none", Doc: "what is measured beside them; a section has locks or baselines"},
 		{Name: "workload", Into: &s.Workload, Form: yamlfile.Choice, Values: k.Workloads, Normally: "contend", Doc: "see `lockbench list workloads`"},
 		{Name: "clients", Into: &s.Clients, Form: yamlfile.Whole, List: true, Required: true, Min: 1, Top: 10000, Doc: "at once"},
 		{Name: "keys", Into: &s.Keys, Form: yamlfile.Whole, List: true, Min: 1, Top: 10000, Instead: "clients", Normally: "1", Doc: "client c asks for key c modulo this; `clients`: a key for each client"},

@@ -65,14 +65,14 @@ func (r reader) rate(n string, c Section) {
 
 // subjects checks that a name means the same in all of the suite.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
-	if len(c.Locks)+len(c.Floors) == 0 {
-		r.Wrong(n, "the section %s has neither locks nor floors: there is nothing to measure", c.Name)
+	if len(c.Locks)+len(c.Baselines) == 0 {
+		r.Wrong(n, "the section %s has neither locks nor baselines: there is nothing to measure", c.Name)
 	}
 	here := map[string]bool{}
-	for i, name := range c.Floors {
+	for i, name := range c.Baselines {
 		here[name] = true
 		if _, lock := setUp[name]; lock {
-			r.Wrong(place(n+".floors", i), "floors: %s is the name of another subject", name)
+			r.Wrong(place(n+".baselines", i), "baselines: %s is the name of another subject", name)
 		}
 	}
 	for i, l := range c.Locks {
@@ -81,8 +81,8 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 			r.Wrong(n, "locks: %s is set up otherwise in another place (want another name, in as)", name)
 		} else if here[name] {
 			r.Wrong(n, "locks: %s comes twice", name)
-		} else if slices.Contains(Floors(), name) {
-			r.Wrong(n, "locks: %s is the name of a baseline (want it in floors, or another name, in as)", name)
+		} else if slices.Contains(Baselines(), name) {
+			r.Wrong(n, "locks: %s is the name of a baseline (want it in baselines, or another name, in as)", name)
 		}
 		here[name], setUp[name] = true, l
 	}
@@ -142,5 +142,5 @@ func (r reader) bounds(n string, l limit) {
 }
 
 func (s *Section) names() []string {
-	return append(slices.Clone(s.Floors), lo.Map(s.Locks, func(l Lock, _ int) string { return l.Subject() })...)
+	return append(slices.Clone(s.Baselines), lo.Map(s.Locks, func(l Lock, _ int) string { return l.Subject() })...)
 }

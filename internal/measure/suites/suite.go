@@ -30,7 +30,7 @@ type Suite struct {
 type Section struct {
 	Name      string
 	Locks     []Lock
-	Floors    []string
+	Baselines []string
 	Workload  string
 	Clients   []int
 	Keys      []Keys
@@ -64,8 +64,8 @@ type Keys int
 // OneEach is a key for each client, so that no client waits.
 const OneEach Keys = 0
 
-// Floors returns baselines: the harness, a lock within one process, a loop without a lock's care, and a round trip.
-func Floors() []string { return []string{"none", "local-mutex", "bare", "ping"} }
+// Baselines returns baselines: the harness, a lock within one process, a loop without a lock's care, and a round trip.
+func Baselines() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
 // Filled returns the suite with its defaults.
 func (s Suite) Filled() Suite {

@@ -30,7 +30,7 @@ sections:
       - fenced
       - set-px-lua@cluster
       - {name: set-px-lua, as: set-px-lua-spin, params: {wait: spin, tries: 3}}
-    floors: [none, bare]
+    baselines: [none, bare]
     workload: contend
     clients: [4, 16]
     keys: [1, clients]
@@ -69,8 +69,8 @@ func TestEveryKey(t *testing.T) {
 	}
 	want := &Suite{Name: "all", Doc: "every key", Trials: 8, MaxTrials: 20, Budget: 5 * time.Minute, Narrow: 0.1, Seed: 1<<64 - 1,
 		Sections: []Section{{Name: "one",
-			Locks:  []Lock{{Name: "fenced"}, {Name: "set-px-lua", Deployment: "cluster"}, {Name: "set-px-lua", As: "set-px-lua-spin", Params: map[string]string{"wait": "spin", "tries": "3"}}},
-			Floors: []string{"none", "bare"}, Workload: "contend", Clients: []int{4, 16}, Keys: []Keys{1, OneEach},
+			Locks:     []Lock{{Name: "fenced"}, {Name: "set-px-lua", Deployment: "cluster"}, {Name: "set-px-lua", As: "set-px-lua-spin", Params: map[string]string{"wait": "spin", "tries": "3"}}},
+			Baselines: []string{"none", "bare"}, Workload: "contend", Clients: []int{4, 16}, Keys: []Keys{1, OneEach},
 			Hold: []time.Duration{0, 1500 * time.Microsecond}, Wait: 2 * time.Second, TTL: 5 * time.Second, Processes: 8,
 			Arrivals: bench.Poisson, Rate: []float64{100, 0.5}, Fault: "none", Duration: 10 * time.Millisecond, Rounds: 3}},
 		Thresholds: append(limits, bench.Threshold{Subject: "set-px-lua-spin", Metric: "commands", Max: &ten, ToBaseline: true})}

@@ -292,8 +292,8 @@ func (s *Server) benchMarks(name, dir string) []mark {
 	if err := s.read(path.Join(name, dir, bench.TrialName), &t); err != nil {
 		return nil
 	}
-	if t.Void != "" {
-		return []mark{{discarded, t.Void}}
+	if t.Discarded != "" {
+		return []mark{{discarded, t.Discarded}}
 	}
 	return []mark{{observed, "a baseline: there is nothing to judge"}}
 }
