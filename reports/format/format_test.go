@@ -16,7 +16,7 @@ func TestFormats(t *testing.T) {
 		Joined([]string{"a", "b", "c"}): "a, b and c", RankName(0.9999): "99.99 %",
 		Escaped(`\[x\](y)`): `\\\[x\\\](y)`, Clean("a\x1b\u202eb"): "a··b",
 		Plural(2, "loss"): "2 losses", Plural(3, "box"): "3 boxes", Plural(2, "child", "children"): "2 children", Plural(2, "do"): "2 dos",
-		Short(0.5): "0.5", Short(1200): "1,200", Short(math.NaN()): None, Milliseconds(1234): "0.0012", Milliseconds(0): "0", Milliseconds(1_500_000): "1.50",
+		Short(0.5): "0.5", Short(1200): "1,200", Short(math.NaN()): None, Milliseconds(1234): "0.001", Milliseconds(999): "<0.001", Milliseconds(0): "0", Milliseconds(12_345): "0.012", Milliseconds(1_500_000): "1.50",
 		Percent(0.5): "50 %", Percent(0.1234): "12.3 %", Percent(0.0001): "< 0.1 %", Percent(0.9999): "> 99.9 %", Percent(1): "100 %", Percent(math.NaN()): None,
 		Lasting(12 * time.Second): "12 s", Lasting(3 * time.Minute): "3 min", Lasting(72 * time.Hour): "3 days", Lasting(-1): "0 s",
 		Often(1): "once", Often(1200): "1,200 times", Gibibytes(0): "", Gibibytes(3 << 29): "1.50 GiB", When(time.Time{}): None,

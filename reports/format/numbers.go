@@ -121,10 +121,14 @@ func Duration[T ~int | ~int64 | ~float64](d T) string {
 	return Significant(ns/1e9) + " s"
 }
 
-// Milliseconds writes nanoseconds as a number of milliseconds without its unit, to three digits and four places at most.
+// Milliseconds writes nanoseconds as a number of milliseconds without its unit, to three digits and three places at most;
+// less than a microsecond is "<0.001".
 func Milliseconds[T ~int | ~int64](ns T) string {
-	if ns > 0 && ns < 1e5 {
-		return strconv.FormatFloat(float64(ns)/1e6, 'f', 4, 64)
+	switch {
+	case ns > 0 && ns < 1e3:
+		return "<0.001"
+	case ns > 0 && ns < 1e5:
+		return strconv.FormatFloat(float64(ns)/1e6, 'f', 3, 64)
 	}
 	return Significant(float64(ns) / 1e6)
 }

@@ -44,6 +44,12 @@ type Verdict struct {
 // Badge is a short result: a symbol and a word, in a colour.
 type Badge struct{ Class, Symbol, Word string }
 
+// Key is an entry of a legend: a badge and its meaning.
+type Key struct {
+	Badge
+	Means string
+}
+
 // Tile is one number of the head.
 type Tile struct{ Class, Symbol, Big, Small string }
 
@@ -134,6 +140,7 @@ func Funcs() template.FuncMap {
 func pageFuncs() template.FuncMap {
 	return template.FuncMap{
 		"abbr":     abbr,
+		"fold":     func(id, title, note string) fold { return fold{ID: id, Title: title, Note: note} },
 		"number":   func(text string) column { return column{Text: text, Class: "number"} },
 		"onlyif":   onlyIf,
 		"px":       func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
@@ -189,6 +196,10 @@ func newTable(label, class string, columns ...any) (table, error) {
 	}
 	return t, nil
 }
+
+// fold is the head of a section that is folded: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
+// The ID is that of the content, since a browser unfolds what a link leads into.
+type fold struct{ ID, Title, Note string }
 
 // section is an entry of the nav.
 type section struct{ ID, Title string }

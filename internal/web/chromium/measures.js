@@ -76,7 +76,7 @@ function cut(main) {
 }
 
 function folded() {
-  return [...document.querySelectorAll("details")].filter(d => {
+  return [...document.querySelectorAll("details:not(.unprinted)")].filter(d => {
     const last = d.lastElementChild, box = last.getBoundingClientRect();
     return last.tagName != "SUMMARY" && (box.height == 0 || !last.checkVisibility({contentVisibilityAuto: true}));
   }).map(d => "folded on paper: " + name(d));
