@@ -19,11 +19,14 @@ type drawing struct {
 }
 
 func (v *view) drawnAt(p Point) drawing {
-	d := drawing{view: v, Point: p}
-	for _, r := range v.ranked(p.ID) {
+	return v.drawing(p, collect(v.ranked(p.ID), func(r Ranked) *Row {
 		row, _ := v.Row(r.Subject, p.ID)
-		d.rows = append(d.rows, row)
-	}
+		return row
+	}))
+}
+
+func (v *view) drawing(p Point, rows []*Row) drawing {
+	d := drawing{view: v, Point: p, rows: rows}
 	var unsafe, out []string
 	for _, row := range v.rowsAt(p.ID) {
 		switch {
@@ -38,7 +41,7 @@ func (v *view) drawnAt(p Point) drawing {
 		d.left = "Not drawn, as their figures mean nothing: " + format.Joined(unsafe) + ". "
 	}
 	if len(out) > 0 {
-		d.left += "Not drawn, as they are out of the running: " + format.Joined(out) + "."
+		d.left += "Not drawn, as they have no rank: " + format.Joined(out) + "."
 	}
 	d.left = strings.TrimSpace(d.left)
 	return d

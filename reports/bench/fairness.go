@@ -55,7 +55,7 @@ func (d drawing) fairness() []charts.Chart {
 		}
 	}
 	c := d.chart("fairness")
-	c.Open, c.Takeaway = true, d.fairnessTakeaway(parts)
+	c.Takeaway = d.fairnessTakeaway(parts)
 	tabulate(&c, d.rows, columns...)
 	c.Draw(d.drawShares(parts), "Critical sections by client, "+describe(d.Point))
 	return []charts.Chart{c}
@@ -89,16 +89,14 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 func (d drawing) fairnessTakeaway(parts map[*Row][]float64) string {
 	uneven, even, _ := extremes(d.rows, func(row *Row) (string, float64, bool) {
 		s := parts[row]
-		return row.Subject, s[0] / max(s[len(s)-1], 1e-9), true
+		return row.Subject, s[0]/max(s[len(s)-1], 1e-9) - row.Estimates["starved"].Median, true
 	})
 	percent := func(part float64) string { return strconv.FormatFloat(100*part, 'f', 0, 64) + " %" }
-	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does",
-		even.lock, percent(even.value))
-	if uneven != even {
+	text := fmt.Sprintf("%s shares most evenly: its least served client gets %s of what the most served one gets", even.lock, percent(even.value))
+	if row, ok := d.Row(uneven.lock, d.ID); ok && row.Starving != "" {
+		text += fmt.Sprintf("; with %s, %s", uneven.lock, row.Starving)
+	} else if uneven != even {
 		text += fmt.Sprintf("; with %s it gets %s", uneven.lock, percent(uneven.value))
-	}
-	if e, ok := d.estimate(uneven.lock, d.ID, "starved"); ok && e.Median > 0 {
-		text += fmt.Sprintf(", and %s of %d clients get nothing", format.Short(e.Median), d.Clients)
 	}
 	return text + "."
 }

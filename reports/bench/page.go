@@ -20,11 +20,12 @@ var templates embed.FS
 type page struct {
 	*Results
 	Verdict       verdict
-	Tiles         []html.Tile
+	Unfinished    bool
+	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // those with violations, of a bench whose figures are withheld
+	Found         []safetyRow // with violations, if the figures are withheld
 	Tables        []pointTable
-	ControlTables []pointTable // of the points that are there for controls and floors alone
+	ControlTables []pointTable // of the points of baselines and self-checks
 	Percentiles   []charts.Chart
 	Scaling       []charts.Chart
 	Fairness      []charts.Chart
@@ -76,12 +77,12 @@ func Markdown(r *Results) ([]byte, error) {
 // newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
-	p = &page{Results: r, Verdict: v.verdict()}
+	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}
 	if len(r.Withheld) > 0 {
 		p.Found = slices.DeleteFunc(v.safety(), func(row safetyRow) bool { return len(row.Violated) == 0 })
 		return p, nil
 	}
-	p.Tiles, p.Safety, p.Tables, p.Changes = v.tiles(), v.safety(), v.tables(v.compared()), v.changes()
+	p.Overview, p.Safety, p.Tables, p.Changes = v.overview(), v.safety(), v.tables(v.compared()), v.changes()
 	p.ControlTables = v.tables(v.pointsOf(ControlSection))
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {
 		p.TunedText = tunedTakeaway(p.Tuned)
@@ -91,7 +92,7 @@ func newPage(r *Results) (p *page, err error) {
 		d := v.drawnAt(at)
 		curves, e := d.percentiles()
 		p.Percentiles, err = append(p.Percentiles, curves...), errors.Join(err, e)
-		p.Fairness = append(p.Fairness, d.fairness()...)
+		p.Fairness = append(p.Fairness, v.drawing(at, v.dots(at)).fairness()...)
 		p.Costs = append(p.Costs, d.cost()...)
 		p.Forests = append(p.Forests, d.forest()...)
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,8 +111,8 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("sections", func(t *testing.T) {
 		last := 0
-		for _, id := range []string{"safety", "controls", "comparison", "latency", "scaling", "fairness", "cost", "time", "differences", "tuned", "changes", "method", "environment", "limitations", "reproduce"} {
-			at := strings.Index(got, fmt.Sprintf(`<section id="%s">`, id))
+		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "changes", "safety", "cost", "time", "differences", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
+			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section, or of what is folded
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
 			}
@@ -161,7 +162,8 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 		}
 	}
 	rows := 0
-	for _, row := range regexp.MustCompile(`(?s)<tr><td>[^<]*</td><th scope="row">set-px-lua.*?</tr>`).FindAllString(page, -1) {
+	comparison := regexp.MustCompile(`(?s)<section id="comparison">.*?</section>`).FindString(page)
+	for _, row := range regexp.MustCompile(`(?s)<tr><th scope="row">set-px-lua.*?</tr>`).FindAllString(comparison, -1) {
 		rows++
 		plain := regexp.MustCompile(`<td>[\d\[][^<]*</td>`).FindAllString(row, -1)
 		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // n alone
@@ -192,7 +194,7 @@ func TestWithheld(t *testing.T) {
 				if !strings.Contains(got, "Figures withheld: ") || !strings.Contains(got, "same-lock-twice") {
 					t.Errorf("%s: it is not said that figures are withheld, and why", kind)
 				}
-				for _, trace := range []string{"<svg", "<s>", "goodput /s", `class="figures`, "Highest goodput"} {
+				for _, trace := range []string{"<svg", "<s>", "goodput /s", `class="figures`, "fastest"} {
 					if strings.Contains(got, trace) {
 						t.Errorf("%s: it has %q", kind, trace)
 					}
@@ -207,16 +209,44 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
+// TestStarving: a lock that starves clients leads no headline, is drawn hollow, and has no latencies.
+func TestStarving(t *testing.T) {
+	r := small(t, options{Blocks: 8, Starve: "fenced", OnlyFigures: true})
+	if got := strings.Join(strings.Fields(text(t, r)), " "); !strings.HasPrefix(got, "set-px-lua is fastest. fenced starves clients. 4 clients: set-px-lua leads") || !strings.Contains(got, "fenced starves 3 of 4 clients") {
+		t.Error(got)
+	}
+	got := page(t, r)
+	if !strings.Contains(got, `<path class="starving"`) || !strings.Contains(got, ">fenced (starves 3/4)</text>") {
+		t.Error("the overview does not mark the lock that starves clients")
+	}
+	cells := regexp.MustCompile(`(?s)<tr><th scope="row">fenced <small class="violated">starves clients: 3 of 4 clients got nothing</small>.*?</tr>`).FindString(got)
+	if strings.Count(cells, "<td>–</td>") != 4 { // rank, contended p50 and p99, hand-off p50
+		t.Errorf("its row is %q", cells)
+	}
+}
+
+// TestUnfinished: a bench that did not end says so first, and is never green.
+func TestUnfinished(t *testing.T) {
+	for name, change := range map[string]func(*bench.Plan){"interrupted": func(p *bench.Plan) { p.Interrupted = true }, "no end": func(p *bench.Plan) { p.Ended = time.Time{} }} {
+		r := small(t, options{Blocks: 8, OnlyFigures: true})
+		change(r.Plan)
+		r.Trials = r.Trials[:20]
+		if got := page(t, r); !strings.Contains(got, `<h1 class="tone-unsure">Unfinished, 20 of 48 trials: fenced is fastest.</h1>`) {
+			t.Errorf("%s: %s", name, regexp.MustCompile(`<h1.*</h1>`).FindString(got))
+		}
+	}
+}
+
 // TestTooFew: with few trials nothing can be ranked, and the page says so instead of calling it a tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
 	few.Withheld = nil // a lock that is measured twice is not told from itself by so few
-	if got := text(t, few); !strings.Contains(got, "No order can be told") || !strings.Contains(got, "it takes 7") && !strings.Contains(got, "it\ntakes 7") {
+	if got := text(t, few); !strings.HasPrefix(got, "Too few trials to rank the locks.") || !strings.Contains(got, "takes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}
 	enough := read(t, options{Blocks: 7, OnlyFigures: true})
 	enough.Withheld = nil
-	if got := text(t, enough); strings.Contains(got, "No order can be told") || !strings.Contains(got, "contended: fenced") {
+	if got := text(t, enough); strings.Contains(got, "Too few trials") || !strings.Contains(got, "contended, 4, 16 and 64 clients: fenced leads") {
 		t.Errorf("seven trials of four locks:\n%s", got)
 	}
 }
@@ -233,7 +263,7 @@ func TestTie(t *testing.T) {
 	if len(names) != 2 {
 		t.Fatalf("the folder has no tie: %+v", r.Rankings[0].Order)
 	}
-	if got := text(t, r); !strings.Contains(got, "(a tie)") {
+	if got := text(t, r); !strings.HasPrefix(got, "fenced and set-px-lua tie as the fastest.") {
 		t.Error(got)
 	}
 	if got := page(t, r); !strings.Contains(got, "cannot be told apart with 10 pairs") {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"lockbench/reports/run"
-	"lockbench/reports/stats"
 )
 
 // Version is the version of the files that this package writes, and the newest that it reads.
@@ -232,40 +231,6 @@ type Check struct {
 	Seen string `json:"seen"` // what came out, in one sentence with its figures
 }
 
-// Row is one subject at one point, over its trials.
-type Row struct {
-	Subject   string                    `json:"subject"`
-	Point     string                    `json:"point"`
-	Trials    int                       `json:"trials"` // that count
-	Discarded int                       `json:"discarded,omitempty"`
-	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
-	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
-	Unsafe   *Violation `json:"unsafe,omitempty"`
-	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Limited says that the harness or the machine, and not the lock, was the limit; empty if the lock was.
-	Limited string `json:"limited,omitempty"`
-	// Unsteady is in how many trials the rate had not settled when the measured window began.
-	Unsteady int `json:"unsteady,omitempty"`
-
-	subject *Subject
-	point   *Point
-	counted []*Trial // by block
-}
-
-// Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
-type Ranking struct {
-	Point string   `json:"point"`
-	Order []Ranked `json:"order"`
-}
-
-// Ranked is a subject's place.
-type Ranked struct {
-	Subject string           `json:"subject"`
-	Rank    int              `json:"rank"`          // from 1; 0: out of the running, as its figures mean nothing
-	ToBest  stats.Comparison `json:"to_best"`       // this to the best; of the best itself the ratio is 1
-	Why     string           `json:"why,omitempty"` // out of the running
-}
-
 // Read reads a bench folder and computes its results. A missing trial is no error: the bench may still run.
 func Read(dir string) (*Results, error) {
 	plan, err := ReadPlan(dir)
@@ -329,47 +294,6 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	r.Checks = r.checks()
 	r.Withheld = r.withheld()
 	return r
-}
-
-// rowOf gathers the trials of one subject at one point. Discarded ones are counted, and leave no figure.
-func rowOf(s *Subject, p *Point, trials []*Trial) Row {
-	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
-	for _, t := range trials {
-		switch {
-		case t.Subject != s.Name || t.Point != p.ID:
-			continue
-		case t.Discarded != "":
-			row.Discarded++
-			continue
-		case !t.Steady:
-			row.Unsteady++
-		}
-		row.counted = append(row.counted, t)
-		if v := t.Unsafe(); v != nil {
-			row.UnsafeIn++
-			row.Unsafe = cmp.Or(row.Unsafe, v)
-		}
-	}
-	row.Trials = len(row.counted)
-	for _, m := range Metrics() {
-		var values []float64
-		var blocks []int
-		for _, t := range row.counted {
-			if v, ok := t.Figures[m.Name]; ok {
-				values, blocks = append(values, v), append(blocks, t.Block)
-			}
-		}
-		if len(values) > 0 {
-			row.Estimates[m.Name] = stats.EstimateOf(values, blocks)
-		}
-	}
-	return row
-}
-
-// estimate returns a metric of the row; ok is false if it was not measured, or means nothing.
-func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
-	e = r.Estimates[metric]
-	return e, e.N > 0 && r.Unsafe == nil
 }
 
 // Row finds the row of a subject at a point.

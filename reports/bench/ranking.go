@@ -12,6 +12,20 @@ import (
 
 const rankedBy = "goodput"
 
+// Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
+type Ranking struct {
+	Point string   `json:"point"`
+	Order []Ranked `json:"order"`
+}
+
+// Ranked is a subject's place.
+type Ranked struct {
+	Subject string           `json:"subject"`
+	Rank    int              `json:"rank"`          // from 1; 0: out of the running, as its figures mean nothing
+	ToBest  stats.Comparison `json:"to_best"`       // this to the best; of the best itself the ratio is 1
+	Why     string           `json:"why,omitempty"` // out of the running
+}
+
 // ranking repeatedly compares the best lock without a rank with all others that have none, corrected together by Holm;
 // those that do not differ share its rank. So two that share a rank need not be next to each other by their medians.
 func (r *Results) ranking(point string) Ranking {
@@ -65,6 +79,8 @@ func (r *Row) whyOut() string {
 		return "known defect: " + r.subject.Defect
 	case r.Estimates[rankedBy].N == 0:
 		return "not measured"
+	case r.Starving != "":
+		return "starves clients: " + r.Starving
 	}
 	return ""
 }
@@ -130,7 +146,7 @@ func (v *view) changes() []string {
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
 		}
 	}
-	if v.Plan.Interrupted || v.Plan.Ended.IsZero() {
+	if v.Plan.unfinished() {
 		all = append(all, "The bench did not come to its end: the blocks that are missing could move any rank.")
 	}
 	return all

@@ -22,20 +22,13 @@ type violatedIn struct {
 	Trials int
 }
 
-// Badge is the row's result.
+// Badge returns the row's result.
 func (r safetyRow) Badge() html.Badge {
-	exclusion := slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() })
 	switch {
 	case r.Judged == 0:
 		return html.Badge{Class: "result-observed", Symbol: "·", Word: "not judged"}
-	case exclusion && r.Subject.Role == Control:
-		return html.Badge{Class: "result-xfail", Symbol: "◉", Word: "caught"}
-	case exclusion && r.Subject.Role == Baseline:
-		return html.Badge{Class: "result-observed", Symbol: "·", Word: "no lock"}
-	case exclusion:
-		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "violated"}
-	case r.Subject.Role == Control:
-		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not caught"}
+	case slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() }):
+		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "exclusion violated"}
 	case len(r.Violated) > 0:
 		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "other property violated"}
 	case len(r.Undecided) > 0:
@@ -46,8 +39,12 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
+// safety returns the judged subjects. Baselines exclude nothing, and the known-broken lock is a self-check.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
+		if s.Role == Baseline || s.Role == Control {
+			continue
+		}
 		row := safetyRow{Subject: s}
 		for _, t := range v.Trials {
 			if t.Subject == s.Name {

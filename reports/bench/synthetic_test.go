@@ -21,7 +21,8 @@ type options struct {
 	Blocks int // 0: 10
 
 	Factor    map[string]float64 // by lock: its speed as a multiple of what it would be
-	Unsafe    []string           // locks seen to break exclusion in their last block
+	Unsafe    []string           // locks that violate exclusion in their last block
+	Starve    string             // a lock that starves three clients
 	Discarded int                // so many trials of fenced are discarded
 
 	Thresholds []bench.Threshold

@@ -126,15 +126,18 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares deals the sections out to the clients; one of redsync's gets none at 64.
+// shares spreads the sections over the clients. One client of redsync at 64, and three of Starve, get none.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
 	for c := range all {
-		all[c] = max(0, int(float64(sections)/float64(k.p.Clients)*(1+spread*r.NormFloat64())))
+		all[c] = max(1, int(float64(sections)/float64(k.p.Clients)*(1+spread*r.NormFloat64())))
 	}
 	if k.s.Name == "redsync" && k.p.Clients == 64 {
 		all[7] = 0
+	}
+	if k.s.Name == k.Starve {
+		copy(all, []int{0, 0, 0})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-// Package charts draws every chart of the project as SVG. Data goes in as Lines, Rows, Heat, Lanes or Histogram, or as
+// Package charts draws every chart of the project as SVG. Data goes in as Lines, Rows, Dots, Heat, Lanes or Histogram, or as
 // several Panels in a Grid; each has a method SVG that returns an element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
@@ -30,7 +30,6 @@ type Chart struct {
 	Takeaway string
 	SVG      template.HTML
 	Note     string // what is particular to it, and what it leaves out
-	Open     bool   // its table is in sight
 	Worded   bool   // the table has words in it, rather than figures
 	Head     []string
 	Rows     [][]string
