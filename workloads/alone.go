@@ -12,7 +12,7 @@ const aloneFor = 200 * time.Millisecond
 // answers in. There is nobody to be excluded, so that nothing is expected of it.
 func alone() Workload {
 	return Workload{
-		Name: "alone", Special: true,
+		Name: "alone", Special: true, Figures: true,
 		Doc: "one client, nobody else: what an acquire and a release take at the least",
 		Adapt: func(p *Params) {
 			p.Clients, p.Processes, p.Keys, p.Spread = 1, 1, 1, One

@@ -8,7 +8,7 @@ import (
 // contend is the bare lock: wait for it, hold it, give it back. Its figures are the lock's own.
 func contend() Workload {
 	return Workload{
-		Name:    "contend",
+		Name: "contend", Figures: true,
 		Doc:     "wait for the lock, hold it, release it: what waiting costs and who gets how much",
 		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },
 	}

@@ -10,7 +10,7 @@ import (
 // order. Two buyers inside at once sell one piece twice; a lock that splits the stock must still sell all.
 func inventory() Workload {
 	return Workload{
-		Name: "inventory", Guarded: true,
+		Name: "inventory", Guarded: true, Verdict: true,
 		Doc:     "a flash sale: read the stock, take one off, record an order, until all is sold: never more, never less",
 		Adapt:   func(p *Params) { p.Initial = p.Stock },
 		Iterate: func(ctx context.Context, c *Client) { c.buy(ctx, c.Key()) },

@@ -10,7 +10,7 @@ import (
 // Each must be refused. Clients go in pairs with a key each; the even one plays the odd one.
 func misuse() Workload {
 	return Workload{
-		Name: "misuse", Special: true, Paired: true,
+		Name: "misuse", Special: true, Paired: true, Verdict: true,
 		Doc: "release twice, after the lease, another owner's hold, and what was never acquired: each must be refused",
 		Adapt: func(p *Params) {
 			p.TTL = min(p.TTL, shortLease)

@@ -147,7 +147,9 @@ type Workload struct {
 	Guarded   bool          // reads and writes what the lock guards
 	Fenced    bool          // only for locks that mint fencing tokens
 	Special   bool          // takes the lock beyond what every use of it expects: expectations name it
-	Waits     bool          // its clients mostly wait, and its figures are no measure: trials of it may run side by side
+	Waits     bool          // its clients mostly wait, and its figures are no measure: many trials of it may run side by side
+	Verdict   bool          // unless it is named or all is wanted, it is run for its verdict: beside other trials, whatever its figures
+	Figures   bool          // it is run if it is named or all is wanted: its verdicts add nothing to those of counter
 	Paired    bool          // even clients play the odd ones too
 	Served    bool          // clients are buyers of a shop over HTTP, and the lock is its services': internal/drive/shop drives them, and Iterate is nil
 	Gated     bool          // the shop has a gate in front

@@ -6,7 +6,7 @@ import "context"
 // the inner release the client is still inside: it asks the store who holds, and works on.
 func reentrant() Workload {
 	return Workload{
-		Name: "reentrant", Reentrant: true, Guarded: true,
+		Name: "reentrant", Reentrant: true, Guarded: true, Verdict: true,
 		Doc: "lock, lock again, unlock once, work on, unlock: an inner release must not free the outer hold",
 		Iterate: func(ctx context.Context, c *Client) {
 			key := c.Key()

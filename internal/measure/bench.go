@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +47,7 @@ type Progress struct {
 }
 
 // fewest is the least number of trials for an interval, and for a test of the lock that is measured twice.
-const fewest = 8
+const fewest = bench.FewestBlocks
 
 // Run measures block after block until the intervals are narrow, or the budget or ctx is over. Trials that are there
 // already are stored, so that an interrupted bench can be resumed. Run sets Stopped.
@@ -215,7 +214,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	if ctx.Err() != nil {
 		return ctx.Err() // a bench that is resumed measures it again
 	}
-	if errors.Is(err, trial.ErrVoid) {
+	if errors.Is(err, trial.ErrDiscarded) {
 		t.Discarded, err = err.Error(), nil
 	}
 	if err != nil {
@@ -277,7 +276,10 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	if point.Fault == "none" {
 		p.wakes = c.Lock.Notifies || c.Lock.Session
-		setting.Shared, setting.Pace, setting.Dial, setting.Tally = b.groups[at], p.run, p.network.dial, p.tally
+		setting.Pace, setting.Dial, setting.Tally = p.run, p.network.dial, p.tally
+		setting.Lend = func(context.Context, servers.Spec) (*servers.Group, func() error, error) {
+			return b.groups[at], func() error { return nil }, nil
+		}
 	} else {
 		p = nil // its clients live in processes of their own
 	}
@@ -296,7 +298,6 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 // setting returns the bench's setting with the parameters of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Run = fmt.Sprintf("%s-%s", b.Setting.Run, strings.NewReplacer("/", "-", " ", "-", "@", "-").Replace(t.Dir))
 	setting.Trials = 1000 // so that the folder of a repeated trial is not that of another
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")

@@ -143,6 +143,8 @@ type Cell struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // "none" where nothing is injected
 	Scenario   string `json:"scenario,omitempty"` // that it belongs to
+	// Concurrent: its trials ran beside others, so that its times are not compared with those of other cells.
+	Concurrent bool `json:"concurrent,omitempty"`
 }
 
 // WriteManifest writes run.json, replacing an earlier one at once: a reader sees the old or the new.

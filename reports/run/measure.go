@@ -22,7 +22,8 @@ type Measurement struct {
 	Store      string `json:"store"` // what the lock talks to; empty: nothing, or a run that did not say
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
-	Simulated  bool   `json:"simulated_processes"` // the processes were locks within one process
+	Concurrent bool   `json:"concurrent,omitempty"` // its trials ran beside others
+	Simulated  bool   `json:"simulated_processes"`  // the processes were locks within one process
 	TTLNS      int64  `json:"ttl_ns"`
 	Keys       int    `json:"keys"` // distinct keys asked for, at most in one trial
 
@@ -77,12 +78,15 @@ func rangeOf(values []float64) Range {
 }
 
 // measure sums up the judged trials of a cell, of which there is at least one.
+// compared reports whether the figures may be compared with those of other cells: no fault and no other trial is in them.
+func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
+
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
 		Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
 		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
-		Store: trials[0].counters.Store, Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
+		Store: trials[0].counters.Store, Scenario: c.Scenario, Concurrent: c.Concurrent, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
 	}
 	s := figures.NewSamples()
 	var goodput, jain []float64

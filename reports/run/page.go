@@ -169,11 +169,14 @@ func (r *Results) workloads() []workload {
 		w := workload{ID: "workload-" + strconv.Itoa(i+1), Name: measured[0].Workload, Setup: setup(&measured[0])}
 		var plain []Measurement
 		for _, m := range measured {
-			if m.Fault == "none" {
+			if m.compared() {
 				plain = append(plain, m)
-			} else { // the fault is in its figures: they are compared with nothing
+			} else if m.Fault != "none" {
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
+		}
+		if len(plain)+len(w.Faulty) == 0 {
+			continue
 		}
 		w.Plain, w.Chart = figureRows(plain), latencyChart(w.ID, w.Name, plain, r.Run.labels())
 		all = append(all, w)

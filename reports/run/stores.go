@@ -116,7 +116,7 @@ func (r *Results) isControl(lock string) bool {
 func (r *Results) commonWorkload() string {
 	count, most := map[string]int{}, ""
 	for _, m := range r.Measurements {
-		if m.Fault != "none" || m.Contended.N == 0 || m.Ceiling == 0 {
+		if !m.compared() || m.Contended.N == 0 || m.Ceiling == 0 {
 			continue
 		}
 		if count[m.Workload]++; count[m.Workload] > count[most] {

@@ -177,7 +177,7 @@ func (a *advising) run(ctx context.Context) error {
 	if err := a.print(r); err != nil {
 		return err
 	}
-	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil, console.ExitUndecided: r.Decision.Outcome == selection.NothingFits}
+	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil, console.ExitInconclusive: r.Decision.Outcome == selection.NothingFits}
 	if failed != nil && ctx.Err() == nil {
 		return failed
 	}

@@ -98,7 +98,7 @@ func (v *verifying) all(dataOnly bool) error {
 	switch {
 	case v.found[console.ExitFail]:
 		fmt.Fprintln(v.w, "\nDIFFERENT: the report does not follow from its evidence.")
-	case v.found[console.ExitUndecided]:
+	case v.found[console.ExitInconclusive]:
 		fmt.Fprintln(v.w, "\nThe report follows from its data. Some of its folders or histories are missing and were not checked.")
 	case dataOnly:
 		fmt.Fprintln(v.w, "\nThe report follows from its data.")
@@ -199,7 +199,7 @@ func (v *verifying) evidence() {
 	for _, s := range v.report.Sources {
 		dir := filepath.Join(base, filepath.FromSlash(s.Dir))
 		if _, err := os.Stat(dir); err != nil {
-			v.found[console.ExitUndecided] = true
+			v.found[console.ExitInconclusive] = true
 			fmt.Fprintf(v.w, "  ? %s: the folder of %s is not here\n", s.ID, s.Dir)
 			continue
 		}
@@ -225,7 +225,7 @@ func (v *verifying) histories() {
 	})
 	same := lo.CountBy(all, func(c advisor.Checked) bool { return !c.Absent && len(c.Differs) == 0 })
 	if absent := lo.CountBy(all, func(c advisor.Checked) bool { return c.Absent }); absent > 0 {
-		v.found[console.ExitUndecided] = true
+		v.found[console.ExitInconclusive] = true
 		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, len(all))
 	}
 	if same+len(differs) > 0 {
@@ -276,7 +276,7 @@ func (v *verifying) traced(c advisor.Checked) {
 		fmt.Fprintf(v.w, "  %s\n", f)
 	}
 	if c.Absent && len(c.Differs) == 0 {
-		v.found[console.ExitUndecided] = true
+		v.found[console.ExitInconclusive] = true
 		fmt.Fprintln(v.w, "  ? its histories are not here")
 		return
 	}

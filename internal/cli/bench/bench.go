@@ -216,10 +216,10 @@ func (b *benching) run(ctx context.Context) error {
 		return failed
 	}
 	return console.Codes{
-		console.ExitInterrupted: ctx.Err() != nil,
-		console.ExitInternal:    slices.ContainsFunc(r.Trials, func(t *benchreport.Trial) bool { return t.Judged != nil && t.Judged.Disagree }),
-		console.ExitFail:        slices.ContainsFunc(r.Rows, func(row benchreport.Row) bool { return row.Unsafe != nil && !row.Unsafe.Expected }),
-		console.ExitUndecided:   len(r.Withheld) > 0,
+		console.ExitInterrupted:  ctx.Err() != nil,
+		console.ExitInternal:     slices.ContainsFunc(r.Trials, func(t *benchreport.Trial) bool { return t.Judged != nil && t.Judged.Disagree }),
+		console.ExitFail:         slices.ContainsFunc(r.Rows, func(row benchreport.Row) bool { return row.Unsafe != nil && !row.Unsafe.Expected }),
+		console.ExitInconclusive: len(r.Withheld) > 0,
 	}.Err()
 }
 

@@ -169,5 +169,5 @@ func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	for _, why := range c.Withheld {
 		fmt.Fprintf(stderr, "withheld: %s\n", format.Clean(why))
 	}
-	return &console.Exit{Code: console.ExitUndecided, Err: errors.New("the figures are withheld, as the bench's own controls failed"), Hint: "run the bench again, with eight trials or more, on a quieter machine"}
+	return &console.Exit{Code: console.ExitInconclusive, Err: errors.New("the figures are withheld, as the bench's own controls failed"), Hint: "run the bench again, with eight trials or more, on a quieter machine"}
 }

@@ -112,7 +112,7 @@ func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b.stdout = io.Discard // the thresholds are what was asked for
 	err = b.run(cmd.Context())
 	var e *console.Exit
-	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitUndecided) {
+	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitInconclusive) {
 		err = nil
 	}
 	return b.bench.Dir, err
@@ -141,5 +141,5 @@ func printGated(w io.Writer, gated []benchreport.Gated) error {
 	fmt.Fprintf(w, "\n%s: %d pass, %d breached, %d too noisy to tell, %d not measured\n", format.Plural(len(gated), "threshold"),
 		count[benchreport.Pass], count[benchreport.Breach], count[benchreport.Noisy], count[benchreport.Unknown])
 	breached, passed := count[benchreport.Breach], count[benchreport.Pass]
-	return console.Codes{console.ExitBreach: breached > 0, console.ExitUndecided: breached+passed < len(gated)}.Err()
+	return console.Codes{console.ExitBreach: breached > 0, console.ExitInconclusive: breached+passed < len(gated)}.Err()
 }

@@ -159,7 +159,7 @@ func readSuite(name string) (*suites.Suite, error) {
 
 func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }
 
-// progress shows how far a bench is: a line that changes on a terminal, a line for each block elsewhere.
+// progress shows how far a bench is.
 type progress struct {
 	*console.Live
 
@@ -194,8 +194,8 @@ func about(d time.Duration) string {
 func (p *progress) begin(n measure.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n.Block != p.now.Block && !p.Terminal {
-		p.Print(fmt.Sprintf("block %d of %d, %s left", n.Block, n.Blocks, about(n.Left)))
+	if p.now.Granted == nil && !p.Terminal {
+		p.Print(fmt.Sprintf("at most %d blocks, %s left", n.Blocks, about(n.Left)))
 	}
 	p.now, p.since = n, time.Now()
 }

@@ -26,18 +26,18 @@ import (
 
 // The exit codes. Users and their scripts rely on them.
 const (
-	ExitFail        = 1
-	ExitUsage       = 2
-	ExitUndecided   = 3
-	ExitEnvironment = 4
-	ExitBreach      = 5
-	ExitXPass       = 6
-	ExitInternal    = 70
-	ExitInterrupted = 130
+	ExitFail         = 1
+	ExitUsage        = 2
+	ExitInconclusive = 3
+	ExitEnvironment  = 4
+	ExitBreach       = 5
+	ExitXPass        = 6
+	ExitInternal     = 70
+	ExitInterrupted  = 130
 )
 
 // precedence is which code to exit with if several apply.
-var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitUndecided}
+var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
 // Exit is an error with an exit code. Without Err the output has said all there is to say.
 type Exit struct {
@@ -88,7 +88,7 @@ func Unknown(what, name string, known []string) error {
 
 // CodeOf returns the exit code of a result; 0 if it is no failure.
 func CodeOf(s checker.Result) int {
-	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitUndecided}[s]
+	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
 
 // Codes holds the exit codes that apply.
@@ -155,7 +155,17 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Live shows progress: on a terminal a line that changes, and lines that stay above it.
+// Width returns the width of a terminal in columns, 80 if it is unknown.
+func Width(stream any) int {
+	if f, ok := stream.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// Live shows progress: on a terminal one line that changes, elsewhere a line every ten seconds; and lines that stay.
 type Live struct {
 	Terminal bool
 
@@ -167,30 +177,51 @@ type Live struct {
 
 const clearLine = "\r\x1b[K"
 
-// NewLive begins to show what line returns, if w is a terminal. It must be closed.
+const (
+	redrawInterval = 100 * time.Millisecond // on a terminal
+	plainInterval  = 10 * time.Second       // elsewhere
+)
+
+// NewLive begins to show what line returns; "" is not shown. It must be closed.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
-	if l.Terminal {
-		l.ended.Go(func() { l.show(line) })
-	}
+	l.ended.Go(func() { l.show(line) })
 	return l
 }
 
 func (l *Live) show(line func() string) {
-	tick := time.NewTicker(100 * time.Millisecond)
+	interval := plainInterval
+	if l.Terminal {
+		interval = redrawInterval
+	}
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		text := line()
-		l.mu.Lock()
-		fmt.Fprint(l.w, clearLine+text)
-		l.mu.Unlock()
 		select {
 		case <-tick.C:
 		case <-l.stop:
-			fmt.Fprint(l.w, clearLine)
+			l.redraw("")
 			return
 		}
+		if text := line(); l.Terminal {
+			l.redraw(text)
+		} else if text != "" {
+			l.Print(text)
+		}
 	}
+}
+
+// redraw replaces the line that changes, cut to the width of the terminal: a line that wraps could not be cleared.
+func (l *Live) redraw(text string) {
+	if !l.Terminal {
+		return
+	}
+	if width := Width(l.w); len(text) >= width {
+		text = text[:max(0, width-1)]
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprint(l.w, clearLine+text)
 }
 
 // Print prints a line that stays.

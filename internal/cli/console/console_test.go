@@ -32,7 +32,7 @@ func TestGravestCodeWins(t *testing.T) {
 		found Codes
 		want  int
 	}{
-		{Codes{ExitFail: true, ExitXPass: true}, ExitFail}, {Codes{ExitUndecided: true, ExitXPass: true}, ExitXPass},
+		{Codes{ExitFail: true, ExitXPass: true}, ExitFail}, {Codes{ExitInconclusive: true, ExitXPass: true}, ExitXPass},
 		{Codes{ExitInterrupted: true, ExitInternal: true}, ExitInterrupted}, {Codes{ExitInternal: true, ExitFail: true}, ExitInternal},
 	} {
 		var e *Exit

@@ -206,7 +206,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // a nondeterministic trial was judged: it is only not shown
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial was judged: it is only not shown
 	}
 	return found.Err()
 }

@@ -21,13 +21,11 @@ import (
 	"lockbench/reports/run"
 )
 
-// newProgress shows how far an exploration is: a line that changes on a terminal, a line now and then elsewhere.
+// newProgress shows how far an exploration is.
 func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
-	const between = 5 * time.Second // two lines that stay
 	var line atomic.Value
 	line.Store("")
 	start := time.Now()
-	shown := start
 	live := console.NewLive(w, func() string { return line.Load().(string) })
 	return live, func(n explore.Progress) {
 		now := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(),
@@ -36,10 +34,6 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 			now += "; minimising a counterexample of " + n.Minimising
 		}
 		line.Store(now)
-		if !live.Terminal && time.Since(shown) >= between {
-			shown = time.Now()
-			live.Print(now)
-		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore
 			return said, nil
 		case err != nil:
 			said.GaveUp = format.Scrub(err.Error())
-			if errors.Is(err, trial.ErrVoid) {
+			if errors.Is(err, trial.ErrDiscarded) {
 				return said, nil
 			}
 			return said, console.Environment(err, hintServers)

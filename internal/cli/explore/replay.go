@@ -160,7 +160,7 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 func (r replayed) codes() console.Codes {
 	c := console.Codes{console.ExitFail: !r.Simulation.Shows, console.ExitInternal: r.Simulation.disagree}
 	if s := r.Servers; s != nil {
-		c[console.ExitUndecided] = !s.Shows
+		c[console.ExitInconclusive] = !s.Shows
 		c[console.ExitInternal] = c[console.ExitInternal] || s.disagree
 	}
 	return c

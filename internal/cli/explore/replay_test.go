@@ -16,7 +16,7 @@ func TestReplayCodes(t *testing.T) {
 		servers    *onServers
 		want       int
 	}{
-		{shows, nil, 0}, {silent, nil, console.ExitFail}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, console.ExitUndecided},
+		{shows, nil, 0}, {silent, nil, console.ExitFail}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, console.ExitInconclusive},
 		{silent, &onServers{}, console.ExitFail}, {silent, &onServers{Shows: true}, console.ExitFail}, {shows, &onServers{Shows: true, disagree: true}, console.ExitInternal},
 		{simulated{Shows: true, disagree: true}, nil, console.ExitInternal},
 	} {

@@ -15,6 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
+	"lockbench/workloads"
 )
 
 func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
@@ -39,6 +40,9 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	loads, err := choice.Workloads.Choose(wanted...)
 	if err != nil {
 		return nil, err
+	}
+	if len(wanted) == 0 && !f.thorough {
+		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Figures })
 	}
 	var plan []trial.Cell
 	add := func(locks []impls.Impl, on string) {

@@ -29,7 +29,7 @@ type flags struct {
 	scenarioDocs             []run.Scenario // of those chosen, for the report
 	worker, deployment       string
 	trials, jobs             int
-	noControls               bool
+	noControls, thorough     bool
 	servers                  choice.Servers
 	out                      string
 	asJSON, verbose          bool
@@ -46,7 +46,8 @@ func Command() *cobra.Command {
 		Use:   "run",
 		Short: "Drive locks, record, judge and report",
 		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report to a folder in runs/.
-Without flags it compares every lock in every workload that applies to it, in less than a minute and a half.
+Without flags it compares every lock in about a minute and a half. --thorough adds the workloads whose verdicts others give
+as well, and measures the figures of all.
 
 --faults injects faults: clients run in processes of their own, each behind a proxy, and each fault is verified; if it had
 no effect, the trial is discarded and repeated. --scenarios runs what lockbench list scenarios describes. --worker runs a
@@ -78,7 +79,8 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1, so that figures are undisturbed; under faults two for each core)")
+	fl.BoolVar(&f.thorough, "thorough", false, "run and measure all workloads, also those that only add figures")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (those whose figures are compared one at a time, others several for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not run the known-broken lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
@@ -164,6 +166,8 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 			What: "--jobs: on your own servers trials run one after the other, since they use the same keys"},
 		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios have their own locks, workloads and faults",
 			Hint: "leave out the others, or name locks and faults instead"},
+		console.Refusal{If: f.thorough && len(f.workloads)+len(f.faults)+len(f.scenarios) > 0, What: "--thorough is for a run of all workloads without faults",
+			Hint: "leave out --thorough, or --workloads, --faults and --scenarios"},
 		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
 		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
 }

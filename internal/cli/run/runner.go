@@ -34,6 +34,7 @@ type Runner struct {
 	setting        trial.Setting
 	manifest       run.Manifest
 	results        *run.Results
+	pool           trial.Pool // of servers that trials do not harm
 }
 
 // New returns a run with the usual parameters, whose cells are yet to be added, and makes its folder.
@@ -64,19 +65,21 @@ func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, sc
 // begin checks that there are servers for the cells, and makes the folder.
 func (r *Runner) begin(cmd *cobra.Command) error {
 	r.stdout, r.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-	err := r.checkServers(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if r.dir, err = console.Folder(r.out, r.name, "latest"); err != nil {
-		return err
-	}
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return console.Environment(err, "clients in processes of their own need to find this program")
 	}
+	if err = r.checkServers(cmd.Context()); err == nil {
+		r.dir, err = console.Folder(r.out, r.name, "latest")
+	}
+	if err != nil {
+		return errors.Join(err, r.pool.Close())
+	}
 	r.setting = trial.Setting{Run: choice.RunID(), Servers: r.servers.How, Remote: r.servers.Remote, Params: r.params, FaultTTL: r.faultTTL,
 		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
+	if r.servers.How != servers.External {
+		r.setting.Lend = r.pool.Lend
+	}
 	r.manifest = run.Manifest{Name: r.name, Started: time.Now().UTC(), Command: console.Reproduce(cmd), Seed: r.params.Seed,
 		Servers: stores.Resolve(r.servers.How, servers.Redis), Environment: run.Collect(), Parameters: parameters(r.params),
 		Notes: append(r.notes, r.conditions()...), Scenarios: r.scenarioDocs}
@@ -93,16 +96,16 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 			m.Locks = append(m.Locks, run.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
 		}
 		m.Plan = append(m.Plan, run.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
-			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})
+			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario, Concurrent: r.concurrent(c)})
 	}
 	if err := r.writeManifest(); err != nil {
 		return nil, err
 	}
-	failed = r.drive(ctx)
+	failed = errors.Join(r.drive(ctx), r.pool.Close())
 	m.Ended, m.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
 		what := "the run ended early: "
-		if errors.Is(failed, trial.ErrVoid) {
+		if errors.Is(failed, trial.ErrDiscarded) {
 			what = "a trial was given up: "
 		}
 		m.Warnings = append(m.Warnings, what+format.Scrub(failed.Error()))
@@ -207,14 +210,17 @@ func (r *Runner) preflight(ctx context.Context) error {
 			spec.Deployment = servers.Five
 		}
 		all.Go(func() {
-			g, err := stores.Start(ctx, spec)
+			_, giveBack, err := r.pool.Lend(ctx, spec)
 			if err == nil {
-				err = g.Stop()
+				err = giveBack()
 			}
 			errs[i] = err
 		})
 	}
 	all.Wait()
+	if r.servers.How == servers.External {
+		errs = append(errs, r.pool.Close())
+	}
 	switch err := errors.Join(errs...); {
 	case err != nil && ctx.Err() != nil:
 		return &console.Exit{Code: console.ExitInterrupted}
@@ -232,7 +238,7 @@ func (r *Runner) sayServers() {
 		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and is removed after its trial\n",
 			choice.Shown(r.servers.Remote), servers.KeyPrefix(r.setting.Run))
 	case len(storesOf(r.cells)) > 0:
-		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(storesOf(r.cells), ", "))
+		fmt.Fprintf(r.stderr, "servers: started on loopback for this run: %s\n", strings.Join(storesOf(r.cells), ", "))
 	}
 	switch {
 	case r.manifest.Servers != servers.Embedded || !slices.Contains(storesOf(r.cells), servers.Redis):

@@ -113,7 +113,7 @@ func (r *Runner) inapplicable() error {
 	}
 	for _, o := range r.results.Cells {
 		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
-			found[console.ExitUndecided] = true
+			found[console.ExitInconclusive] = true
 			fmt.Fprintf(r.stderr, "not applicable: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
 		}
 	}

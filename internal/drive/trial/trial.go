@@ -34,12 +34,14 @@ type Setting struct {
 	Self       string            // this program, which is also a server of some stores, and a service of the shop
 	Asked      Asked             // of a shop
 	Trials     int               // of each cell
+	// Lend returns servers for a trial that does not harm them, and the function that takes them back; nil: each trial starts
+	// its own.
+	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// For measurements beyond the record:
-	Shared *servers.Group                                                    // servers that trials without faults share, one after the other; nil: each has its own
-	Pace   func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
-	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
-	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: it is not counted
+	Pace  func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
+	Tally *impls.Tally                                                      // of what locks do by themselves; nil: it is not counted
 }
 
 // Running is a trial while its clients are driven.
@@ -61,8 +63,8 @@ type Outcome struct {
 	Missed     string // what of the plan did not take place, if the trial counts all the same
 }
 
-// ErrVoid is returned if every attempt at a trial was discarded.
-var ErrVoid = errors.New("trials in a row were discarded")
+// ErrDiscarded is returned if every attempt at a trial was discarded.
+var ErrDiscarded = errors.New("trials in a row were discarded")
 
 // attempts is how often a trial is tried until it counts.
 const attempts = 5
@@ -83,7 +85,13 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 			return out, err
 		}
 	}
-	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
+	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Void)
+}
+
+// Lasts returns about how long a trial of a cell takes.
+func (s Setting) Lasts(c Cell) time.Duration {
+	const around = 300 * time.Millisecond // the start, the epilogue and the judge
+	return s.params(c).Duration + around
 }
 
 func (s Setting) params(c Cell) workloads.Params {
@@ -137,7 +145,12 @@ type trial struct {
 	missed    string
 }
 
+// begun counts the trials of this process: each has keys of its own, since a late command of one may reach the servers that
+// the next one uses.
+var begun atomic.Int64
+
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
+	s.Run = fmt.Sprintf("%s:%d", s.Run, begun.Add(1))
 	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}}
 	t.world = &world{trial: t}
 	return t

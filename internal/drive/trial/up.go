@@ -12,6 +12,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/impls/worker"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/workloads"
@@ -38,25 +39,29 @@ func (t *trial) start(ctx context.Context) error {
 	if t.Lock.Store == "" {
 		return nil
 	}
-	sweep := func() error { return t.group.Sweep(t.Run) }
-	if t.shares() {
-		t.group = t.Shared
-		t.later(sweep)
-		return nil
-	}
-	spec := t.spec(t.Servers, t.Remote)
-	spec.Self = t.Self
-	g, err := stores.Start(ctx, spec)
+	g, giveBack, err := t.servers(ctx)
 	if err != nil {
 		return err
 	}
 	t.group = g
-	t.later(g.Stop)
-	t.later(sweep)
+	t.later(giveBack)
+	t.later(func() error { return g.Sweep(t.Run) })
 	return g.Around(ctx, t.storeKey())
 }
 
-func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
+// servers returns servers for the trial, and the function that ends its use of them.
+func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, error) {
+	spec := t.spec(t.Servers, t.Remote)
+	spec.Self = t.Self
+	if t.Lend != nil && t.Fault.Kind != faults.Servers {
+		return t.Lend(ctx, spec)
+	}
+	g, err := stores.Start(ctx, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, g.Stop, nil
+}
 
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 

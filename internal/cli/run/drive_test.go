@@ -1,0 +1,112 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/impls/catalog"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// planned returns a runner of the cells that a run without flags has, and of what f changes.
+func planned(t *testing.T, f flags) *Runner {
+	t.Helper()
+	f.trials, f.params = max(1, f.trials), workloads.Defaults()
+	cells, err := f.cells(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
+}
+
+// TestParts: trials whose figures are compared run one at a time, all others beside each other, and none is lost.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		flags    flags
+		measured []string // the workloads of the trials that run alone, nil: all; "-": none
+		atOnce   int      // of these
+	}{
+		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
+		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},
+		{"named", flags{workloads: []string{"inventory", "misuse"}}, []string{"inventory", "misuse"}, 1},
+		{"faults", flags{faults: []string{"process-pause"}}, []string{"-"}, 1},
+		{"jobs", flags{jobs: 4}, nil, 4},
+		{"one job", flags{jobs: 1}, nil, 1},
+		{"own servers", flags{servers: choice.Servers{How: servers.External}}, nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.flags.trials = 2
+			r := planned(t, c.flags)
+			measured, beside := r.parts()
+			var names []string
+			for _, w := range measured.of {
+				if r.concurrent(w.cell) != (c.atOnce > 1) {
+					t.Errorf("%s: its trials run beside others: %t, want %t", w.cell, c.atOnce <= 1, c.atOnce > 1)
+				}
+				if !slices.Contains(names, w.cell.Workload.Name) {
+					names = append(names, w.cell.Workload.Name)
+				}
+			}
+			slices.Sort(names)
+			n := len(measured.of)
+			for _, p := range beside {
+				n += len(p.of)
+				if p.atOnce < runtime.NumCPU() {
+					t.Errorf("%d trials beside each other", p.atOnce)
+				}
+			}
+			if n != 2*len(r.cells) {
+				t.Errorf("%d trials of %d cells", n, len(r.cells))
+			}
+			switch {
+			case measured.atOnce != c.atOnce:
+				t.Errorf("%d trials at once, want %d", measured.atOnce, c.atOnce)
+			case c.measured == nil && len(measured.of) != n:
+				t.Errorf("%d of %d trials are in the first part, want all", len(measured.of), n)
+			case c.measured != nil && c.measured[0] == "-" && len(measured.of) > 0:
+				t.Errorf("%d trials under faults run one at a time", len(measured.of))
+			case c.measured != nil && c.measured[0] != "-" && !slices.Equal(names, c.measured):
+				t.Errorf("one at a time: %v, want %v", names, c.measured)
+			}
+		})
+	}
+}
+
+// TestDefaultCells: without flags every lock is run, in no workload whose verdict another gives as well.
+func TestDefaultCells(t *testing.T) {
+	r := planned(t, flags{})
+	for _, l := range catalog.Own() {
+		if !slices.ContainsFunc(r.cells, func(c trial.Cell) bool { return c.Lock.Name == l.Name && c.Workload.Name == "counter" }) {
+			t.Errorf("%s is not run", l.Name)
+		}
+	}
+	if i := slices.IndexFunc(r.cells, func(c trial.Cell) bool { return c.Workload.Figures }); i >= 0 {
+		t.Errorf("%s is run, and adds no verdict", r.cells[i])
+	}
+}
+
+// TestLine: the count, the time left from the costs of what ended, unexpected results, and what runs.
+func TestLine(t *testing.T) {
+	counter := workloads.All()[0]
+	w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}
+	p := &progress{total: 40, cost: func(work) time.Duration { return time.Second }, all: 40 * time.Second, began: time.Now().Add(-10 * time.Second)}
+	if got := p.line(); strings.Contains(got, "left") {
+		t.Errorf("a time is estimated before any trial ended: %s", got)
+	}
+	p.done, p.spent, p.unexpected = 10, 10*time.Second, 1
+	p.running = []*shownTrial{{work: w}, {work: w}}
+	want := fmt.Sprintf("10 of 40 trials, 1 not as expected, about 30 s left: %s and 1 more", w.cell)
+	if got := p.line(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/reports/format"
+	"lockbench/reports/run"
+)
+
+// progress shows how far a run is: how many trials are judged, what runs, and about how long the rest will take. Results that
+// were not expected are printed at once.
+type progress struct {
+	*console.Live
+	verbose bool // print a line for each trial
+	total   int
+	cost    func(work) time.Duration // of a trial, relative to other trials
+
+	mu         sync.Mutex
+	began      time.Time
+	done       int
+	unexpected int
+	all, spent time.Duration // costs: of all trials, and of those that ended
+	running    []*shownTrial
+}
+
+// shownTrial is a trial that runs.
+type shownTrial struct {
+	work
+	granted atomic.Int64
+}
+
+func (r *Runner) newProgress(measured part, beside []part) *progress {
+	p := &progress{verbose: r.verbose, began: time.Now()}
+	others := 0
+	for _, part := range beside {
+		others += part.atOnce
+	}
+	p.cost = func(w work) time.Duration {
+		if r.jobs == 0 && r.concurrent(w.cell) {
+			return r.setting.Lasts(w.cell) / time.Duration(others)
+		}
+		return r.setting.Lasts(w.cell)
+	}
+	for _, part := range append(beside, measured) {
+		for _, w := range part.of {
+			p.total++
+			p.all += p.cost(w)
+		}
+	}
+	p.Live = console.NewLive(r.stderr, p.line)
+	return p
+}
+
+// line says how far the run is, and names the trial that runs for longest.
+func (p *progress) line() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("%*d of %d trials", len(fmt.Sprint(p.total)), p.done, p.total)
+	if p.unexpected > 0 {
+		text += fmt.Sprintf(", %d not as expected", p.unexpected)
+	}
+	if p.done > 0 {
+		left := time.Since(p.began).Seconds() * float64(p.all-p.spent) / float64(p.spent)
+		text += ", about " + format.Lasting(time.Duration(left*float64(time.Second))) + " left"
+	}
+	if len(p.running) > 0 {
+		text += ": " + p.running[0].cell.String()
+	}
+	if n := len(p.running); n > 1 {
+		text += fmt.Sprintf(" and %d more", n-1)
+	}
+	return text
+}
+
+func (p *progress) begin(w work) *shownTrial {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &shownTrial{work: w}
+	p.running = append(p.running, s)
+	return s
+}
+
+func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
+	p.mu.Lock()
+	p.running = slices.DeleteFunc(p.running, func(o *shownTrial) bool { return o == s })
+	p.done++
+	p.spent += p.cost(s.work)
+	first := p.done == 1
+	var text string
+	unexpected := err != nil
+	if err != nil {
+		text = "failed"
+	} else if out.Verdict != nil {
+		text, unexpected = summary(out)
+	}
+	if unexpected {
+		p.unexpected++
+	}
+	p.mu.Unlock()
+	switch {
+	case text == "":
+	case p.verbose || unexpected:
+		p.Print(fmt.Sprintf("%-40s %6d grants  %s", s.cell, s.granted.Load(), text))
+	case first && !p.Terminal:
+		p.Print(fmt.Sprintf("first verdict: %s: %s", s.cell, text))
+	}
+}
+
+// summary lists the results of a trial, those that were not expected by property, and reports whether there are any.
+func summary(out trial.Outcome) (text string, unexpected bool) {
+	var n run.Tally
+	var parts, bad []string
+	for _, f := range out.Verdict.Findings {
+		s := checker.ResultOf(out.Header.Expectation(f.Property).Expected, f.Observed)
+		*n.Of(s)++
+		if s == checker.Fail || s == checker.XPass || s == checker.Inconclusive {
+			bad = append(bad, fmt.Sprintf("%s %s", f.Property, s))
+		}
+	}
+	for _, s := range []checker.Result{checker.Pass, checker.XFail} {
+		if *n.Of(s) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", *n.Of(s), s))
+		}
+	}
+	return strings.Join(append(parts, bad...), ", "), len(bad) > 0
+}
