@@ -230,3 +230,28 @@ func TestAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckSufficient: too few trials, or too short a budget, are refused with what suffices, and shipped suites suffice.
+func TestCheckSufficient(t *testing.T) {
+	for _, c := range []struct {
+		trials int
+		budget time.Duration
+		want   string
+	}{
+		{7, 0, "7 trials cannot suffice: the controls need at least 8 trials"},
+		{8, 0, ""},
+		{8, 20 * time.Second, "a budget of 20s cannot suffice: 8 blocks of 13 trials take at least 35s; want --budget 50s"},
+		{8, 40 * time.Second, ""},
+	} {
+		p := small(t, c.trials)
+		p.BudgetNS = int64(c.budget)
+		if err := p.CheckSufficient(); err == nil && c.want != "" || err != nil && err.Error() != c.want {
+			t.Errorf("%d trials, %s: %v, want %s", c.trials, c.budget, err, c.want)
+		}
+	}
+	for _, s := range suites.Shipped() {
+		if p, err := NewPlan(s, servers.Embedded, servers.Remote{}); err != nil || p.CheckSufficient() != nil {
+			t.Errorf("suite %s: %v, %v", s.Name, err, p.CheckSufficient())
+		}
+	}
+}

@@ -17,7 +17,9 @@ import (
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/workloads"
 )
 
@@ -68,6 +70,25 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 		p.pings()
 	}
 	return p, nil
+}
+
+// CheckSufficient returns an error if the trials or the budget are too few for the controls, without which no figure is
+// shown. The error names what would suffice.
+func (p *Plan) CheckSufficient() error {
+	if p.Trials < fewest {
+		return fmt.Errorf("%s cannot suffice: the controls need at least %d trials", format.Plural(p.Trials, "trial"), fewest)
+	}
+	var block time.Duration
+	for _, pair := range p.Pairs {
+		block += time.Duration(p.Points[pair.Point].DurationNS) + shortWarmUp + slice
+	}
+	if budget := time.Duration(p.BudgetNS); budget > 0 && budget < fewest*block {
+		const step = 10 * time.Second
+		enough := (fewest*block*5/4 + step - 1).Truncate(step)
+		return fmt.Errorf("a budget of %s cannot suffice: %d blocks of %d trials take at least %s; want --budget %s",
+			yamlfile.Spelt(budget), fewest, len(p.Pairs), yamlfile.Spelt((fewest * block).Round(time.Second)), yamlfile.Spelt(enough))
+	}
+	return nil
 }
 
 func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) error {

@@ -65,7 +65,7 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 		}
 	}
 	for _, m := range metrics {
-		if v, ok := t.Figures[m.Name]; ok {
+		if v, ok := t.Figures[m.Name]; ok && !row.selective(m.Name) {
 			unit, factor := benchUnit(m)
 			line.Values = append(line.Values, benchfmt.Value{Value: v * factor, Unit: unit})
 		}

@@ -159,6 +159,10 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 			if n.Estimates[m.Name].N == 0 || b.Estimates[m.Name].N == 0 {
 				continue
 			}
+			if n.selective(m.Name) || b.selective(m.Name) {
+				c.noteStarving(m, n, b)
+				continue
+			}
 			row := Compared{Comparison: stats.Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
 			if !row.Unsafe() {
 				row.Comparison = compare(n.Estimates[m.Name], b.Estimates[m.Name])
@@ -175,6 +179,15 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	}
 	stats.Holm(together)
 	c.noteTooFew(len(together))
+}
+
+// noteStarving says that a latency is left out, as it is that of the clients that got something.
+func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
+	for _, row := range rows {
+		if row.Starving != "" {
+			c.Notes = with(c.Notes, fmt.Sprintf("%s of %s at %s is left out: %s starves clients (%s)", m.Title, row.Subject, row.Point, row.Subject, row.Starving))
+		}
+	}
 }
 
 // noteTooFew says so if no difference, however large, could have been named.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,21 @@ func TestCompareSubjects(t *testing.T) {
 	row = compared(t, bench.CompareSubjects(r, "fenced", "redsync", []bench.Metric{starved}), "redsync", "contended-64c-1k-1ms", "starved")
 	if row.Ratio != 0 || row.Note == "" || row.Verdict() != "worse" {
 		t.Errorf("one starved client against none: %s, %+v", row.Verdict(), row.Comparison)
+	}
+}
+
+// TestCompareStarving: the latencies of a lock that starves clients are compared with nothing, and a note says so.
+func TestCompareStarving(t *testing.T) {
+	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
+	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
+	for _, row := range c.Rows {
+		if row.A == "fenced" && row.Point == contended16 && row.Metric == "contended_p99" {
+			t.Errorf("compared: %+v", row.Comparison)
+		}
+	}
+	compared(t, c, "fenced", contended16, "goodput")
+	if want := "contended p99 of fenced at contended-16c-1k-1ms is left out: fenced starves clients (3 of 16 clients got nothing)"; !slices.Contains(c.Notes, want) {
+		t.Errorf("notes %q, want %q", c.Notes, want)
 	}
 }
 

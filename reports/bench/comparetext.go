@@ -43,6 +43,8 @@ func (c *Comparisons) WriteMarkdown(w io.Writer, metrics []Metric) error {
 func (c *Comparisons) heading() *format.Lines {
 	l := &format.Lines{}
 	if len(c.Rows) > 0 {
+		l.Add(c.Headline())
+		l.Add("")
 		l.Add("base: " + c.Base.String())
 		l.Add("new:  " + c.New.String())
 	}
@@ -50,6 +52,21 @@ func (c *Comparisons) heading() *format.Lines {
 		l.Add("note: " + note)
 	}
 	return l
+}
+
+// Headline says how many rows differ, and which way.
+func (c *Comparisons) Headline() string {
+	count := map[string]int{} // by verdict
+	for _, row := range c.Rows {
+		count[row.Verdict()]++
+	}
+	text := fmt.Sprintf("%d of %s differ", len(c.Rows)-count["~"], format.Plural(len(c.Rows), "row"))
+	for _, word := range []string{"better", "worse"} {
+		if count[word] > 0 {
+			text += fmt.Sprintf(", %d %s", count[word], word)
+		}
+	}
+	return text + "."
 }
 
 // String names the side.
