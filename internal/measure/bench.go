@@ -242,7 +242,7 @@ func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
 			return d
 		}
-		return time.Duration(b.Points[p.Point].DurationNS) + 300*time.Millisecond
+		return time.Duration(b.Points[p.Point].DurationNS) + trialOverhead
 	}
 	var sum time.Duration
 	for _, p := range left {

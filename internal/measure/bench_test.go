@@ -240,7 +240,7 @@ func TestCheckSufficient(t *testing.T) {
 	}{
 		{7, 0, "7 trials cannot suffice: the controls need at least 8 trials"},
 		{8, 0, ""},
-		{8, 20 * time.Second, "a budget of 20s cannot suffice: 8 blocks of 13 trials take at least 35s; want --budget 50s"},
+		{8, 20 * time.Second, "a budget of 20s cannot suffice: 8 blocks of 13 trials take at least 40s; want --budget 50s"},
 		{8, 40 * time.Second, ""},
 	} {
 		p := small(t, c.trials)

@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	slice        = 50 * time.Millisecond // of the warm-up, in which grants are counted
-	shortWarmUp  = 2 * slice
-	longWarmUp   = time.Second
-	steadyWithin = 0.1 // of each other are the rates of two slices when nothing warms up any more
-	chance       = 3.0 // standard deviations of a count are no difference
+	slice       = 50 * time.Millisecond // of the warm-up, in which grants are counted
+	shortWarmUp = 2 * slice
+	longWarmUp  = time.Second
+	// trialOverhead is about the warm-up and the judging of a trial.
+	trialOverhead = 2 * shortWarmUp
+	steadyWithin  = 0.1 // of each other are the rates of two slices when nothing warms up any more
+	chance        = 3.0 // standard deviations of a count are no difference
 )
 
 // pace waits until the rate of a trial has settled, and then takes readings at both ends of the window.

@@ -80,7 +80,7 @@ func (p *Plan) CheckSufficient() error {
 	}
 	var block time.Duration
 	for _, pair := range p.Pairs {
-		block += time.Duration(p.Points[pair.Point].DurationNS) + shortWarmUp + slice
+		block += time.Duration(p.Points[pair.Point].DurationNS) + trialOverhead
 	}
 	if budget := time.Duration(p.BudgetNS); budget > 0 && budget < fewest*block {
 		const step = 10 * time.Second

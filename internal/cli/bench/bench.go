@@ -101,6 +101,9 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
+	if err := plan.CheckSufficient(); err != nil {
+		return nil, console.Usage(err, hint)
+	}
 	if earlier == nil {
 		dir, err := console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
 		if err != nil {
