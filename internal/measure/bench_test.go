@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// small is a suite that takes seconds on the emulator.
+// small returns the plan of a suite that takes seconds on the emulator.
 func small(t *testing.T, trials int) *Plan {
 	t.Helper()
 	s := suites.Suite{Name: "small", Trials: trials, Narrow: 0.001, Seed: 3, Sections: []suites.Section{
@@ -32,7 +32,7 @@ func small(t *testing.T, trials int) *Plan {
 	return p
 }
 
-// bench is a plan in a folder of its own.
+// ready returns a bench of a plan in a folder.
 func ready(p *Plan, dir string) *Bench {
 	return &Bench{Plan: p, Dir: dir, Setting: trial.Setting{Run: "test", Servers: servers.Embedded},
 		Begin: func(Progress) {}, End: func(Progress, *bench.Trial) {}}
@@ -81,8 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn: a bench that was cut short has what had ended, and goes on without measuring that again; what comes out is
-// whole, recorded and judged.
+// TestGoesOn: an interrupted bench has its finished trials, and continues without measuring them again.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -101,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // what was stored before stays
+	again.Forget = true // stored histories stay
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -118,12 +117,12 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // those of before except baselines
+	if len(stored) < 3 || len(stored) > 5 { // the earlier ones, without baselines
 		t.Errorf("histories stored: %v", stored)
 	}
 }
 
-// trials are the trial files of a folder.
+// trials returns the trial files of a folder.
 func trials(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", bench.TrialName))
@@ -142,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures holds the figures of a small bench to what must be so on any machine.
+// checkFigures checks the figures of a small bench that hold on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -201,7 +200,7 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	}
 }
 
-// TestOrder: blocks differ, a seed gives the same again, and round trips come first.
+// TestOrder: the order differs between blocks, follows from the seed, and has round trips first.
 func TestOrder(t *testing.T) {
 	order := func(seed uint64, block int) string {
 		p := small(t, 2)
@@ -231,7 +230,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestCheckSufficient: too few trials, or too short a budget, are refused with what suffices, and shipped suites suffice.
+// TestCheckSufficient: too few trials, or too short a budget, are refused with sufficient ones, and shipped suites suffice.
 func TestCheckSufficient(t *testing.T) {
 	for _, c := range []struct {
 		trials int

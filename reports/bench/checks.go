@@ -21,7 +21,7 @@ const (
 	againAlpha     = 0.01
 )
 
-// FewestBlocks is how many blocks the self-check same-lock-twice takes: of n blocks the least p-value is 2 in 2^n.
+// FewestBlocks is the number of blocks that the self-check same-lock-twice needs: with n blocks the least p-value is 2/2^n.
 const FewestBlocks = 8
 
 // checks returns the results of the self-checks. A bench without locks needs only the self-checks that it has.
@@ -77,7 +77,7 @@ func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen looks at the trials in which the lock went from one client to another: only those can show anything.
+// brokenSeen counts only the trials with a hand-off, as the others cannot violate exclusion.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
@@ -116,7 +116,7 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin returns the lock that a control is made of: it has the same parameters except for what makes it a control.
+// twin returns the lock that a self-check is made of. Its parameters are the same except for the delay or stall.
 func (r *Results) twin(s Subject) (Subject, bool) {
 	params := func(of Subject) map[string]string {
 		own := maps.Clone(of.Params)
@@ -128,7 +128,7 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed looks for the stall in the generator's figures.
+// stallNoticed reports whether the generator's figures show the stall.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)
@@ -142,8 +142,7 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice compares a lock with itself by the mean log ratio of each block. Points are not tested one by one: that takes
-// more blocks, as the least possible p-value only halves with each.
+// sameTwice compares a lock with itself by the mean log ratio of each block. A test of each point would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {

@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// compared finds the row of a metric of a lock at a point.
+// compared returns the row of a metric of a lock at a point.
 func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string) bench.Compared {
 	t.Helper()
 	for _, row := range c.Rows {
@@ -25,7 +25,7 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns: the second against the first, unpaired even where the seeds are the same.
+// TestCompareRuns: two runs are compared unpaired, even if their seeds are the same.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -52,7 +52,7 @@ func TestCompareRuns(t *testing.T) {
 	compared(t, all, "fenced-again", contended16, "goodput")
 }
 
-// TestNotComparable: one name is not enough, the conditions must be the same.
+// TestNotComparable: rows with the same name are compared only if their conditions are the same.
 func TestNotComparable(t *testing.T) {
 	goodput, _ := bench.FindMetric("goodput")
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // a point alone shows no delay
+		base.Withheld, new.Withheld = nil, nil // one point lacks the self-check of the delay
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -99,7 +99,7 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestCompareStarving: the latencies of a lock that starves clients are compared with nothing, and a note says so.
+// TestCompareStarving: the latencies of a lock that starves clients are not compared, and a note says so.
 func TestCompareStarving(t *testing.T) {
 	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
 	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
@@ -114,7 +114,7 @@ func TestCompareStarving(t *testing.T) {
 	}
 }
 
-// TestBenchfmt: benchstat's own reader reads what is written, without a syntax error, to the same figures.
+// TestBenchfmt: the reader of benchstat reads the same figures back, without a syntax error.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
 	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})

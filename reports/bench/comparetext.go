@@ -54,7 +54,7 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// Headline says how many rows differ, and which way.
+// Headline returns how many rows are better and worse, in a sentence.
 func (c *Comparisons) Headline() string {
 	count := map[string]int{} // by verdict
 	for _, row := range c.Rows {
@@ -69,7 +69,7 @@ func (c *Comparisons) Headline() string {
 	return text + "."
 }
 
-// String names the side.
+// String returns the name of the side.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -95,7 +95,7 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "violated: %[2]s")
 }
 
-// tables escapes what comes from files; unsafe is the format of a figure that means nothing, and of the property violated.
+// tables returns the tables with escaped names. unsafe is the format of the figure of an unsafe lock and of the property.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {
@@ -124,7 +124,7 @@ func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsaf
 	return all
 }
 
-// estimate writes a median, and how far its interval reaches to the farther side.
+// estimate writes a median, and the distance to the farther end of its interval.
 func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return format.Significant(e.Median) + " ± ∞"
@@ -149,7 +149,7 @@ func comparison(row Compared) string {
 	return fmt.Sprintf("%s [%s, %s], %s %s", change(row.Ratio), change(*row.Low), change(*row.High), row.Verdict(), pairs)
 }
 
-// change writes 1.123 as +12.3%, and what is more than ten times as much as a multiple.
+// change writes 1.123 as +12.3%, and 12 as x12.0.
 func change(ratio float64) string {
 	if ratio >= 10 {
 		return fmt.Sprintf("x%.1f", ratio)
@@ -157,7 +157,7 @@ func change(ratio float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
-// metricTitle names a metric and which way is better.
+// metricTitle returns the title of a metric, with its unit and better direction.
 func metricTitle(m Metric) string {
 	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
 	about := slices.DeleteFunc([]string{m.Unit, better}, func(s string) bool { return s == "" })

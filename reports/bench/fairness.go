@@ -11,9 +11,10 @@ import (
 	"lockbench/reports/stats"
 )
 
-// shares returns the clients' shares of the sections in rising order, as multiples of an even one: medians over the trials.
+// shares returns each client's share of the critical sections in rising order, as a multiple of an even share: the median
+// over the trials.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // by place: the part in each trial
+	var places [][]float64 // by rank of the client: its share in each trial
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {
@@ -73,7 +74,7 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 	g := charts.Grid{Columns: 4}
 	for _, row := range d.rows {
 		s, style := parts[row], d.styles[row.Subject]
-		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // small: its marker and its name tell it apart
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // the marker is in the title
 		for i, share := range s {
 			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
 		}

@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestRefused: what cannot be trusted is not read, and the sentence says why.
+// TestRefused: a damaged or inconsistent file is not read, and the error says why.
 func TestRefused(t *testing.T) {
 	const one = contended4 + "/fenced/001/trial.json"
 	for _, c := range []struct{ name, file, old, new, want string }{
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// edit replaces the first old in a file; with an empty one it adds to its end.
+// edit replaces the first old in a file, or appends new if old is empty.
 func edit(t *testing.T, file, old, new string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -65,7 +65,7 @@ func edit(t *testing.T, file, old, new string) {
 	}
 }
 
-// TestAbsent: what has not been measured yet is absent, and what is void counts for nothing.
+// TestAbsent: a missing trial is no error, and a discarded trial has no figures.
 func TestAbsent(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Discarded: 2}); err != nil {
@@ -76,7 +76,7 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // begun
+	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // a trial that was begun
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -95,7 +95,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestLimited: a figure that the harness or the machine has set says so.
+// TestLimited: a figure that the harness or the machine limited is marked.
 func TestLimited(t *testing.T) {
 	for _, c := range []struct {
 		point, figure string

@@ -46,7 +46,7 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// drawForest has a full diamond for a lock that differs from the best, and a hollow circle for one that may not.
+// drawForest draws a full diamond for a lock that differs from the best, and a hollow circle for the others.
 func drawForest(best string, rest []Ranked) charts.Rows {
 	c := charts.Rows{Names: true, Texts: true, X: charts.Axis{Log: true, Unit: "×"}, Rules: []charts.Rule{{At: 1, Text: "as much as " + best}}}
 	for _, r := range rest {

@@ -8,26 +8,26 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
+// Threshold is a limit for Gate: of a figure, of its ratio to another subject, or of its ratio to an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
-	Section    string   `json:"section,omitempty"` // "": wherever it was measured
+	Section    string   `json:"section,omitempty"` // empty: all sections
 	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
 	Metric     string   `json:"metric"`            // by name: see Metrics
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject, in the run that is compared with
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject in the earlier run
 }
 
 // Outcome is the result of a threshold.
 type Outcome int
 
-// The worse of two outcomes is the greater: a breach anywhere is one, and a pass takes both.
+// The outcomes, from best to worst. The outcome over several points is the worst of theirs.
 const (
 	Pass    Outcome = iota - 2 // the whole interval is within the limit
 	Noisy                      // the limit lies within the interval
-	Unknown                    // it was not measured, or the figures mean nothing
+	Unknown                    // it was not measured, or a figure is withheld or unsafe
 	Breach                     // the whole interval is beyond it, or the lock is unsafe
 )
 
@@ -49,7 +49,7 @@ type GatedPoint struct {
 	Text    string // one sentence with its figures
 }
 
-// Name describes the threshold.
+// Name returns the threshold in words.
 func (t Threshold) Name() string {
 	name := t.Subject + " " + t.Metric
 	switch {
@@ -99,7 +99,7 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate checks a run against thresholds. The baseline may be nil.
+// Gate checks a run against thresholds. The baseline, an earlier run, may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
@@ -177,7 +177,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares an interval with the limits: if a limit lies within the interval, it is too noisy to tell.
+// hold compares an interval with the limits. If a limit lies within the interval, the outcome is Noisy.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

@@ -78,7 +78,7 @@ func TestBadThresholds(t *testing.T) {
 	}
 }
 
-// TestJUnit: one test case for each threshold, and nothing that could not be told is a pass.
+// TestJUnit: there is a test case for each threshold, and an undecided one is no pass.
 func TestJUnit(t *testing.T) {
 	run := quick(t, options{})
 	gated, err := bench.Gate(run, nil, []bench.Threshold{

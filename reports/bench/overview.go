@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// overviewPoints is how many points the overview draws at most.
+// overviewPoints limits the panels of the overview.
 const overviewPoints = 6
 
 // overview draws goodput against the longest wait, with a panel for each contended point, or else for each point.
@@ -83,7 +83,7 @@ func (v *view) drawOverview(points []Point) charts.Grid {
 	return g
 }
 
-// overviewTakeaway names the fastest lock that starves clients, or else the widest range of longest waits at a point.
+// overviewTakeaway returns a sentence on the fastest lock that starves clients, or else on the widest range of waits.
 func (v *view) overviewTakeaway(points []Point) string {
 	best, text := 0.0, ""
 	consider := func(weight float64, form string, args ...any) {

@@ -55,7 +55,7 @@ func Build(dir string) (*Results, error) {
 		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the report as one page without scripts or network, whose links expect it in report/ of the bench folder.
+// Page returns the report as one HTML file without scripts. Its links expect it in report/ of the bench folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -64,7 +64,7 @@ func Page(r *Results) ([]byte, error) {
 	return html.Page(templates, nil, p, "templates/page.html.tmpl")
 }
 
-// Markdown returns the report without its drawings: their tables stand for them.
+// Markdown returns the report with tables in place of drawings.
 func Markdown(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func Markdown(r *Results) ([]byte, error) {
 	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
-// newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.
+// newPage returns the data of the templates. If figures are withheld, it has none.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
 	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}

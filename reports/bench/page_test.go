@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// read returns what a folder would give.
+// read returns the results of a synthetic bench.
 func read(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	r, err := makeResults(o)
@@ -29,7 +29,7 @@ func read(t *testing.T, o options) *bench.Results {
 	return r
 }
 
-// small is a bench of one point. It carries too little for its controls, which are set to passed.
+// small returns a bench of one point. Its self-checks are set to passed, as they need more points.
 func small(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyContend4 = true
@@ -68,7 +68,7 @@ func markdown(t *testing.T, r *bench.Results) string {
 	return string(b)
 }
 
-// body is the page without its style, which is long and says nothing about the figures.
+// body returns the page without its style sheet.
 func body(page string) string {
 	return regexp.MustCompile(`(?s)<style>.*</style>`).ReplaceAllString(page, "<style></style>")
 }
@@ -93,7 +93,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPage looks at a page with everything on it.
+// TestPage checks a page that has every section.
 func TestPage(t *testing.T) {
 	r := read(t, options{Unsafe: []string{"set-px-lua"}, Fault: true})
 	got := page(t, r)
@@ -112,7 +112,7 @@ func TestPage(t *testing.T) {
 	t.Run("sections", func(t *testing.T) {
 		last := 0
 		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "changes", "safety", "cost", "time", "differences", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
-			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section, or of what is folded
+			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section or a fold
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
 			}
@@ -131,7 +131,7 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// checkDrawings looks that each has a name and a description of its own, and its data as a table.
+// checkDrawings checks that each drawing has a title, a description and a table.
 func checkDrawings(t *testing.T, page string) {
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -154,7 +154,7 @@ func checkDrawings(t *testing.T, page string) {
 	}
 }
 
-// checkStruck looks that no figure of a lock that was seen to break stands as if it meant something.
+// checkStruck checks that the figures of an unsafe lock are struck out, and drawn nowhere.
 func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1) {
 		if strings.Contains(svg, ">set-px-lua</text>") || strings.Contains(svg, ">broken</text>") {
@@ -166,7 +166,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, row := range regexp.MustCompile(`(?s)<tr><th scope="row">set-px-lua.*?</tr>`).FindAllString(comparison, -1) {
 		rows++
 		plain := regexp.MustCompile(`<td>[\d\[][^<]*</td>`).FindAllString(row, -1)
-		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // n alone
+		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // the number of trials
 			t.Errorf("a row of set-px-lua has %v", plain)
 		}
 	}
@@ -178,7 +178,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	}
 }
 
-// TestWithheld: where a control failed, no figure is shown by any report.
+// TestWithheld: if a self-check failed, no report shows a figure.
 func TestWithheld(t *testing.T) {
 	for name, o := range map[string]options{
 		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
@@ -237,10 +237,10 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTooFew: with few trials nothing can be ranked, and the page says so instead of calling it a tie.
+// TestTooFew: with too few trials the headline says so, and names no tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
-	few.Withheld = nil // a lock that is measured twice is not told from itself by so few
+	few.Withheld = nil // six trials are too few for same-lock-twice
 	if got := text(t, few); !strings.HasPrefix(got, "Too few trials to rank the locks.") || !strings.Contains(got, "takes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}
@@ -251,7 +251,7 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
-// TestTie: two that cannot be told apart come first together.
+// TestTie: two locks that do not differ share the first rank.
 func TestTie(t *testing.T) {
 	r := small(t, options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
 	names := map[string]bool{}
@@ -271,7 +271,7 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestHostile: what comes from files is text, whatever it holds.
+// TestHostile: names from files are escaped in every report.
 func TestHostile(t *testing.T) {
 	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
 	r := small(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
@@ -307,7 +307,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// rename gives a subject another name wherever it is named.
+// rename changes the name of a subject everywhere.
 func rename(r *bench.Results, from, to string) {
 	for i := range r.Plan.Subjects {
 		if r.Plan.Subjects[i].Name == from {

@@ -12,22 +12,22 @@ import (
 
 const rankedBy = "goodput"
 
-// Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
+// Ranking is the locks of a point from best to worst by goodput. Locks that do not differ share a rank.
 type Ranking struct {
 	Point string   `json:"point"`
 	Order []Ranked `json:"order"`
 }
 
-// Ranked is a subject's place.
+// Ranked is a lock with its rank.
 type Ranked struct {
 	Subject string           `json:"subject"`
-	Rank    int              `json:"rank"`          // from 1; 0: out of the running, as its figures mean nothing
-	ToBest  stats.Comparison `json:"to_best"`       // this to the best; of the best itself the ratio is 1
-	Why     string           `json:"why,omitempty"` // out of the running
+	Rank    int              `json:"rank"`          // from 1; 0: none
+	ToBest  stats.Comparison `json:"to_best"`       // the ratio to the best; 1 for the best itself
+	Why     string           `json:"why,omitempty"` // it has no rank
 }
 
-// ranking repeatedly compares the best lock without a rank with all others that have none, corrected together by Holm;
-// those that do not differ share its rank. So two that share a rank need not be next to each other by their medians.
+// ranking gives ranks from the best median down. It compares the best lock without a rank with the others that have none,
+// corrected by Holm; the locks that do not differ share its rank. They need not be adjacent by their medians.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -47,7 +47,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // the first is not compared with itself
+		stats.Holm(compared[1:]) // without the first itself
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -70,7 +70,7 @@ func (r *Results) ranking(point string) Ranking {
 	return k
 }
 
-// whyOut says why no rank is given; empty if one is.
+// whyOut returns why the row has no rank; empty if it has one.
 func (r *Row) whyOut() string {
 	switch {
 	case r.Unsafe != nil:
@@ -95,15 +95,15 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 	return &c
 }
 
-// From these on the harness or the machine, and not the lock, sets the figures.
+// Beyond these limits the harness or the machine sets the figures.
 const (
-	mostOfNone   = 0.5  // of the goodput that clients reach with no lock at all
+	mostOfNone   = 0.5  // of the goodput of the baseline none
 	lateMS       = 1.0  // above the hold
-	stallMS      = 50.0 // in the trial that is the median
-	allProcessor = 0.95 // of those there are
+	stallMS      = 50.0 // in the median trial
+	allProcessor = 0.95 // of all processors
 )
 
-// limited says in a short phrase why it was not the lock that set the row's figures; empty if it was.
+// limited returns why the harness or the machine set the row's figures; empty if the lock did.
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
@@ -120,8 +120,8 @@ func (r *Results) limited(row *Row) string {
 	return ""
 }
 
-// partOfNone compares a row with what the same clients reach without any lock; 0 if there is nothing to compare it with, or
-// if something is held, as the hold then sets both.
+// partOfNone returns the goodput of a row as a part of the baseline none; 0 if none was not measured, or if there is a
+// hold, which limits both.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
 		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"

@@ -26,7 +26,7 @@ func folder(t *testing.T, o options) (string, *bench.Results) {
 	return dir, r
 }
 
-// quick returns what a folder without curves would give.
+// quick returns the results of a bench without curves.
 func quick(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyFigures = true
@@ -80,7 +80,7 @@ func TestSoundBench(t *testing.T) {
 	}
 }
 
-// TestSameBytes: whoever reads the folder again gets the same results, to the byte.
+// TestSameBytes: reading a folder again gives the same results, to the byte.
 func TestSameBytes(t *testing.T) {
 	dir, r := folder(t, options{Blocks: 3})
 	read := func() []byte {

@@ -13,18 +13,18 @@ import (
 type Row struct {
 	Subject   string                    `json:"subject"`
 	Point     string                    `json:"point"`
-	Trials    int                       `json:"trials"` // that count
+	Trials    int                       `json:"trials"` // without the discarded ones
 	Discarded int                       `json:"discarded,omitempty"`
 	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
-	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
+	// Unsafe is a violation of exclusion, which makes the figures of the row invalid. UnsafeIn counts its trials.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Starving says how many clients completed nothing, in the median trial; empty if each completed something. The
-	// latencies of such a row are those of the other clients, and are compared with nothing.
+	// Starving says how many clients got nothing in the median trial; empty if all got something. Latencies of such a row
+	// cover the other clients only, and are not compared.
 	Starving string `json:"starving,omitempty"`
-	// Limited says that the harness or the machine, and not the lock, was the limit; empty if the lock was.
+	// Limited says why the harness or the machine set the figures; empty if the lock did.
 	Limited string `json:"limited,omitempty"`
-	// Unsteady is in how many trials the rate had not settled when the measured window began.
+	// Unsteady counts the trials whose rate was not steady when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`
 
 	subject *Subject
@@ -32,7 +32,7 @@ type Row struct {
 	counted []*Trial // by block
 }
 
-// rowOf gathers the trials of one subject at one point. Discarded ones are counted, and leave no figure.
+// rowOf returns the row of one subject at one point. Discarded trials are only counted.
 func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
 	for _, t := range trials {
@@ -68,13 +68,13 @@ func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	return row
 }
 
-// estimate returns a metric of the row; ok is false if it was not measured, or cannot be compared.
+// estimate returns a metric of the row; ok is false if it was not measured or is invalid.
 func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	e = r.Estimates[metric]
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving is the text of Starving. In an open loop a client without an arrival completes nothing either.
+// starving returns the text of Starving; empty in an open loop, where a client may have no arrival.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -87,7 +87,7 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric is a latency that leaves out the clients that got nothing.
+// selective reports whether a metric is a latency that excludes the clients that got nothing.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

@@ -22,7 +22,7 @@ type violatedIn struct {
 	Trials int
 }
 
-// Badge returns the row's result.
+// Badge returns the badge of the row's verdict.
 func (r safetyRow) Badge() html.Badge {
 	switch {
 	case r.Judged == 0:
@@ -74,7 +74,7 @@ func (r *safetyRow) add(t *Trial) {
 	for _, name := range t.Judged.Undecided {
 		r.Undecided = with(r.Undecided, name)
 	}
-	in := map[string]bool{} // properties: each trial counts once
+	in := map[string]bool{} // properties already counted for this trial
 	for _, x := range t.Judged.Violated {
 		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {

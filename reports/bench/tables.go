@@ -22,7 +22,7 @@ type pointTable struct {
 	Duration string // of the measured window
 }
 
-// tableRow is one subject of a table; of an unsafe one the figures are struck out.
+// tableRow is one subject of a table. The figures of an unsafe one are struck out.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -59,8 +59,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the table's metrics that some lock has at the point, or any subject at a point of controls, without
-// the rare class of acquires: contended ones if each client has its own key, else uncontended ones.
+// measuredAt returns the metrics of the table that a lock has at the point; at a point of self-checks, that a subject has.
+// It leaves out the rare class of acquires: contended ones if each client has a key, else uncontended ones.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -72,7 +72,7 @@ func (v *view) measuredAt(p Point) []Metric {
 	return filter(Metrics(), func(m Metric) bool {
 		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
-			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // the figures of a baseline are no reason for a column
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a baseline alone adds no column
 		})
 	})
 }
@@ -111,7 +111,7 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kinds names the roles.
+// kinds holds the text of each role.
 var kinds = map[Role]string{
 	Lock:     "",
 	Control:  "self-check: known-broken lock",
@@ -121,7 +121,7 @@ var kinds = map[Role]string{
 	Stalled:  "self-check: stopped generator",
 }
 
-// Kind names the role of a baseline or a self-check, and marks a third-party lock.
+// Kind returns the role of a baseline or a self-check, and marks a third-party lock.
 func (s Subject) Kind() string {
 	if s.Role == Lock && s.ThirdParty {
 		return "third-party"
@@ -163,7 +163,7 @@ type metricCell struct {
 	Struck         bool
 }
 
-// sideBySide is how many subjects a sheet of paper has room for.
+// sideBySide is the number of subjects that fit on a sheet of paper.
 const sideBySide = 6
 
 func metricsOf(rows []*Row) allMetrics {
@@ -179,13 +179,13 @@ func metricsOf(rows []*Row) allMetrics {
 	return all
 }
 
-// Notice joins the violation, the starving, the kind and the notes of the row.
+// Notice returns the violation, the starving, the kind and the notes of the row.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Starving, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 
-// Noise marks a ratio that may be nothing but noise.
+// Noise returns the mark of a ratio that may be noise.
 func (t tableRow) Noise() string {
 	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == format.None {
 		return ""
@@ -225,7 +225,7 @@ func Text(w io.Writer, r *Results) error {
 // textRows returns the table of a point, without the figures of a lock that violated exclusion.
 func textRows(p pointTable) [][]string {
 	head := []string{"lock", "rank", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	var shown []int // of the further metrics: a terminal is narrow
+	var shown []int // indexes of the metrics that fit a terminal
 	for i, m := range p.Extra {
 		if m.Name != "jain" && m.Name != "handoff_p50" && m.Name != "uncontended_p99" && m.Name != "contended_p99" {
 			head, shown = append(head, m.Heading()), append(shown, i)

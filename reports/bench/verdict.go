@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// verdict is the head of a report: a headline, and the answer under each condition.
+// verdict is the head of a report: a headline, and an answer for each condition.
 type verdict struct {
 	html.Verdict
 	Answers []answer
@@ -65,7 +65,7 @@ func (v *view) verdict() verdict {
 // unfinished reports whether the bench was interrupted, failed, or is still running.
 func (p *Plan) unfinished() bool { return p.Interrupted || p.Ended.IsZero() }
 
-// headline names the locks that come first at the most points; ranked is false if none does at any.
+// headline returns a sentence on the fastest locks; ranked is false if no lock has a rank.
 func (v *view) headline() (text string, ranked bool) {
 	leads, ties, points, powerless := map[string]int{}, 0, 0, 0
 	var starving []string
@@ -97,7 +97,7 @@ func (v *view) headline() (text string, ranked bool) {
 	return text, points > 0
 }
 
-// lead describes the locks that come first at the most of the points.
+// lead returns a sentence on the locks that come first at the most points.
 func lead(leads map[string]int, points int, tied bool) string {
 	most, names := 0, []string{}
 	for _, n := range leads {
@@ -128,7 +128,7 @@ func lead(leads map[string]int, points int, tied bool) string {
 	return fmt.Sprintf("%s is fastest%s.", names[0], everywhere)
 }
 
-// agree joins names and adds the verb in its number.
+// agree joins names and a verb in singular or plural.
 func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
@@ -161,7 +161,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// what says how fast the first locks are, how far ahead, and how long a client waits for them.
+// what describes the goodput of the first locks, their distance to the next, and their longest waits.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -208,7 +208,7 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level writes the goodput of the first locks as a part of the ceiling, or else of the baseline, or else per second.
+// level returns the goodput of the first locks as a part of the ceiling, or of the baseline, or per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -236,7 +236,7 @@ func between(least, most extreme) string {
 	return low + " to " + high
 }
 
-// ahead compares the first lock with the next.
+// ahead returns the ratio of the first lock to the next.
 func (v *view) ahead(points []Point) string {
 	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
 		r, ok := v.next(p)
@@ -257,7 +257,7 @@ func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// starving names each lock that starves clients at one of the points, with its worst point.
+// starving lists the locks that starve clients at one of the points, each with its worst point.
 func (v *view) starving(points []Point) string {
 	worst, names := map[string]*Row{}, []string{}
 	for _, p := range points {
@@ -280,8 +280,8 @@ func (v *view) starving(points []Point) string {
 	return strings.Join(names, ", ")
 }
 
-// powerless reports why a point has too few trials for so many locks to show any difference. Of n pairs the least p-value
-// is 2 in 2^n, and Holm multiplies it by the number of comparisons.
+// powerless returns why a point has too few trials to show any difference between its locks; empty if it has enough. With
+// n pairs the least p-value is 2/2^n, and Holm multiplies it by the number of comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -300,7 +300,7 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where lists points of a section: "4, 16 and 64 clients" if they differ in that alone.
+// where lists points of a section, as "4, 16 and 64 clients" if they differ only in clients.
 func (v *view) where(points []Point) string {
 	names := collect(points, v.apart)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
@@ -316,7 +316,7 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// circumstances says what was measured, and how to read the head.
+// circumstances describes the measurement and explains the words of the head.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
 	text := "Measured on " + format.Plural(e.Cores, "processor")

@@ -17,12 +17,12 @@ type Dots struct {
 	Dots  []Dot
 }
 
-// Dot is one subject's.
+// Dot is the dot of one subject.
 type Dot struct {
 	Name   string
 	X, Y   float64
 	Style  Style
-	Hollow bool // marks a subject that is not to be compared with the others
+	Hollow bool // the subject is not compared with the others
 }
 
 // SVG draws the chart.
@@ -84,7 +84,7 @@ func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns the space for a name of a dot: beside the dot, or above or below that, as near as the taken spaces allow.
+// place returns a free space for the name of a dot, as near to the dot as possible; right is false if it is on the left.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {

@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// whole has every key.
+// whole is a suite with every key.
 const whole = `name: all
 doc: every key
 trials: 8
@@ -176,7 +176,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// checkAgain holds that a suite is the same once it was written and read again.
+// checkAgain checks that a suite is the same after it is written and read.
 func checkAgain(t *testing.T, s *Suite) {
 	t.Helper()
 	text := Write(*s)
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Points returns the conditions of all sections.
+// Points returns the points of all sections.
 func (s *Suite) Points() []bench.Point {
 	return lo.FlatMap(s.Sections, func(c Section, _ int) []bench.Point { return c.Points() })
 }

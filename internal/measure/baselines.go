@@ -17,12 +17,12 @@ import (
 	"lockbench/reports/figures"
 )
 
-// Baselines are measured beside locks. They record no history, as there is nothing to judge.
+// The baselines of this file record no history.
 
-// pingFor is how long a store is asked, after a tenth of that which does not count.
+// pingFor is the measured time of ping, after a warm-up of a tenth of it.
 const pingFor = 100 * time.Millisecond
 
-// ping measures the round trip of a store whose servers are unused meanwhile.
+// ping measures the round trip of a store that is otherwise unused.
 func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {
@@ -37,7 +37,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		}
 		return nil
 	}
-	if err := ask(); err != nil { // connects, which may take longer than all that is measured
+	if err := ask(); err != nil { // connects
 		return err
 	}
 	h := figures.NewHistogram()
@@ -47,7 +47,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // one of more than an hour would not be waited for
+			_ = h.RecordValue(int64(took)) // an error: longer than an hour
 		}
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
@@ -58,14 +58,14 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 	return err
 }
 
-// bareScript is the release that set-px-lua has too.
+// bareScript is the release of set-px-lua.
 const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// bare runs two commands in a loop without contention, which bounds the goodput of a recorded and judged lock of one
-// Redis. Each client has its key; clients share as many connections' pools as there are processes.
+// bare runs an acquire and a release as plain commands in a loop, with a key for each client. It bounds the goodput of a lock
+// on one Redis server. Clients share a connection pool for each process.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
-		return errors.New("a loop without waiting is no baseline under contention")
+		return errors.New("bare needs a key for each client")
 	}
 	opts, err := redis.ParseURL(g.Front()[0])
 	if err != nil {
@@ -102,7 +102,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	return nil
 }
 
-// loops take and release, and count.
+// loops runs the clients of bare, and counts.
 type loops struct {
 	script    *redis.Script
 	hold, ttl time.Duration
