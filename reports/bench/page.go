@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"lockbench/reports/charts"
@@ -61,8 +62,12 @@ func Page(r *Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return html.Page(templates, nil, p, "templates/page.html.tmpl")
+	page, err := html.Page(templates, nil, p, "templates/page.html.tmpl")
+	return measure.ReplaceAll(page, []byte("$1\u00a0$2")), err
 }
+
+// measure finds a number and its unit, which a line break must not separate.
+var measure = regexp.MustCompile(`(\d) ((?:ns|µs|ms|s|min|clients?|locks?)\b|%|/s\b)`)
 
 // Markdown returns the report with tables in place of drawings.
 func Markdown(r *Results) ([]byte, error) {

@@ -47,7 +47,10 @@ func page(t *testing.T, r *bench.Results) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b)
+	if bytes.Contains(b, []byte("0 ms")) {
+		t.Error("a line may break between a number and its unit")
+	}
+	return strings.ReplaceAll(string(b), "\u00a0", " ")
 }
 
 func text(t *testing.T, r *bench.Results) string {

@@ -94,7 +94,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Violated = "does not exclude, as expected"
 	} else if row.Unsafe != nil {
 		t.Violated = fmt.Sprintf("%s violated in %d of %d trials%s", row.Unsafe.Property, row.UnsafeIn, row.Trials, row.Unsafe.Foreseen())
-	} else if r.Why != "" && r.Why != t.Starving {
+	} else if r.Why != "" && r.Why != t.Starving && row.subject.Defect == "" {
 		t.Notes = append(t.Notes, r.Why)
 	}
 	goodput, _ := FindMetric(rankedBy)
