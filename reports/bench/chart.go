@@ -38,7 +38,7 @@ func (v *view) drawing(p Point, rows []*Row) drawing {
 		}
 	}
 	if len(unsafe) > 0 {
-		d.left = "Not drawn, as their figures mean nothing: " + format.Joined(unsafe) + ". "
+		d.left = "Not drawn, as exclusion was violated: " + format.Joined(unsafe) + ". "
 	}
 	if len(out) > 0 {
 		d.left += "Not drawn, as they have no rank: " + format.Joined(out) + "."

@@ -135,7 +135,7 @@ func estimate(e stats.Estimate) string {
 // comparison writes how a row compares: ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
-		return "no comparison: an unsafe lock's figures mean nothing"
+		return "no comparison: exclusion was violated"
 	}
 	pairs := fmt.Sprintf("(p=%.3f n=%d)", row.Holm, row.Pairs)
 	switch {

@@ -104,7 +104,7 @@ func TestLimited(t *testing.T) {
 	}{
 		{contended4, "late_p99", 1.9, ""},
 		{contended4, "late_p99", 2.5, "harness: clients began late (p99 2.5 ms)"},
-		{contended4, "stall_max", 60, "harness: it stood still for up to 60 ms"},
+		{contended4, "stall_max", 60, "harness: it was stopped for up to 60 ms"},
 		{contended4, "processors", 3.7, ""},
 		{contended4, "processors", 3.9, "processors: 3.9 of 4 busy"},
 		{free, "goodput", 400_000, ""},

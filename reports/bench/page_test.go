@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("sections", func(t *testing.T) {
 		last := 0
-		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "changes", "safety", "cost", "time", "differences", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
+		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "differences", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
 			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section or a fold
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
@@ -176,7 +176,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	if rows != len(r.Plan.Points) {
 		t.Errorf("%d rows of set-px-lua", rows)
 	}
-	if n := strings.Count(page, "Not drawn, as their figures mean nothing: set-px-lua (mutual-exclusion violated)"); n < 8 {
+	if n := strings.Count(page, "Not drawn, as exclusion was violated: set-px-lua (mutual-exclusion violated)"); n < 8 {
 		t.Errorf("%d charts say what they leave out", n)
 	}
 }
@@ -269,7 +269,7 @@ func TestTie(t *testing.T) {
 	if got := text(t, r); !strings.HasPrefix(got, "fenced and set-px-lua tie as the fastest.") {
 		t.Error(got)
 	}
-	if got := page(t, r); !strings.Contains(got, "cannot be told apart with 10 pairs") {
+	if got := page(t, r); !strings.Contains(got, "tie with 10 pairs of trials") {
 		t.Error("the page does not say what would change the tie")
 	}
 }

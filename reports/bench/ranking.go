@@ -113,7 +113,7 @@ func (r *Results) limited(row *Row) string {
 	case late > lateMS+float64(row.point.HoldNS)/1e6:
 		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late)
 	case stall > stallMS:
-		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall)
+		return fmt.Sprintf("harness: it was stopped for up to %.3g ms", stall)
 	case cores > 0 && busy >= allProcessor*cores:
 		return fmt.Sprintf("processors: %.3g of %g busy", busy, cores)
 	}
@@ -143,11 +143,11 @@ func (v *view) changes() []string {
 		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
 		if name := v.name(*row.point); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
-			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
+			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval, which needs six; more could change any rank.", name))
 		}
 	}
 	if v.Plan.unfinished() {
-		all = append(all, "The bench did not come to its end: the blocks that are missing could move any rank.")
+		all = append(all, "The bench is unfinished: the missing trials could change any rank.")
 	}
 	return all
 }
@@ -161,22 +161,22 @@ func (v *view) changeAt(p Point) []string {
 	add := func(text string, args ...any) { all = append(all, v.name(p)+": "+fmt.Sprintf(text, args...)) }
 	first, best := v.first(p.ID), order[0].Subject
 	if text := v.powerless(p); text != "" {
-		add("%s. More trials would show who is ahead.", text)
+		add("%s. More trials might rank them.", text)
 	} else if len(first) > 1 {
-		add("%s cannot be told apart with %s; more trials might rank them. %s", format.Joined(first), format.Plural(order[1].ToBest.Pairs, "pair"), widest(order, first))
+		add("%s tie with %s of trials; more trials might rank them. %s", format.Joined(first), format.Plural(order[1].ToBest.Pairs, "pair"), widest(order, first))
 	}
 	if r, ok := v.next(p); ok {
 		least := ""
 		if high := r.ToBest.High; high != nil && *high < 1 {
 			least = fmt.Sprintf(", and by the interval at least %s", percentMore(1 / *high))
 		}
-		add("%s is next, at %s of %s %s; it would have to complete %s more for a tie%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
+		add("%s is next, at %s of %s %s; a tie needs %s more goodput%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
 	}
 	limited := collect(filter(v.drawnAt(p).rows, func(row *Row) bool { return row.Limited != "" }), func(row *Row) string {
 		return fmt.Sprintf("%s (%s)", row.Subject, row.Limited)
 	})
 	if len(limited) > 0 {
-		add("not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", format.Joined(limited))
+		add("the harness or the machine limited %s; more processors, or clients on another machine, may change their ranks.", format.Joined(limited))
 	}
 	return all
 }
@@ -186,7 +186,7 @@ func widest(order []Ranked, first []string) string {
 	if len(tied) == 0 {
 		return ""
 	}
-	return "As it stands, " + strings.Join(collect(tied, func(r Ranked) string {
+	return "At present " + strings.Join(collect(tied, func(r Ranked) string {
 		return fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0])
 	}), "; ") + "."
 }

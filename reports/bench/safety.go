@@ -39,7 +39,7 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// safety returns the judged subjects. Baselines exclude nothing, and the known-broken lock is a self-check.
+// safety returns the locks, and each other subject with a violation that its role does not explain.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		if s.Role == Baseline || s.Role == Control {
@@ -51,7 +51,7 @@ func (v *view) safety() (all []safetyRow) {
 				row.add(t)
 			}
 		}
-		if row.Judged+row.Discarded > 0 {
+		if row.Judged+row.Discarded > 0 && (s.Role == Lock || len(row.Violated) > 0) {
 			all = append(all, row)
 		}
 	}

@@ -55,7 +55,11 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 		taken = append(taken, around(dot.place(x, y), -dotRadius, dotRadius, 2*dotRadius))
 	}
 	for _, dot := range d.Dots {
-		at, label := dot.place(x, y), short(dot.Name, nameMost, width)
+		at, most := dot.place(x, y), vg.Length(nameMost)
+		if dot.Hollow {
+			most = textMost
+		}
+		label := short(dot.Name, most, width)
 		name, right := place(c.Rectangle, taken, at, width(label))
 		taken = append(taken, name)
 		middle := (name.Min.Y + name.Max.Y) / 2
