@@ -32,7 +32,6 @@ type page struct {
 	Fairness      []charts.Chart
 	Costs         []charts.Chart
 	Heats         []charts.Chart
-	Forests       []charts.Chart
 	Tuned         []tunedRow
 	TunedText     string
 	Changes       []string
@@ -99,7 +98,6 @@ func newPage(r *Results) (p *page, err error) {
 		p.Percentiles, err = append(p.Percentiles, curves...), errors.Join(err, e)
 		p.Fairness = append(p.Fairness, v.drawing(at, v.dots(at)).fairness()...)
 		p.Costs = append(p.Costs, d.cost()...)
-		p.Forests = append(p.Forests, d.forest()...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("percentile curves: %w", err)

@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("sections", func(t *testing.T) {
 		last := 0
-		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "differences", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
+		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
 			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section or a fold
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)

@@ -9,6 +9,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 type pointTable struct {
@@ -240,4 +241,11 @@ func textRows(p pointTable) [][]string {
 		}
 		return append(append(row, further...), strconv.Itoa(r.N), r.Notice())
 	})...)
+}
+
+func ratioText(t stats.Comparison) string {
+	if t.Ratio <= 0 {
+		return format.None
+	}
+	return format.Times(t.Ratio)
 }

@@ -64,7 +64,6 @@ const (
 	Grey    = -1 // the Color of what stays in the background
 	Ink     = 6  // the Color of text
 	Markers = 6
-	Diamond = 3
 )
 
 // StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
