@@ -195,7 +195,7 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	p := small(t, 50)
 	p.BudgetNS = int64(1500 * time.Millisecond)
 	b := ready(p, t.TempDir())
-	if err := b.Run(t.Context()); err != nil || !strings.Contains(b.Stopped, "the budget of 1.5s was over in block") {
+	if err := b.Run(t.Context()); err != nil || !strings.Contains(b.Stopped, "the budget of 1.5s was used up in block") {
 		t.Errorf("stopped %q, %v", b.Stopped, err)
 	}
 }
