@@ -22,35 +22,35 @@ import (
 	"lockbench/workloads"
 )
 
-// Bench carries a plan out in a folder.
+// Bench runs a plan and writes a bench folder.
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // remove each history that was judged, unless it shows something unexpected
-	Setting trial.Setting                    // how trials are run; what is a trial's own is filled in
+	Forget  bool                             // remove each judged history, unless it has an unexpected violation
+	Setting trial.Setting                    // common to all trials
 	Begin   func(p Progress)                 // is called before each trial
-	End     func(p Progress, t *bench.Trial) // and after it
+	End     func(p Progress, t *bench.Trial) // is called after each trial
 
 	groups map[store]*servers.Group
-	idle   map[store]idle          // of the present block
-	trips  map[store]time.Duration // the same
+	idle   map[store]idle          // of the current block
+	trips  map[store]time.Duration // round trips of the current block
 	begun  time.Time
-	took   map[bench.Pair]time.Duration // the last trial of each, with all that is around it
+	took   map[bench.Pair]time.Duration // by the last trial of each pair, with its overhead
 }
 
-// Progress is how far a bench is.
+// Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // the present one, from 1, and how many there will be as it looks now
+	Block, Blocks  int // the current one, from 1, and the expected number
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
 
-// fewest is the least number of trials for an interval, and for a test of the lock that is measured twice.
-const fewest = 8
+// fewest is the least number of trials for an interval and for the self-checks.
+const fewest = bench.FewestBlocks
 
-// Run measures block after block until the intervals are narrow, or the budget or ctx is over. Trials that are there
-// already are stored, so that an interrupted bench can be resumed. Run sets Stopped.
+// Run measures blocks until the intervals are narrow, the budget is used up, or ctx is done. It skips the trials that the
+// folder has, to resume an interrupted bench. It sets Stopped.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
@@ -81,7 +81,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 	}
 }
 
-// start brings a store's servers up, which all trials share.
+// start starts the servers of a store, which all trials share.
 func (b *Bench) start(ctx context.Context, s store) error {
 	g, err := stores.Start(ctx, servers.Spec{How: b.Setting.Servers, Store: s.name, Deployment: s.deployment, Remote: b.Setting.Remote, Self: b.Setting.Self})
 	if err != nil {
@@ -96,8 +96,8 @@ func (b *Bench) start(ctx context.Context, s store) error {
 	return nil
 }
 
-// todo returns the pairs of a block, or why there is no such block. After MinTrials blocks the bench ends when every
-// interval is narrow; after Trials blocks only pairs with wide intervals go on.
+// todo returns the pairs of a block, or why the bench ends before it. After MinTrials blocks the bench ends if every
+// interval is narrow; after Trials blocks it continues with wide pairs only.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -114,12 +114,12 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	case block < b.Trials:
 		return b.Pairs, "", nil
 	case block < b.MaxTrials:
-		return b.withFloors(wide), "", nil
+		return b.withBaselines(wide), "", nil
 	}
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether enough is known of a pair: its goodput, or that it is worth nothing.
+// narrow reports whether a pair needs no more trials: its interval is narrow, or its lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -135,10 +135,10 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withFloors adds the baselines, with which the other figures of a block are compared.
-func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
+// withBaselines adds the baselines, to which figures of a block are compared.
+func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
-		if b.Subjects[p.Subject].Role == bench.Floor {
+		if b.Subjects[p.Subject].Role == bench.Baseline {
 			pairs = with(pairs, p)
 		}
 	}
@@ -155,7 +155,7 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures the pairs that were not measured before the bench was cut short. cut says that the budget ended it.
+// block measures the pairs of a block that the folder lacks. If the budget ended it, cut says so.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -165,7 +165,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 			continue
 		}
 		if b.left() < b.took[p] && b.BudgetNS > 0 {
-			return fmt.Sprintf("the budget of %s was over in block %d", time.Duration(b.BudgetNS), block+1), nil
+			return fmt.Sprintf("the budget of %s was used up in block %d", time.Duration(b.BudgetNS), block+1), nil
 		}
 		if err := cmp.Or(ctx.Err(), b.watchIdle(ctx)); err != nil {
 			return "", err
@@ -177,7 +177,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// watchIdle looks, once in a block, at what the servers do by themselves.
+// watchIdle measures the idle servers once in a block.
 func (b *Bench) watchIdle(ctx context.Context) error {
 	if b.idle != nil {
 		return nil
@@ -212,10 +212,10 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	}
 	err := b.measure(ctx, subject, point, t, now.Granted)
 	if ctx.Err() != nil {
-		return ctx.Err() // a bench that is resumed measures it again
+		return ctx.Err() // --resume measures it again
 	}
 	if errors.Is(err, trial.ErrDiscarded) {
-		t.Void, err = err.Error(), nil
+		t.Discarded, err = err.Error(), nil
 	}
 	if err != nil {
 		return fmt.Errorf("%s at %s: %w", subject.Name, point.ID, err)
@@ -229,7 +229,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known keeps the round trip of a block, with which its other trials are compared.
+// known stores the round trip of a block for its other trials.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
@@ -242,7 +242,7 @@ func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
 			return d
 		}
-		return time.Duration(b.Points[p.Point].DurationNS) + 300*time.Millisecond
+		return time.Duration(b.Points[p.Point].DurationNS) + trialOverhead
 	}
 	var sum time.Duration
 	for _, p := range left {
@@ -281,7 +281,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // its clients live in processes of their own
+		p = nil // its clients run in separate processes
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -295,10 +295,10 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	return os.Remove(file)
 }
 
-// setting returns the bench's setting with the parameters of a trial.
+// setting returns the setting of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // so that the folder of a repeated trial is not that of another
+	setting.Trials = 1000 // a repeated trial gets a different folder
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")
@@ -313,6 +313,6 @@ func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) tria
 }
 
 func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text) // ours, or empty
+	d, _ := time.ParseDuration(text) // set by NewPlan, or empty
 	return d
 }

@@ -17,13 +17,13 @@ import (
 	"lockbench/reports/bench"
 )
 
-// small is a suite that takes seconds on the emulator.
+// small returns the plan of a suite that takes seconds on the emulator.
 func small(t *testing.T, trials int) *Plan {
 	t.Helper()
 	s := suites.Suite{Name: "small", Trials: trials, Narrow: 0.001, Seed: 3, Sections: []suites.Section{
-		{Name: "contended", Locks: []suites.Lock{{Name: "fenced"}, {Name: "setnx"}}, Floors: []string{"none", "bare"}, Clients: []int{2},
+		{Name: "contended", Locks: []suites.Lock{{Name: "fenced"}, {Name: "setnx"}}, Baselines: []string{"none", "bare"}, Clients: []int{2},
 			Hold: []time.Duration{time.Millisecond}, Duration: 50 * time.Millisecond},
-		{Name: "alone", Locks: []suites.Lock{{Name: "set-px-lua"}}, Floors: []string{"bare"}, Clients: []int{2}, Keys: []suites.Keys{suites.OneEach},
+		{Name: "alone", Locks: []suites.Lock{{Name: "set-px-lua"}}, Baselines: []string{"bare"}, Clients: []int{2}, Keys: []suites.Keys{suites.OneEach},
 			Duration: 50 * time.Millisecond}}}.Filled()
 	p, err := NewPlan(s, servers.Embedded, servers.Remote{})
 	if err != nil || len(p.Notes)+len(p.Absent) > 0 {
@@ -32,7 +32,7 @@ func small(t *testing.T, trials int) *Plan {
 	return p
 }
 
-// bench is a plan in a folder of its own.
+// ready returns a bench of a plan in a folder.
 func ready(p *Plan, dir string) *Bench {
 	return &Bench{Plan: p, Dir: dir, Setting: trial.Setting{Run: "test", Servers: servers.Embedded},
 		Begin: func(Progress) {}, End: func(Progress, *bench.Trial) {}}
@@ -71,7 +71,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	if slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Lock == "set-px-wait" }) {
 		t.Error("it is measured")
 	}
-	s.Sections[0].Fault, s.Sections[0].Floors = "holder-kill", []string{"none"}
+	s.Sections[0].Fault, s.Sections[0].Baselines = "holder-kill", []string{"none"}
 	if p, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
 		t.Error("there is a baseline under a fault")
 	}
@@ -81,8 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn: a bench that was cut short has what had ended, and goes on without measuring that again; what comes out is
-// whole, recorded and judged.
+// TestGoesOn: an interrupted bench has its finished trials, and continues without measuring them again.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -101,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // what was stored before stays
+	again.Forget = true // stored histories stay
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -118,12 +117,12 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // those of before except baselines
+	if len(stored) < 3 || len(stored) > 5 { // the earlier ones, without baselines
 		t.Errorf("histories stored: %v", stored)
 	}
 }
 
-// trials are the trial files of a folder.
+// trials returns the trial files of a folder.
 func trials(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", bench.TrialName))
@@ -142,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures holds the figures of a small bench to what must be so on any machine.
+// checkFigures checks the figures of a small bench that hold on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -151,8 +150,8 @@ func checkFigures(t *testing.T, dir string) {
 	for _, of := range r.Trials {
 		f := of.Figures
 		switch {
-		case of.Void != "":
-			t.Errorf("%s is discarded: %s", of.Dir, of.Void)
+		case of.Discarded != "":
+			t.Errorf("%s is discarded: %s", of.Dir, of.Discarded)
 		case of.Point == pingPoint:
 			if f["round_trip_p50"] <= 0 {
 				t.Errorf("%s: round trip %v", of.Dir, f["round_trip_p50"])
@@ -196,12 +195,12 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	p := small(t, 50)
 	p.BudgetNS = int64(1500 * time.Millisecond)
 	b := ready(p, t.TempDir())
-	if err := b.Run(t.Context()); err != nil || !strings.Contains(b.Stopped, "the budget of 1.5s was over in block") {
+	if err := b.Run(t.Context()); err != nil || !strings.Contains(b.Stopped, "the budget of 1.5s was used up in block") {
 		t.Errorf("stopped %q, %v", b.Stopped, err)
 	}
 }
 
-// TestOrder: blocks differ, a seed gives the same again, and round trips come first.
+// TestOrder: the order differs between blocks, follows from the seed, and has round trips first.
 func TestOrder(t *testing.T) {
 	order := func(seed uint64, block int) string {
 		p := small(t, 2)
@@ -227,6 +226,31 @@ func TestAlike(t *testing.T) {
 	}{{1000, 1050, true}, {1000, 1500, false}, {10, 14, true}, {0, 40, false}, {0, 0, false}, {1, 1, true}} {
 		if alike(c.a, c.b) != c.want {
 			t.Errorf("%d and %d: want %v", c.a, c.b, c.want)
+		}
+	}
+}
+
+// TestCheckSufficient: too few trials, or too short a budget, are refused with sufficient ones, and shipped suites suffice.
+func TestCheckSufficient(t *testing.T) {
+	for _, c := range []struct {
+		trials int
+		budget time.Duration
+		want   string
+	}{
+		{7, 0, "7 trials cannot suffice: the controls need at least 8 trials"},
+		{8, 0, ""},
+		{8, 20 * time.Second, "a budget of 20s cannot suffice: 8 blocks of 13 trials take at least 40s; want --budget 50s"},
+		{8, 40 * time.Second, ""},
+	} {
+		p := small(t, c.trials)
+		p.BudgetNS = int64(c.budget)
+		if err := p.CheckSufficient(); err == nil && c.want != "" || err != nil && err.Error() != c.want {
+			t.Errorf("%d trials, %s: %v, want %s", c.trials, c.budget, err, c.want)
+		}
+	}
+	for _, s := range suites.Shipped() {
+		if p, err := NewPlan(s, servers.Embedded, servers.Remote{}); err != nil || p.CheckSufficient() != nil {
+			t.Errorf("suite %s: %v, %v", s.Name, err, p.CheckSufficient())
 		}
 	}
 }

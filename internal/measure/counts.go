@@ -17,10 +17,10 @@ type counts map[string]float64
 
 // reading holds all counters at one moment.
 type reading struct {
-	at      time.Duration // of the trial's history
+	at      time.Duration // in the time of the history
 	wall    time.Time
 	granted int64
-	server  map[string]float64 // counters; nil: it has none
+	server  map[string]float64 // counters of the server; nil: none
 	counts
 }
 
@@ -37,7 +37,7 @@ func (r reading) since(before reading) counts {
 	return d
 }
 
-// meter reads.
+// meter reads the counters of a trial.
 type meter struct {
 	network *network
 	tally   *impls.Tally
@@ -60,8 +60,8 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	return now, nil
 }
 
-// readServers reads a group's counters and its processor time: from the server, which is more precise, or from the system.
-// An emulator has neither.
+// readServers reads the counters and the processor time of a group. The time of the server is more precise than that of the
+// system. An emulator has neither.
 func readServers(ctx context.Context, g *servers.Group) (now reading, err error) {
 	if now.server, err = trial.Counters(ctx, g); err != nil {
 		return now, err
@@ -69,7 +69,7 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 	now.wall, now.counts = time.Now(), counts{}
 	if user, ok := now.server["used_cpu_user"]; ok {
 		now.counts["server_cpu"] = 1e6 * (user + now.server["used_cpu_sys"])
-	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // else the servers are not ours
+	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // an error: remote servers
 		now.counts["server_cpu"] = microseconds(took)
 	}
 	return now, nil
@@ -77,11 +77,10 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle holds what an unused server does: a fixed part for each pair of readings, and a part that grows with the time
-// between them.
+// idle holds the activity of an unused server between two readings: a fixed part, and a part for each second.
 type idle struct{ fixed, perSecond counts }
 
-// idleFor is how long an unused server is watched.
+// idleFor is the duration of the measurement of an unused server.
 const idleFor = 100 * time.Millisecond
 
 // watchIdle measures a group while it is unused.

@@ -11,7 +11,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain is also a server of the stores that are Go modules.
+// TestMain also serves the stores that are Go modules.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {

@@ -18,8 +18,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// measured fills in a trial's figures from its history, read back from the disk, and from what was counted beside it.
-// roundTrip is that of the block; 0: none was measured.
+// measured fills in a trial's figures from its stored history and from the counters. roundTrip is that of the block, or 0
+// if it is unknown.
 func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle, roundTrip time.Duration, t *bench.Trial) error {
 	window := figures.Window{}
 	if p != nil {
@@ -120,7 +120,7 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 	return f
 }
 
-// classes names the curves. A refusal is an answer to clients that try once, and the end of the others' patience.
+// classes returns the names of the curves. A refusal is a refused try, or a timeout in other workloads.
 func classes(point bench.Point) map[figures.Class]string {
 	refused := "timed-out"
 	if point.Workload == "try" {
@@ -130,7 +130,7 @@ func classes(point bench.Point) map[figures.Class]string {
 		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: refused}
 }
 
-// ofSections adds the figures of critical sections, of which there are some.
+// ofSections adds the figures that need at least one critical section.
 func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip time.Duration) {
 	f["jain"], _, _, _ = s.Shares()
 	f["min_max_share"] = float64(slices.Min(s.PerClient)) / float64(slices.Max(s.PerClient))
@@ -172,12 +172,12 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures adds the figures that were counted beside the history.
+// figures adds the figures of the counters.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
 	if asked == 0 || s.Grants == 0 {
-		return // the lock does not tell
+		return // the lock does not count attempts
 	}
 	f["attempts"] = asked / float64(s.Grants)
 	if p.wakes {
@@ -185,7 +185,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	}
 }
 
-// counted adds each grant's part of what was used within the window.
+// counted adds what was used in the window, divided by grants.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
@@ -202,8 +202,7 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again works out once more what a trial's history alone tells: latencies, rates and shares, and nothing that was counted
-// beside it. dir is the folder of the bench.
+// Again returns the figures that follow from a trial's history alone: latencies, rates and shares. dir is the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {
@@ -212,7 +211,7 @@ func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error)
 	return ofHistory(stats, point, 0), nil
 }
 
-// StatsAgain reads a trial's history once more.
+// StatsAgain reads a trial's history.
 func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
 		return nil, errors.New("its history was not stored")

@@ -45,7 +45,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // something was sent, and nothing read since
+	pending atomic.Bool // there was a write and no read since
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {
@@ -65,10 +65,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is longer than a timer is usually late.
+// oversleep is more than the usual delay of a timer.
 const oversleep = time.Millisecond
 
-// holdUp waits for the delay to the microsecond, as a sleep would take longer than the delay that must be found.
+// holdUp waits for the delay to the microsecond. It spins at the end, as a sleep takes too long.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -80,7 +80,7 @@ func (n *network) holdUp() {
 	}
 }
 
-// SyscallConn is there so that client libraries can look whether an idle connection was closed.
+// SyscallConn lets client libraries check whether an idle connection was closed.
 func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
@@ -95,11 +95,11 @@ type pinger struct {
 	close func()
 }
 
-// askWithin bounds a ping.
+// askWithin is the timeout of a ping.
 const askWithin = 5 * time.Second
 
-// errURL does not quote the URL, which may have a password.
-var errURL = errors.New("the URL of a server cannot be read")
+// errURL leaves out the URL, which may have a password.
+var errURL = errors.New("parse the URL of a server: wrong format")
 
 func openPinger(store string, front []string) (pinger, error) {
 	open, known := map[string]func(front []string) (pinger, error){
@@ -145,7 +145,7 @@ func pingMySQL(front []string) (pinger, error) {
 
 func pingPostgres(front []string) (pinger, error) { return pingDatabase("pgx", front[0]) }
 
-// pingDatabase asks on one connection: the pool would ask another one.
+// pingDatabase uses one connection only.
 func pingDatabase(driver, at string) (pinger, error) {
 	db, err := sql.Open(driver, at)
 	if err != nil {
@@ -169,7 +169,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // the library does not bound it
+		answered := make(chan error, 1) // Exists takes no context
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// echo answers each byte with another.
+// echo serves a connection that answers each byte with a byte.
 func echo(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,7 +26,7 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestNetworkCounts: what is sent at once is one round trip, and an answer may be held up.
+// TestNetworkCounts: several writes before a read are one round trip, and answers can be delayed.
 func TestNetworkCounts(t *testing.T) {
 	n := &network{delay: 20 * time.Millisecond}
 	c, err := n.dial(t.Context(), "tcp", echo(t))

@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	slice        = 50 * time.Millisecond // of the warm-up, in which grants are counted
-	shortWarmUp  = 2 * slice
-	longWarmUp   = time.Second
-	steadyWithin = 0.1 // of each other are the rates of two slices when nothing warms up any more
-	chance       = 3.0 // standard deviations of a count are no difference
+	slice       = 50 * time.Millisecond // of the warm-up, in which grants are counted
+	shortWarmUp = 2 * slice
+	longWarmUp  = time.Second
+	// trialOverhead is about the warm-up and the judging of a trial.
+	trialOverhead = 2 * shortWarmUp
+	steadyWithin  = 0.1 // two slices whose rates differ by less are steady
+	chance        = 3.0 // standard deviations of a count that are noise
 )
 
-// pace waits until the rate of a trial has settled, and then takes readings at both ends of the window.
+// pace waits until the rate of a trial is steady, and then takes readings at both ends of the window.
 type pace struct {
 	meter
 	clients int
@@ -29,7 +31,7 @@ type pace struct {
 	err           error // of the readings
 }
 
-// run returns when the window is over, or its context.
+// run returns at the end of the window, or when ctx is done.
 func (p *pace) run(ctx context.Context, r trial.Running) {
 	begun := time.Now()
 	p.steady = p.warm(ctx, r)
@@ -41,8 +43,8 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
-// warm returns when two slices in a row had the same rate and every client has had its turn, as far as one can tell from
-// how many grants there were; false: it did not happen within the time limit.
+// warm waits until two slices in a row have the same rate and there was a grant for each client. It returns false after the
+// time limit.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {
@@ -59,7 +61,7 @@ func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	return false
 }
 
-// alike reports whether two counts may be of the same rate.
+// alike reports whether two counts may have the same rate.
 func alike(a, b int64) bool {
 	diff, mean := float64(max(a-b, b-a)), float64(a+b)/2
 	return mean > 0 && (diff <= steadyWithin*mean || diff*diff <= chance*chance*2*mean)

@@ -1,6 +1,5 @@
-// Package measure carries a bench out: it brings servers up, runs trials in randomised blocks, and leaves a folder from which
-// reports/bench makes figures. What it measures is a suite; to each it adds baselines and the
-// controls of the bench itself.
+// Package measure runs a bench. NewPlan turns a suite into a Plan with self-checks and round trips; Bench starts the
+// servers, runs the trials of the plan in randomised blocks, and writes the folder that reports/bench reads.
 package measure
 
 import (
@@ -23,16 +22,16 @@ import (
 	"lockbench/workloads"
 )
 
-// The controls of every bench, and the lock that they are tried on.
+// The self-checks of every bench, and their lock.
 const (
 	reference = "set-px-lua"
-	delay     = 5 * time.Millisecond   // that a network is given, and that must be found
-	stall     = 100 * time.Millisecond // of a generator, which must be noticed
+	delay     = 5 * time.Millisecond   // added to a network, which must be measured
+	stall     = 100 * time.Millisecond // of the generator, which must be noticed
 	controls  = bench.ControlSection
 	pingPoint = "round-trip"
 )
 
-// Plan is a prepared suite: the plan of the report, and the locks and stores.
+// Plan is a prepared suite: the plan of the report, with the locks and stores.
 type Plan struct {
 	bench.Plan
 	Narrow    float64
@@ -43,7 +42,7 @@ type Plan struct {
 	stores    []store
 }
 
-// store names servers that trials share.
+// store names the servers that trials share.
 type store struct{ name, deployment string }
 
 func (s store) String() string {
@@ -53,7 +52,7 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// NewPlan prepares a suite. It leaves out locks that cannot run here, and the plan's notes say why.
+// NewPlan prepares a suite. It leaves out locks that cannot run here, and adds a note for each.
 func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	p := &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
@@ -80,7 +79,7 @@ func (p *Plan) CheckSufficient() error {
 	}
 	var block time.Duration
 	for _, pair := range p.Pairs {
-		block += time.Duration(p.Points[pair.Point].DurationNS) + shortWarmUp + slice
+		block += time.Duration(p.Points[pair.Point].DurationNS) + trialOverhead
 	}
 	if budget := time.Duration(p.BudgetNS); budget > 0 && budget < fewest*block {
 		const step = 10 * time.Second
@@ -102,8 +101,8 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) err
 		for _, subject := range subjects {
 			p.pair(subject, at)
 		}
-		for _, floor := range s.Floors {
-			p.floor(floor, point, at)
+		for _, name := range s.Baselines {
+			p.baseline(name, point, at)
 		}
 	}
 	return nil
@@ -136,7 +135,7 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 			continue
 		}
 		subject := bench.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
-			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.ThirdParty, Doc: lock.Doc}
+			Params: l.Params, Role: bench.Lock, Store: lock.Store, ThirdParty: lock.ThirdParty, Doc: lock.Doc}
 		if lock.Control {
 			subject.Defect = lock.Doc
 		}
@@ -176,7 +175,7 @@ func find[T any](all []T, name string, of func(T) string) (T, bool) {
 	return all[i], true
 }
 
-// subject returns the index of a subject, which is added if it is new.
+// subject returns the index of a subject, and adds the subject if it is new.
 func (p *Plan) subject(s bench.Subject) int {
 	i := slices.IndexFunc(p.Subjects, func(o bench.Subject) bool { return o.Name == s.Name })
 	if i < 0 {
@@ -193,9 +192,9 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// floor adds a baseline of a section. The round trip to every store is measured in any case. Under faults there is no
-// baseline: clients run in processes of their own.
-func (p *Plan) floor(name string, point bench.Point, at int) {
+// baseline adds a baseline of a section, except under a fault, when clients run in separate processes. The round trip to
+// each store is always measured.
+func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
 	}
@@ -203,16 +202,16 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	case "none", "local-mutex":
 		lock, _ := lockNamed(name)
 		p.locks[name] = lock
-		p.pair(bench.Subject{Name: name, Lock: name, Role: bench.Floor, Doc: lock.Doc}, at)
+		p.pair(bench.Subject{Name: name, Lock: name, Role: bench.Baseline, Doc: lock.Doc}, at)
 	case "bare":
 		if !point.Contended() {
-			p.pair(bench.Subject{Name: name, Role: bench.Floor, Store: servers.Redis, Deployment: servers.Single,
-				Doc: "SET NX PX and a compare-and-delete script in a loop of the same client library: not recorded, not judged, and no lock"}, at)
+			p.pair(bench.Subject{Name: name, Role: bench.Baseline, Store: servers.Redis, Deployment: servers.Single,
+				Doc: "SET NX PX and a compare-and-delete script in a loop: not recorded, not judged, and no lock"}, at)
 		}
 	}
 }
 
-// again adds the reference a second time at its points with few clients, so that it takes little time.
+// again adds the reference a second time at its points with few clients.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]
@@ -221,7 +220,7 @@ func (p *Plan) again() {
 	}
 	i := slices.IndexFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == reference })
 	s := p.Subjects[i]
-	s.Name, s.Role, s.Doc = reference+" again", bench.Again, "the same lock a second time: nothing may tell the two apart"
+	s.Name, s.Role, s.Doc = reference+" again", bench.Again, "the same lock a second time: the two must not differ"
 	for _, pair := range slices.Clone(p.Pairs) {
 		if pair.Subject == i && p.Points[pair.Point].Clients <= few {
 			p.locks[s.Name] = lock
@@ -250,12 +249,12 @@ func (p *Plan) controls() {
 	crowd := at("crowd", bench.Point{Clients: 4, Processes: 2, Keys: 1, HoldNS: int64(time.Millisecond), DurationNS: int64(200 * time.Millisecond)})
 	paced := at("generator", bench.Point{Clients: 4, Processes: 2, Keys: 4, Arrivals: bench.Constant, Rate: 400, DurationNS: int64(400 * time.Millisecond)})
 	add(ref, bench.Subject{Name: reference, Role: bench.Lock}, alone, crowd)
-	add(ref, bench.Subject{Name: reference + " again", Role: bench.Again, Doc: "the same lock a second time: nothing may tell the two apart"}, alone)
+	add(ref, bench.Subject{Name: reference + " again", Role: bench.Again, Doc: "the same lock a second time: the two must not differ"}, alone)
 	add(ref, bench.Subject{Name: reference + " delayed", Role: bench.Delayed, Params: map[string]string{"delay": delay.String()},
-		Doc: "the same lock behind a network that holds each answer up for " + delay.String()}, alone)
-	add(none, bench.Subject{Name: "none among others", Role: bench.Control, Doc: "no lock at all: everybody is let in"}, crowd)
+		Doc: "the same lock behind a network that delays each answer by " + delay.String()}, alone)
+	add(none, bench.Subject{Name: "none among others", Role: bench.Control, Doc: "no lock at all"}, crowd)
 	add(none, bench.Subject{Name: "stalled generator", Role: bench.Stalled, Params: map[string]string{"stall": stall.String()},
-		Doc: "no client begins an iteration for " + stall.String() + ", as if the machine were paused"}, paced)
+		Doc: "no client begins an iteration for " + stall.String()}, paced)
 }
 
 func (p *Plan) pings() {
@@ -263,7 +262,7 @@ func (p *Plan) pings() {
 	p.Points = append(p.Points, bench.Point{ID: pingPoint, Section: controls, Workload: "ping", Clients: 1, Processes: 1, Keys: 1,
 		Arrivals: bench.Closed, Fault: faults.None().Name, DurationNS: int64(pingFor)})
 	for _, s := range p.stores {
-		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Floor, Store: s.name, Deployment: s.deployment,
-			Doc: "the simplest question that " + s.String() + " answers, one at a time"}, at)
+		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Baseline, Store: s.name, Deployment: s.deployment,
+			Doc: "the simplest command of " + s.String() + ", one at a time"}, at)
 	}
 }

@@ -20,7 +20,7 @@ type timeline struct {
 	clients   int32
 	slice     time.Duration
 	edges     []int64
-	low, high int // rows that something fell into
+	low, high int // rows that have acquires
 	counts    [][]int
 }
 
@@ -59,7 +59,7 @@ func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil
 	}
-	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // with the upper one of the last row
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // with the upper edge of the last row
 	for _, counts := range t.counts {
 		out.Counts = append(out.Counts, counts[t.low:t.high+1])
 	}

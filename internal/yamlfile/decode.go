@@ -32,7 +32,10 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	for each := m.MapRange(); each.Next(); {
 		name, single := textOf(each.Key())
 		at := slices.Index(names, name.text)
+		renamed := slices.IndexFunc(keys, func(k Key) bool { return single && k.Old != "" && k.Old == name.text })
 		switch first, twice := seen[name.text]; {
+		case renamed >= 0:
+			f.wrong(each.Key(), "%s: the key is now called %s", name.text, keys[renamed].Name)
 		case at < 0 || !single:
 			f.wrong(each.Key(), "unknown key %s%s", told(each.Key()), suggest.Meant(name.text, names))
 		case twice:

@@ -89,7 +89,7 @@ func TestDocs(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	suite := yamlfile.Schema(suites.Table())
 	section := entryOf(suite, "sections")
-	section["anyOf"] = []object{{"required": []string{"locks"}}, {"required": []string{"floors"}}}
+	section["anyOf"] = []object{{"required": []string{"locks"}}, {"required": []string{"baselines"}}}
 	section["if"] = object{"properties": object{"arrivals": object{"const": "closed"}}}
 	section["then"] = object{"properties": object{"rate": false}}
 	section["else"] = object{"required": []string{"rate"}}

@@ -24,6 +24,7 @@ const (
 // Key is a key of a mapping: how its value is checked, the variable for it, and its documentation.
 type Key struct {
 	Name string
+	Old  string // former name, which is refused
 	Form Form
 	// Into points to the variable for the value: a string, a number, a bool, a duration, an encoding.TextUnmarshaler, a
 	// pointer to one of these, or a struct with Of. For a list it points to a slice of these, for Pairs to a map of strings.

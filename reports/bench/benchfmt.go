@@ -15,8 +15,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// WriteBenchfmt writes each trial behind the rows as a line for benchstat: -col run compares two runs, -col /lock two
-// locks of one. Trials of unsafe rows are left out.
+// WriteBenchfmt writes a line for benchstat for each trial: -col run compares two runs, -col /lock two locks of one run.
+// Trials of unsafe rows are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var text bytes.Buffer
 	var err error
@@ -32,7 +32,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // one run: the locks tell the lines apart, and no benchstat option is needed for it
+		if c.Base.Run == c.New.Run { // one run: benchstat tells the lines apart by their locks
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
@@ -65,7 +65,7 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 		}
 	}
 	for _, m := range metrics {
-		if v, ok := t.Figures[m.Name]; ok {
+		if v, ok := t.Figures[m.Name]; ok && !row.selective(m.Name) {
 			unit, factor := benchUnit(m)
 			line.Values = append(line.Values, benchfmt.Value{Value: v * factor, Unit: unit})
 		}
@@ -73,7 +73,7 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 	return line
 }
 
-// benchName is the name after Benchmark. It ends in the hold: a number after a hyphen would be read as GOMAXPROCS.
+// benchName returns the name after Benchmark. It ends in the hold: a number after a hyphen would be read as GOMAXPROCS.
 func benchName(subject string, p Point) string {
 	parts := []string{
 		"Lock", "point=" + p.ID, "lock=" + subject,
@@ -90,7 +90,7 @@ func benchName(subject string, p Point) string {
 	return strings.Join(parts, "/")
 }
 
-// benchUnit is a unit of the metric's own, as benchstat makes a table for each unit; times are in seconds, which it scales.
+// benchUnit returns a different unit for each metric, as benchstat makes a table for each unit. Times are in seconds.
 func benchUnit(m Metric) (unit string, factor float64) {
 	switch {
 	case m.Name == "goodput":

@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// drawing is a point, the rows that its charts draw, best first, and which locks they leave out and why.
+// drawing holds a point, the rows that its charts draw, best first, and a note on the locks that they leave out.
 type drawing struct {
 	*view
 	Point
@@ -19,11 +19,14 @@ type drawing struct {
 }
 
 func (v *view) drawnAt(p Point) drawing {
-	d := drawing{view: v, Point: p}
-	for _, r := range v.ranked(p.ID) {
+	return v.drawing(p, collect(v.ranked(p.ID), func(r Ranked) *Row {
 		row, _ := v.Row(r.Subject, p.ID)
-		d.rows = append(d.rows, row)
-	}
+		return row
+	}))
+}
+
+func (v *view) drawing(p Point, rows []*Row) drawing {
+	d := drawing{view: v, Point: p, rows: rows}
 	var unsafe, out []string
 	for _, row := range v.rowsAt(p.ID) {
 		switch {
@@ -35,10 +38,10 @@ func (v *view) drawnAt(p Point) drawing {
 		}
 	}
 	if len(unsafe) > 0 {
-		d.left = "Not drawn, as their figures mean nothing: " + format.Joined(unsafe) + ". "
+		d.left = "Not drawn, as exclusion was violated: " + format.Joined(unsafe) + ". "
 	}
 	if len(out) > 0 {
-		d.left += "Not drawn, as they are out of the running: " + format.Joined(out) + "."
+		d.left += "Not drawn, as they have no rank: " + format.Joined(out) + "."
 	}
 	d.left = strings.TrimSpace(d.left)
 	return d
@@ -52,7 +55,7 @@ func (d drawing) names() []string {
 	return collect(d.rows, func(row *Row) string { return row.Subject })
 }
 
-// column is one of a chart's table.
+// column is a column of a chart's table.
 type column struct {
 	head string
 	cell func(*Row) string
@@ -84,7 +87,7 @@ type extreme struct {
 	value float64
 }
 
-// extremes returns those with the least and the greatest value; all reports whether each lock has one.
+// extremes returns the least and the greatest value; all reports whether each lock has a value.
 func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (least, most extreme, all bool) {
 	all = true
 	for _, one := range of {
@@ -103,10 +106,10 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 	return least, most, all
 }
 
-// mostColoured is how many lines are coloured in a chart that has more lines than there are colours.
+// mostColoured limits the coloured lines of a chart that has more lines than there are colours.
 const mostColoured = 6
 
-// stylesOf gives each lock a style. A lock and its tuned one share the colour, and differ by dash and marker.
+// stylesOf returns a style for each lock. A lock and its tuned version share the colour, and differ by dash and marker.
 func stylesOf(subjects []Subject) map[string]charts.Style {
 	styles, families, members := map[string]charts.Style{}, map[string]int{}, map[string]int{}
 	n := 0

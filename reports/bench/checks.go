@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"lockbench/reports/format"
 	"lockbench/reports/stats"
 )
 
@@ -20,7 +21,10 @@ const (
 	againAlpha     = 0.01
 )
 
-// checks returns the results of the bench's controls. A bench without locks needs only those that it has.
+// FewestBlocks is the number of blocks that the self-check same-lock-twice needs: with n blocks the least p-value is 2/2^n.
+const FewestBlocks = 8
+
+// checks returns the results of the self-checks. A bench without locks needs only the self-checks that it has.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -29,10 +33,10 @@ func (r *Results) checks() []Check {
 		name, doc string
 		seen      func(Subject) (string, bool)
 	}{
-		{Control, "broken-lock", "a lock that is known to be broken is seen to break, in every trial in which the lock changed hands", r.brokenSeen},
-		{Delayed, "known-delay", "a delay that was put in is found again, within 10 %, in the uncontended latency", r.delayFound},
-		{Stalled, "stalled-generator", "a generator that stands still on purpose is noticed, at half the time it stands still or more, in every trial", r.stallNoticed},
-		{Again, "same-lock-twice", "a lock that is measured twice is not told apart from itself by its goodput (p < 0.01, over all points together)", r.sameTwice},
+		{Control, "broken-lock", "a known-broken lock is detected in every trial with a hand-off, and in at least one", r.brokenSeen},
+		{Delayed, "known-delay", "a delay that was added is measured to within 10 %, in the uncontended latency", r.delayFound},
+		{Stalled, "stalled-generator", "a generator that is stopped on purpose is noticed in every trial, at half that time or more", r.stallNoticed},
+		{Again, "same-lock-twice", "a lock that is measured twice does not differ from itself in goodput (p < 0.01 over all points)", r.sameTwice},
 	} {
 		subjects := r.withRole(control.role)
 		if len(subjects) == 0 && !judgesLocks {
@@ -43,7 +47,7 @@ func (r *Results) checks() []Check {
 			text, ok := control.seen(s)
 			c.OK = c.OK && ok
 			return text
-		}), "; "), "not carried: the bench has no such subject")
+		}), "; "), "missing: the bench has no such subject")
 		checks = append(checks, c)
 	}
 	return checks
@@ -57,7 +61,7 @@ func (r *Results) withheld() (why []string) {
 	}
 	for _, t := range r.Trials {
 		if t.Judged != nil && t.Judged.Disagree {
-			why = append(why, fmt.Sprintf("monitor and oracle disagree on %s: a fault of lockbench", t.Dir))
+			why = append(why, fmt.Sprintf("monitor and oracle disagree on %s: a bug of lockbench", t.Dir))
 		}
 	}
 	return why
@@ -70,12 +74,12 @@ func (r *Results) withRole(role Role) []Subject {
 }
 
 func (r *Results) trialsOf(s Subject) []*Trial {
-	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Void == "" })
+	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen looks at the trials in which the lock went from one client to another: only those can show anything.
+// brokenSeen counts only the trials with a hand-off, as the others cannot violate exclusion.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
-	trials, caught, property := 0, 0, ""
+	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
 		p, _ := r.Plan.Point(t.Point)
 		violated, handedOver := t.Unsafe(), t.Figures["owner_changes"] > 0 || t.Curves["hand-off"] != ""
@@ -83,20 +87,20 @@ func (r *Results) brokenSeen(s Subject) (string, bool) {
 			continue
 		}
 		if trials++; violated != nil {
-			caught, property = caught+1, " ("+violated.Property+")"
+			detected, property = detected+1, " ("+violated.Property+")"
 		}
 	}
 	if trials == 0 {
-		return s.Name + ": not shown, no trial has a hand-over", false
+		return s.Name + ": inconclusive, no trial has a hand-off", false
 	}
-	return fmt.Sprintf("%s: seen to break in %d of %d trials%s", s.Name, caught, trials, property), caught == trials
+	return fmt.Sprintf("%s: detected in %d of %d trials%s", s.Name, detected, trials, property), detected == trials
 }
 
 func (r *Results) delayFound(s Subject) (string, bool) {
 	delay, err := time.ParseDuration(s.Params["delay"])
 	twin, found := r.twin(s)
 	if err != nil || delay <= 0 || !found {
-		return s.Name + ": not shown, it states no delay or is not measured without it", false
+		return s.Name + ": inconclusive, it states no delay or is not measured without it", false
 	}
 	var differences []float64
 	for _, p := range r.Plan.Points {
@@ -106,13 +110,13 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 		}
 	}
 	if len(differences) == 0 {
-		return s.Name + ": not shown, no block has both", false
+		return s.Name + ": inconclusive, no block has both", false
 	}
 	want, got := float64(delay)/1e6, stats.Median(differences)
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin returns the lock that a control is made of: it has the same parameters except for what makes it a control.
+// twin returns the lock that a self-check is made of. Its parameters are the same except for the delay or stall.
 func (r *Results) twin(s Subject) (Subject, bool) {
 	params := func(of Subject) map[string]string {
 		own := maps.Clone(of.Params)
@@ -124,7 +128,7 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed looks for the stall in the generator's figures.
+// stallNoticed reports whether the generator's figures show the stall.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)
@@ -132,14 +136,13 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 		least = min(least, max(t.Figures["late_max"], t.Figures["stall_max"]))
 	}
 	if err != nil || stall <= 0 || len(trials) == 0 {
-		return s.Name + ": not shown, it states no stall or has no trial", false
+		return s.Name + ": inconclusive, it states no stall or has no trial", false
 	}
 	of := float64(stall) / 1e6
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice compares a lock with itself by the mean log ratio of each block. Points are not tested one by one: that takes
-// more blocks, as the least possible p-value only halves with each.
+// sameTwice compares a lock with itself by the mean log ratio of each block. A test of each point would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {
@@ -157,11 +160,11 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 		}
 	}
 	means := collect(slices.Sorted(maps.Keys(ratios)), func(block int) float64 { return stat.Mean(ratios[block], nil) })
-	if math.Pow(2, 1-float64(len(means))) >= againAlpha {
-		return fmt.Sprintf("not shown: %s and %s have %d blocks in common, too few to be told apart however much they differ", s.Name, twin.Name, len(means)), false
+	if len(means) < FewestBlocks {
+		return fmt.Sprintf("inconclusive: %s and %s have %d blocks in common, too few to show a difference (it takes %d)", s.Name, twin.Name, len(means), FewestBlocks), false
 	}
 	p := stats.SignFlip(means, r.Plan.Seed)
-	return fmt.Sprintf("%s against %s: ratio %.3f over %d points and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), points, len(means), p), p >= againAlpha
+	return fmt.Sprintf("%s against %s: ratio %.3f over %s and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), format.Plural(points, "condition"), len(means), p), p >= againAlpha
 }
 
 // matched returns a metric of two subjects at a point, in the blocks that have both.

@@ -8,17 +8,17 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Comparisons are rows that are shown together, each of a new figure against a base: A against B.
+// Comparisons holds rows that are shown together. Each compares a new figure, A, with a base, B.
 type Comparisons struct {
 	Version  int        `json:"lockbench_bench_comparisons"`
 	Base     Side       `json:"base"`
 	New      Side       `json:"new"`
-	Withheld []string   `json:"withheld,omitempty"` // why there are no rows: a bench's own controls failed
-	Notes    []string   `json:"notes,omitempty"`    // what a reader must know, and what was left out
+	Withheld []string   `json:"withheld,omitempty"` // why there are no rows: a self-check of a bench failed
+	Notes    []string   `json:"notes,omitempty"`    // rows that were left out, and differences between the machines
 	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
 }
 
-// Side is a run that is compared, or one subject of it.
+// Side is a run, or one subject of a run.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
@@ -27,7 +27,7 @@ type Side struct {
 	Seed    uint64   `json:"seed"`
 }
 
-// Compared is a row. Where one of the two is unsafe its figures mean nothing, and there is no comparison.
+// Compared is a row. If one of the two is unsafe, the comparison is empty.
 type Compared struct {
 	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
@@ -36,15 +36,15 @@ type Compared struct {
 	baseRow    *Row
 }
 
-// Estimates are the two figures with their intervals.
+// Estimates returns the two figures with their intervals.
 func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
-// Unsafe reports whether either side's figures mean nothing.
+// Unsafe reports whether one of the two violated exclusion.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
-// Verdict returns better, worse, or differs if the metric has no better direction; ~ if the difference may be noise.
+// Verdict returns better or worse, differs if the metric has no better direction, or ~ if the difference may be noise.
 func (c Compared) Verdict() string {
 	m, _ := FindMetric(c.Metric)
 	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB
@@ -59,13 +59,13 @@ func (c Compared) Verdict() string {
 	return "worse"
 }
 
-// DefaultMetrics returns the metrics that are compared unless others are named.
+// DefaultMetrics returns the metrics that are compared by default.
 func DefaultMetrics() []Metric {
 	return filter(Metrics(), func(m Metric) bool { return m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" })
 }
 
-// CompareRuns compares each lock, or each subject if all is set, with itself in another run, unpaired, wherever both runs
-// measured it under the same conditions.
+// CompareRuns compares each lock with itself in another run, unpaired, at each point that both runs measured. With all it
+// compares each subject.
 func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	c := newComparisons(base, new, "", "")
 	if len(c.Withheld) > 0 {
@@ -111,7 +111,7 @@ func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
 	return stats.Paired(a, b, r.Plan.Seed)
 }
 
-// newComparisons withholds the figures of runs whose own controls failed.
+// newComparisons returns no rows yet. Figures are withheld if a self-check of a run failed.
 func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
 	side := func(r *Results, subject string) Side {
 		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
@@ -139,10 +139,10 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike says why a row of one run may not be compared with that of the other; empty if it may.
+// unlike returns why the rows of two runs cannot be compared; empty if they can.
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // only where it stands on the page
+	p.Section = other.point.Section // the section is only a heading
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"
@@ -157,6 +157,10 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 		for _, pair := range pairs {
 			n, b := pair[0], pair[1]
 			if n.Estimates[m.Name].N == 0 || b.Estimates[m.Name].N == 0 {
+				continue
+			}
+			if n.selective(m.Name) || b.selective(m.Name) {
+				c.noteStarving(m, n, b)
 				continue
 			}
 			row := Compared{Comparison: stats.Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
@@ -177,7 +181,16 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteTooFew says so if no difference, however large, could have been named.
+// noteStarving notes that a latency is left out, as it excludes the clients that got nothing.
+func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
+	for _, row := range rows {
+		if row.Starving != "" {
+			c.Notes = with(c.Notes, fmt.Sprintf("%s of %s at %s is left out: %s starves clients (%s)", m.Title, row.Subject, row.Point, row.Subject, row.Starving))
+		}
+	}
+}
+
+// noteTooFew adds a note if the trials are too few to show any difference.
 func (c *Comparisons) noteTooFew(shown int) {
 	most, enough := 0, false
 	for _, row := range c.Rows {

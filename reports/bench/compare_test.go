@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// compared finds the row of a metric of a lock at a point.
+// compared returns the row of a metric of a lock at a point.
 func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string) bench.Compared {
 	t.Helper()
 	for _, row := range c.Rows {
@@ -24,7 +25,7 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns: the second against the first, unpaired even where the seeds are the same.
+// TestCompareRuns: two runs are compared unpaired, even if their seeds are the same.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -51,7 +52,7 @@ func TestCompareRuns(t *testing.T) {
 	compared(t, all, "fenced-again", contended16, "goodput")
 }
 
-// TestNotComparable: one name is not enough, the conditions must be the same.
+// TestNotComparable: rows with the same name are compared only if their conditions are the same.
 func TestNotComparable(t *testing.T) {
 	goodput, _ := bench.FindMetric("goodput")
 	for _, c := range []struct {
@@ -68,7 +69,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // a point alone shows no delay
+		base.Withheld, new.Withheld = nil, nil // one point lacks the self-check of the delay
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -98,10 +99,25 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestBenchfmt: benchstat's own reader reads what is written, without a syntax error, to the same figures.
+// TestCompareStarving: the latencies of a lock that starves clients are not compared, and a note says so.
+func TestCompareStarving(t *testing.T) {
+	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
+	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
+	for _, row := range c.Rows {
+		if row.A == "fenced" && row.Point == contended16 && row.Metric == "contended_p99" {
+			t.Errorf("compared: %+v", row.Comparison)
+		}
+	}
+	compared(t, c, "fenced", contended16, "goodput")
+	if want := "contended p99 of fenced at contended-16c-1k-1ms is left out: fenced starves clients (3 of 16 clients got nothing)"; !slices.Contains(c.Notes, want) {
+		t.Errorf("notes %q, want %q", c.Notes, want)
+	}
+}
+
+// TestBenchfmt: the reader of benchstat reads the same figures back, without a syntax error.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
-	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Void: 2})
+	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})
 	metrics := bench.DefaultMetrics()
 	var text bytes.Buffer
 	if err := bench.CompareRuns(base, new, metrics, false).WriteBenchfmt(&text, metrics); err != nil {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,6 +43,8 @@ func (c *Comparisons) WriteMarkdown(w io.Writer, metrics []Metric) error {
 func (c *Comparisons) heading() *format.Lines {
 	l := &format.Lines{}
 	if len(c.Rows) > 0 {
+		l.Add(c.Headline())
+		l.Add("")
 		l.Add("base: " + c.Base.String())
 		l.Add("new:  " + c.New.String())
 	}
@@ -53,7 +54,22 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// String names the side.
+// Headline returns how many rows are better and worse, in a sentence.
+func (c *Comparisons) Headline() string {
+	count := map[string]int{} // by verdict
+	for _, row := range c.Rows {
+		count[row.Verdict()]++
+	}
+	text := fmt.Sprintf("%d of %s differ", len(c.Rows)-count["~"], format.Plural(len(c.Rows), "row"))
+	for _, word := range []string{"better", "worse"} {
+		if count[word] > 0 {
+			text += fmt.Sprintf(", %d %s", count[word], word)
+		}
+	}
+	return text + "."
+}
+
+// String returns the name of the side.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -79,8 +95,7 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables escapes text from files. unsafe is the format of the figure of an unsafe lock and of the violated property; if it
-// is empty, the figure is left out.
+// tables returns the tables with escaped names. unsafe is the format of the figure of an unsafe lock and of the property.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {
@@ -112,7 +127,7 @@ func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsaf
 	return all
 }
 
-// estimate writes a median, and how far its interval reaches to the farther side.
+// estimate writes a median, and the distance to the farther end of its interval.
 func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return format.Significant(e.Median) + " ± ∞"
@@ -123,7 +138,7 @@ func estimate(e stats.Estimate) string {
 // comparison writes how a row compares: ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
-		return "no comparison: violates " + cmp.Or(row.NewUnsafe, row.BaseUnsafe).Property
+		return "no comparison: exclusion was violated"
 	}
 	pairs := fmt.Sprintf("(p=%.3f n=%d)", row.Holm, row.Pairs)
 	switch {
@@ -137,7 +152,7 @@ func comparison(row Compared) string {
 	return fmt.Sprintf("%s [%s, %s], %s %s", change(row.Ratio), change(*row.Low), change(*row.High), row.Verdict(), pairs)
 }
 
-// change writes 1.123 as +12.3%, and what is more than ten times as much as a multiple.
+// change writes 1.123 as +12.3%, and 12 as x12.0.
 func change(ratio float64) string {
 	if ratio >= 10 {
 		return fmt.Sprintf("x%.1f", ratio)
@@ -145,7 +160,7 @@ func change(ratio float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
-// metricTitle names a metric and which way is better.
+// metricTitle returns the title of a metric, with its unit and better direction.
 func metricTitle(m Metric) string {
 	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
 	about := slices.DeleteFunc([]string{m.Unit, better}, func(s string) bool { return s == "" })

@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// crowd is a bench of more locks than a chart has colours.
+// crowd returns a bench with more locks than a chart has colours.
 func crowd(t *testing.T) *bench.Results {
 	t.Helper()
 	r := read(t, options{})
@@ -27,7 +27,7 @@ func crowd(t *testing.T) *bench.Results {
 	return bench.ResultsOf(r.Plan, r.Trials)
 }
 
-// imitate adds a lock that is like another, but faster or slower.
+// imitate adds a copy of a lock that is faster or slower.
 func imitate(r *bench.Results, name, of string, factor float64) {
 	p := r.Plan
 	s, _ := p.Subject(of)
@@ -63,12 +63,12 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestChromium looks at pages as a reader's browser shows them.
+// TestChromium checks pages in a browser.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*bench.Results{
 		"crowd":    crowd(t),
-		"fault":    read(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
+		"fault":    read(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Discarded: 1}),
 		"withheld": read(t, options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // nothing more can be pointed at than in the others, but many times over
+			if name != "crowd" { // with so many locks it takes too long
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

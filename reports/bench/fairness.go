@@ -11,9 +11,10 @@ import (
 	"lockbench/reports/stats"
 )
 
-// shares returns the clients' shares of the sections in rising order, as multiples of an even one: medians over the trials.
+// shares returns each client's share of the critical sections in rising order, as a multiple of an even share: the median
+// over the trials.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // by place: the part in each trial
+	var places [][]float64 // by rank of the client: its share in each trial
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {
@@ -55,7 +56,7 @@ func (d drawing) fairness() []charts.Chart {
 		}
 	}
 	c := d.chart("fairness")
-	c.Open, c.Takeaway = true, d.fairnessTakeaway(parts)
+	c.Takeaway = d.fairnessTakeaway(parts)
 	tabulate(&c, d.rows, columns...)
 	c.Draw(d.drawShares(parts), "Critical sections by client, "+describe(d.Point))
 	return []charts.Chart{c}
@@ -73,7 +74,7 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 	g := charts.Grid{Columns: 4}
 	for _, row := range d.rows {
 		s, style := parts[row], d.styles[row.Subject]
-		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // small: its marker and its name tell it apart
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // the marker is in the title
 		for i, share := range s {
 			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
 		}
@@ -89,16 +90,14 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 func (d drawing) fairnessTakeaway(parts map[*Row][]float64) string {
 	uneven, even, _ := extremes(d.rows, func(row *Row) (string, float64, bool) {
 		s := parts[row]
-		return row.Subject, s[0] / max(s[len(s)-1], 1e-9), true
+		return row.Subject, s[0]/max(s[len(s)-1], 1e-9) - row.Estimates["starved"].Median, true
 	})
 	percent := func(part float64) string { return strconv.FormatFloat(100*part, 'f', 0, 64) + " %" }
-	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does",
-		even.lock, percent(even.value))
-	if uneven != even {
+	text := fmt.Sprintf("%s shares most evenly: its least served client gets %s of what the most served one gets", even.lock, percent(even.value))
+	if row, ok := d.Row(uneven.lock, d.ID); ok && row.Starving != "" {
+		text += fmt.Sprintf("; with %s, %s", uneven.lock, row.Starving)
+	} else if uneven != even {
 		text += fmt.Sprintf("; with %s it gets %s", uneven.lock, percent(uneven.value))
-	}
-	if e, ok := d.estimate(uneven.lock, d.ID, "starved"); ok && e.Median > 0 {
-		text += fmt.Sprintf(", and %s of %d clients get nothing", format.Short(e.Median), d.Clients)
 	}
 	return text + "."
 }

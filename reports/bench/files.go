@@ -19,7 +19,7 @@ const (
 	ResultsName = "results.json"
 )
 
-// WritePlan writes bench.json, at once or not at all.
+// WritePlan writes bench.json atomically.
 func WritePlan(dir string, p *Plan) error { return write(dir, PlanName, p) }
 
 // ReadPlan reads bench.json.
@@ -31,17 +31,17 @@ func ReadPlan(dir string) (*Plan, error) {
 // WriteTrial writes trial.json into the folder that the trial names.
 func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir, TrialName), t) }
 
-// ReadTrial reads the trial.json of the trial whose folder in the bench folder is name, with slashes.
+// ReadTrial reads the trial.json in a folder of the bench folder, named with slashes.
 func ReadTrial(dir, name string) (*Trial, error) {
 	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
 	err := read(file, "lockbench_trial", t)
-	if err == nil && t.Dir != name { // a folder that was moved or copied: its figures may be of something else
+	if err == nil && t.Dir != name { // the folder was moved or copied
 		err = fmt.Errorf("%s: says that it belongs in %s", file, t.Dir)
 	}
 	return t, err
 }
 
-// WriteResults writes results.json: the same results always give the same bytes.
+// WriteResults writes results.json. The same results always give the same bytes.
 func WriteResults(dir string, r *Results) error {
 	return run.WriteJSON(filepath.Join(dir, ResultsName), r)
 }
@@ -55,7 +55,7 @@ func write(dir, name string, v validator) error {
 	return run.WriteJSON(filepath.Join(dir, filepath.FromSlash(name)), v)
 }
 
-// read reads a file of ours. The version is looked at first, so that a newer file is called newer, whatever else it holds.
+// read decodes a file strictly. It checks the version first, as another version may have other fields.
 func read(file, versionField string, into validator) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -84,16 +84,16 @@ func checkVersion(text []byte, field string) error {
 	if err := json.Unmarshal(fields[field], &version); err != nil || version < 1 {
 		return fmt.Errorf("no version in %q: it is no such file of lockbench", field)
 	}
-	if version > Version {
-		return fmt.Errorf("is of version %d and this lockbench reads up to %d: use the newer one that wrote it", version, Version)
+	if version != Version {
+		return fmt.Errorf("the file has version %d and this lockbench reads version %d: measure again, or use the lockbench that wrote it", version, Version)
 	}
 	return nil
 }
 
-// validate refuses a plan that names what is not there, or what cannot be a folder.
+// validate returns an error if a pair has an unknown index, or if a name cannot be a folder.
 func (p *Plan) validate() error {
-	if p.Version < 1 || p.Version > Version {
-		return fmt.Errorf("version %d, want 1 to %d", p.Version, Version)
+	if p.Version != Version {
+		return fmt.Errorf("version %d, want %d", p.Version, Version)
 	}
 	subjects, points, pairs := map[string]bool{}, map[string]bool{}, map[Pair]bool{}
 	for _, s := range p.Subjects {
@@ -121,7 +121,7 @@ func (p *Plan) validate() error {
 	return nil
 }
 
-// folderName refuses a name that was given before, or that would lead out of the bench folder.
+// folderName returns an error if a name is a duplicate, or leads out of the bench folder.
 func folderName(what, name string, seen map[string]bool) error {
 	if name == "." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
 		return fmt.Errorf("%s %q: the name is no folder's", what, name)
@@ -135,8 +135,8 @@ func folderName(what, name string, seen map[string]bool) error {
 
 func (t *Trial) validate() error {
 	switch {
-	case t.Version < 1 || t.Version > Version:
-		return fmt.Errorf("version %d, want 1 to %d", t.Version, Version)
+	case t.Version != Version:
+		return fmt.Errorf("version %d, want %d", t.Version, Version)
 	case !localDir(t.Dir):
 		return fmt.Errorf("dir %q: want <point>/<subject>/<block>", t.Dir)
 	case t.Dir != path.Join(t.Point, t.Subject, path.Base(t.Dir)):
@@ -155,7 +155,7 @@ func (t *Trial) validate() error {
 	return nil
 }
 
-// localDir reports whether a path with slashes stays in its folder, and is written as it would be cleaned.
+// localDir reports whether a path with slashes is clean and stays in its folder.
 func localDir(dir string) bool {
 	return dir == path.Clean(dir) && !strings.Contains(dir, `\`) && filepath.IsLocal(filepath.FromSlash(dir))
 }

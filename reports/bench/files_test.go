@@ -9,12 +9,13 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestRefused: what cannot be trusted is not read, and the sentence says why.
+// TestRefused: a damaged or inconsistent file is not read, and the error says why.
 func TestRefused(t *testing.T) {
 	const one = contended4 + "/fenced/001/trial.json"
 	for _, c := range []struct{ name, file, old, new, want string }{
-		{"newer plan", "bench.json", `"lockbench_bench": 1`, `"lockbench_bench": 2, "colour": "red"`, "is of version 2 and this lockbench reads up to 1"},
-		{"no plan", "bench.json", `"lockbench_bench": 1`, `"lockbench": 1`, `no version in "lockbench_bench"`},
+		{"newer plan", "bench.json", `"lockbench_bench": 2`, `"lockbench_bench": 3, "colour": "red"`, "the file has version 3 and this lockbench reads version 2"},
+		{"older plan", "bench.json", `"lockbench_bench": 2`, `"lockbench_bench": 1, "colour": "red"`, "measure again, or use the lockbench that wrote it"},
+		{"no plan", "bench.json", `"lockbench_bench": 2`, `"lockbench": 1`, `no version in "lockbench_bench"`},
 		{"unknown field", "bench.json", `"name": "synthetic"`, `"name": "synthetic", "colour": "red"`, `unknown field "colour"`},
 		{"more after the end", "bench.json", "", "{}", "invalid character"},
 		{"no such subject", "bench.json", `"subject": 0`, `"subject": 77`, "there are 10 subjects and 1 points"},
@@ -22,8 +23,8 @@ func TestRefused(t *testing.T) {
 		{"subject twice", "bench.json", `"name": "redsync"`, `"name": "fenced"`, "subject fenced is there twice"},
 		{"point leads out", "bench.json", `"id": "contended-4c-1k-1ms"`, `"id": ".."`, `point ".."`},
 		{"subject is a path", "bench.json", `"name": "redsync"`, `"name": "red/sync"`, `subject "red/sync"`},
-		{"unknown role", "bench.json", `"role": "floor"`, `"role": "ceiling"`, `unknown role "ceiling"`},
-		{"newer trial", one, `"lockbench_trial": 1`, `"lockbench_trial": 3`, "is of version 3"},
+		{"unknown role", "bench.json", `"role": "baseline"`, `"role": "ceiling"`, `unknown role "ceiling"`},
+		{"newer trial", one, `"lockbench_trial": 2`, `"lockbench_trial": 3`, "has version 3"},
 		{"unknown figure", one, `"goodput"`, `"badput"`, `figure "badput"`},
 		{"another's trial", one, contended4 + "/fenced/001", contended4 + "/fenced/002", "says that it belongs in"},
 		{"of another subject", one, `"subject": "fenced"`, `"subject": "redsync"`, "it is not that of redsync"},
@@ -45,7 +46,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// edit replaces the first old in a file; with an empty one it adds to its end.
+// edit replaces the first old in a file, or appends new if old is empty.
 func edit(t *testing.T, file, old, new string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -64,10 +65,10 @@ func edit(t *testing.T, file, old, new string) {
 	}
 }
 
-// TestAbsent: what has not been measured yet is absent, and what is void counts for nothing.
+// TestAbsent: a missing trial is no error, and a discarded trial has no figures.
 func TestAbsent(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Void: 2}); err != nil {
+	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Discarded: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, gone := range []string{"redsync", "set-px-lua/007"} {
@@ -75,7 +76,7 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // begun
+	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // a trial that was begun
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -84,8 +85,8 @@ func TestAbsent(t *testing.T) {
 	}
 	for subject, want := range map[string][2]int{"fenced": {8, 2}, "redsync": {0, 0}, "set-px-lua": {9, 0}, "redsync-tuned": {10, 0}} {
 		got := row(t, r, subject, contended4)
-		if got.Trials != want[0] || got.Void != want[1] || got.Estimates["goodput"].N != want[0] {
-			t.Errorf("%s: %d trials, %d void, want %v; goodput of %d", subject, got.Trials, got.Void, want, got.Estimates["goodput"].N)
+		if got.Trials != want[0] || got.Discarded != want[1] || got.Estimates["goodput"].N != want[0] {
+			t.Errorf("%s: %d trials, %d discarded, want %v; goodput of %d", subject, got.Trials, got.Discarded, want, got.Estimates["goodput"].N)
 		}
 	}
 	last := r.Rankings[0].Order[len(r.Rankings[0].Order)-1]
@@ -94,7 +95,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestLimited: a figure that the harness or the machine has set says so.
+// TestLimited: a figure that the harness or the machine limited is marked.
 func TestLimited(t *testing.T) {
 	for _, c := range []struct {
 		point, figure string
@@ -103,11 +104,11 @@ func TestLimited(t *testing.T) {
 	}{
 		{contended4, "late_p99", 1.9, ""},
 		{contended4, "late_p99", 2.5, "harness: clients began late (p99 2.5 ms)"},
-		{contended4, "stall_max", 60, "harness: it stood still for up to 60 ms"},
+		{contended4, "stall_max", 60, "harness: it was stopped for up to 60 ms"},
 		{contended4, "processors", 3.7, ""},
 		{contended4, "processors", 3.9, "processors: 3.9 of 4 busy"},
 		{free, "goodput", 400_000, ""},
-		{free, "goodput", 2_000_000, "harness: 2"}, // of the 900,000 of none
+		{free, "goodput", 2_000_000, "harness: 2"}, // none has 900,000
 	} {
 		dir := t.TempDir()
 		if err := writeFolder(dir, options{Blocks: 1, OnlyFigures: true, Points: []string{c.point}}); err != nil {

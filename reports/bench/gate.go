@@ -8,26 +8,26 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
+// Threshold is a limit for Gate: of a figure, of its ratio to another subject, or of its ratio to an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
-	Section    string   `json:"section,omitempty"` // "": wherever it was measured
+	Section    string   `json:"section,omitempty"` // empty: all sections
 	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
 	Metric     string   `json:"metric"`            // by name: see Metrics
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject, in the run that is compared with
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject in the earlier run
 }
 
 // Outcome is the result of a threshold.
 type Outcome int
 
-// The worse of two outcomes is the greater: a breach anywhere is one, and a pass takes both.
+// The outcomes, from best to worst. The outcome over several points is the worst of theirs.
 const (
 	Pass    Outcome = iota - 2 // the whole interval is within the limit
 	Noisy                      // the limit lies within the interval
-	Unknown                    // it was not measured, or the figures mean nothing
+	Unknown                    // it was not measured, or a figure is withheld or unsafe
 	Breach                     // the whole interval is beyond it, or the lock is unsafe
 )
 
@@ -49,14 +49,14 @@ type GatedPoint struct {
 	Text    string // one sentence with its figures
 }
 
-// Name describes the threshold.
+// Name returns the threshold in words.
 func (t Threshold) Name() string {
 	name := t.Subject + " " + t.Metric
 	switch {
 	case t.To != "":
 		name += " to that of " + t.To
 	case t.ToBaseline:
-		name += " to the baseline"
+		name += " to the earlier run"
 	}
 	if t.Min != nil {
 		name += " >= " + fourDigits(*t.Min)
@@ -92,14 +92,14 @@ func (t Threshold) Validate() error {
 	case t.Min == nil && t.Max == nil:
 		why = "it has neither min nor max"
 	case t.To != "" && t.ToBaseline:
-		why = "a ratio is to another lock or to the baseline, not to both"
+		why = "a ratio is to another lock or to an earlier run, not to both"
 	default:
 		return nil
 	}
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate checks a run against thresholds. The baseline may be nil.
+// Gate checks a run against thresholds. The baseline, an earlier run, may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
@@ -135,7 +135,7 @@ func gatePoints(run, baseline *Results, t Threshold) []GatedPoint {
 		points = append(points, GatedPoint{Point: p.ID, Outcome: outcome, Text: fmt.Sprintf("%s at %s: %s", t.Subject, p.ID, text)})
 	}
 	if len(points) == 0 {
-		return unknown("%s was not measured at any point that the threshold speaks of", t.Subject)
+		return unknown("%s was not measured at any point of the threshold", t.Subject)
 	}
 	return points
 }
@@ -144,18 +144,18 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	mine := row.Estimates[t.Metric]
 	switch {
 	case row.Unsafe != nil:
-		return Breach, "violated: " + row.unsafeText() + ", so that its figures mean nothing"
+		return Breach, "violated: " + row.unsafeText() + ", so its figures are invalid"
 	case mine.N == 0:
 		return Unknown, t.Metric + " was not measured"
 	case t.To == "" && !t.ToBaseline:
 		m, _ := FindMetric(t.Metric)
 		return t.hold(m.Title, m.Unit, mine.Median, mine.Low, mine.High, row)
 	case t.ToBaseline && baseline == nil:
-		return Unknown, "there is no baseline to compare with"
+		return Unknown, "there is no earlier run to compare with"
 	}
 	in, subject, what := run, t.To, t.To
 	if t.ToBaseline {
-		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
+		in, subject, what = baseline, t.Subject, t.Subject+" in the earlier run"
 	}
 	other, ok := in.Row(subject, row.Point)
 	if ok && t.ToBaseline && other.unlike(row) != "" {
@@ -165,11 +165,11 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	case !ok || other.Estimates[t.Metric].N == 0:
 		return Unknown, fmt.Sprintf("%s of %s was not measured there", t.Metric, what)
 	case other.Unsafe != nil:
-		return Unknown, fmt.Sprintf("%s violated %s, so that its figures mean nothing", what, other.Unsafe.Property)
+		return Unknown, fmt.Sprintf("%s violated %s, so its figures are invalid", what, other.Unsafe.Property)
 	}
 	c, title := stats.Paired(mine, other.Estimates[t.Metric], run.Plan.Seed), t.Metric+" to that of "+t.To
 	if t.ToBaseline {
-		c, title = stats.Unpaired(mine, other.Estimates[t.Metric]), t.Metric+" to that of the baseline"
+		c, title = stats.Unpaired(mine, other.Estimates[t.Metric]), t.Metric+" to that of the earlier run"
 	}
 	if c.Ratio == 0 {
 		return Unknown, c.Note
@@ -177,7 +177,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares an interval with the limits: if a limit lies within the interval, it is too noisy to tell.
+// hold compares an interval with the limits. If a limit lies within the interval, the outcome is Noisy.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {
@@ -193,9 +193,9 @@ func (t Threshold) hold(title, unit string, value float64, low, high *float64, r
 	case t.Max != nil && *low > *t.Max:
 		return Breach, fmt.Sprintf("%s, above %s", is, fourDigits(*t.Max))
 	case t.Min != nil && *low < *t.Min:
-		return Noisy, fmt.Sprintf("%s, and the least that is allowed, %s, lies within", is, fourDigits(*t.Min))
+		return Noisy, fmt.Sprintf("%s, and the least allowed value, %s, lies within", is, fourDigits(*t.Min))
 	case t.Max != nil && *high > *t.Max:
-		return Noisy, fmt.Sprintf("%s, and the most that is allowed, %s, lies within", is, fourDigits(*t.Max))
+		return Noisy, fmt.Sprintf("%s, and the greatest allowed value, %s, lies within", is, fourDigits(*t.Max))
 	}
 	return Pass, is + ", within the limit"
 }

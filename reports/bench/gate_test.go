@@ -69,7 +69,7 @@ func TestBadThresholds(t *testing.T) {
 		"unknown metric":           {Subject: "fenced", Metric: "godput", Min: limit(1)},
 		"neither min nor max":      {Subject: "fenced", Metric: "goodput"},
 		"names no lock":            {Metric: "goodput", Min: limit(1)},
-		"baseline, not to both":    {Subject: "fenced", Metric: "goodput", Min: limit(1), To: "none", ToBaseline: true},
+		"earlier run, not to both": {Subject: "fenced", Metric: "goodput", Min: limit(1), To: "none", ToBaseline: true},
 		"fenced godput to that of": {Subject: "fenced", Metric: "godput", Min: limit(1), To: "none"},
 	} {
 		if _, err := bench.Gate(run, nil, []bench.Threshold{threshold}); err == nil || !strings.Contains(err.Error(), want) {
@@ -78,7 +78,7 @@ func TestBadThresholds(t *testing.T) {
 	}
 }
 
-// TestJUnit: one test case for each threshold, and nothing that could not be told is a pass.
+// TestJUnit: there is a test case for each threshold, and an undecided one is no pass.
 func TestJUnit(t *testing.T) {
 	run := quick(t, options{})
 	gated, err := bench.Gate(run, nil, []bench.Threshold{

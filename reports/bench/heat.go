@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
+// heats draws every lock at each point with a fault, and the best lock of each section at its most clients.
 func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
@@ -64,16 +64,16 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a timeline and its rows of latency that have acquires.
+// heat is a timeline and the range of its latency rows that have acquires.
 type heat struct {
 	*Timeline
-	low, high int // rows, the second one excluded
+	low, high int // rows from low to high, without high
 }
 
-// mostSlices fit in a drawing.
+// mostSlices limits the slices of a drawing.
 const mostSlices = 120
 
-// cropped finds the rows that have acquires, and merges slices if there are many.
+// cropped returns the timeline with at most mostSlices slices; ok is false if it has no acquires.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
@@ -86,7 +86,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser merges slices, so that there are not more than most of them.
+// coarser merges slices until there are at most most.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {
@@ -126,7 +126,7 @@ func (h heat) draw() charts.Heat {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// rows are those of the chart's table: one for each slice of time, or for several slices if there are many.
+// rows returns the chart's table, with a row for each slice or for several.
 func (h heat) rows() [][]string {
 	var rows [][]string
 	t := coarser(h.Timeline, 40)
@@ -158,7 +158,7 @@ func (h heat) wrong(from, to int64) string {
 	return strings.Join(names, ", ")
 }
 
-// takeaway says how slow acquires got, and how long no client was granted anything.
+// takeaway returns the slowest acquires and the longest time without a grant, in a sentence.
 func (h heat) takeaway(name string) string {
 	n, from, longest, gap := 0, 0, 0, 0
 	for s, slice := range h.Counts {

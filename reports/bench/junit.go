@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// junit has the elements of a JUnit file that build servers agree on.
+// junit holds the elements of a JUnit file that most build servers read.
 type junit struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Suite   struct {
@@ -38,7 +38,7 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes a test case for each threshold. An undecided one is an error: build servers count what is skipped as good.
+// WriteJUnit writes a test case for each threshold. An undecided one is an error, as build servers accept skipped tests.
 func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	var file junit
 	s := &file.Suite

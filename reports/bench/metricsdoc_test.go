@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestMetricsAreDocumented: the page on benchmarks says of each metric what the table does. -update writes it anew.
+// TestMetricsAreDocumented: docs/reference/suites.md has the table of metrics. -update writes it.
 func TestMetricsAreDocumented(t *testing.T) {
 	const from, to = "<!-- metrics -->\n", "<!-- end of metrics -->\n"
 	file := filepath.Join("..", "..", "docs", "reference", "suites.md")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"lockbench/reports/charts"
@@ -20,17 +21,17 @@ var templates embed.FS
 type page struct {
 	*Results
 	Verdict       verdict
-	Tiles         []html.Tile
+	Unfinished    bool
+	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // those with violations, of a bench whose figures are withheld
+	Found         []safetyRow // with violations, if the figures are withheld
 	Tables        []pointTable
-	ControlTables []pointTable // of the points that are there for controls and floors alone
+	ControlTables []pointTable // of the points of baselines and self-checks
 	Percentiles   []charts.Chart
 	Scaling       []charts.Chart
 	Fairness      []charts.Chart
 	Costs         []charts.Chart
 	Heats         []charts.Chart
-	Forests       []charts.Chart
 	Tuned         []tunedRow
 	TunedText     string
 	Changes       []string
@@ -54,16 +55,20 @@ func Build(dir string) (*Results, error) {
 		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the report as one page without scripts or network, whose links expect it in report/ of the bench folder.
+// Page returns the report as one HTML file without scripts. Its links expect it in report/ of the bench folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
 		return nil, err
 	}
-	return html.Page(templates, nil, p, "templates/page.html.tmpl")
+	page, err := html.Page(templates, nil, p, "templates/page.html.tmpl")
+	return measure.ReplaceAll(page, []byte("$1\u00a0$2")), err
 }
 
-// Markdown returns the report without its drawings: their tables stand for them.
+// measure finds a number and its unit, which a line break must not separate.
+var measure = regexp.MustCompile(`(\d) ((?:ns|µs|ms|s|min|clients?|locks?)\b|%|/s\b)`)
+
+// Markdown returns the report with tables in place of drawings.
 func Markdown(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -73,15 +78,15 @@ func Markdown(r *Results) ([]byte, error) {
 	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
-// newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.
+// newPage returns the data of the templates. If figures are withheld, it has none.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
-	p = &page{Results: r, Verdict: v.verdict()}
+	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}
 	if len(r.Withheld) > 0 {
 		p.Found = slices.DeleteFunc(v.safety(), func(row safetyRow) bool { return len(row.Violated) == 0 })
 		return p, nil
 	}
-	p.Tiles, p.Safety, p.Tables, p.Changes = v.tiles(), v.safety(), v.tables(v.compared()), v.changes()
+	p.Overview, p.Safety, p.Tables, p.Changes = v.overview(), v.safety(), v.tables(v.compared()), v.changes()
 	p.ControlTables = v.tables(v.pointsOf(ControlSection))
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {
 		p.TunedText = tunedTakeaway(p.Tuned)
@@ -91,9 +96,8 @@ func newPage(r *Results) (p *page, err error) {
 		d := v.drawnAt(at)
 		curves, e := d.percentiles()
 		p.Percentiles, err = append(p.Percentiles, curves...), errors.Join(err, e)
-		p.Fairness = append(p.Fairness, d.fairness()...)
+		p.Fairness = append(p.Fairness, v.drawing(at, v.dots(at)).fairness()...)
 		p.Costs = append(p.Costs, d.cost()...)
-		p.Forests = append(p.Forests, d.forest()...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("percentile curves: %w", err)

@@ -12,13 +12,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is a lock's latency over all trials; its band spans the trials, up to where each has enough samples.
+// distribution is a lock's latency over all trials. Its band spans the trials, and ends when one has too few samples.
 type distribution struct {
 	charts.Line
 	n int64
 }
 
-// distribution merges the histograms of the trials. One that cannot be decoded is an error: the file is broken.
+// distribution merges the histograms of the trials.
 func (r *Row) distribution(class string) (distribution, error) {
 	d := distribution{Line: charts.Line{Name: r.Subject}}
 	var all []*hdrhistogram.Histogram
@@ -50,8 +50,7 @@ func (r *Row) distribution(class string) (distribution, error) {
 	return d, nil
 }
 
-// percentiles has a chart for each class of grants, as the classes are never mixed, but for one that is rare: a tenth of
-// the grants or less.
+// percentiles returns a chart for each class of grants, except a class with a tenth of the grants or less.
 func (d drawing) percentiles() (all []charts.Chart, err error) {
 	classes := []string{"uncontended", "contended"}
 	var of [2][]distribution

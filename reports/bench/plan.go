@@ -1,6 +1,6 @@
-// Package bench is the report of a bench. It reads a bench folder (a Plan and its Trials) and never measures; Results
-// are the figures over the trials, the rankings and the bench's controls. Page, Markdown and Text show them, Comparisons
-// compare two runs or two locks, and Gate holds a run to thresholds.
+// Package bench reports on a bench. Read turns a bench folder, a Plan and its Trials, into Results: figures over the
+// trials, rankings and self-checks. Page, Markdown and Text write them, Comparisons compares two runs or two locks, and
+// Gate checks a run against thresholds.
 package bench
 
 import (
@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"lockbench/reports/run"
-	"lockbench/reports/stats"
 )
 
-// Version is the version of the files that this package writes, and the newest that it reads.
-const Version = 1
+// Version is the version of the files that this package reads and writes.
+const Version = 2
 
-// Plan is bench.json: what is to be measured, on what, and how to do it again.
+// Plan is the content of bench.json: what a bench measures, and the command that repeats it.
 type Plan struct {
 	Version     int             `json:"lockbench_bench"`
 	Name        string          `json:"name"` // of the suite
@@ -30,67 +29,67 @@ type Plan struct {
 	Ended       time.Time       `json:"ended,omitzero"` // zero: it did not come to its end
 	Interrupted bool            `json:"interrupted,omitempty"`
 	Command     string          `json:"command"` // the one line that reproduces it, without secrets
-	Seed        uint64          `json:"seed"`    // of all randomness: also of the order within each block
-	Servers     string          `json:"servers"` // how they were brought up
+	Seed        uint64          `json:"seed"`    // of all randomness, and of the order within each block
+	Servers     string          `json:"servers"` // embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
 	Trials      int             `json:"trials"`            // of each subject and point, as planned
-	Stopped     string          `json:"stopped,omitempty"` // why it ended with fewer, or with more
+	Stopped     string          `json:"stopped,omitempty"` // why it ended
 	Environment run.Environment `json:"environment"`
-	Notes       []string        `json:"notes,omitempty"`    // what a reader must know
-	Warnings    []string        `json:"warnings,omitempty"` // what went otherwise than it should
+	Notes       []string        `json:"notes,omitempty"`    // shown at the top of the report
+	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
 	Subjects    []Subject       `json:"subjects"`           // in display order
 	Points      []Point         `json:"points"`             // in display order
-	Pairs       []Pair          `json:"pairs"`              // what is measured where: these are one block
+	Pairs       []Pair          `json:"pairs"`              // the trials of one block
 	Thresholds  []Threshold     `json:"thresholds,omitempty"`
 }
 
-// Role is why a subject is measured.
+// Role is the purpose of a subject.
 type Role string
 
 const (
-	Lock    Role = "lock"    // a candidate
-	Control Role = "control" // it is broken: the judge must say so
-	Floor   Role = "floor"   // what the harness, a round trip or a loop without a lock's care costs at the least
-	Again   Role = "again"   // a lock a second time: nothing may tell the two apart
-	Delayed Role = "delayed" // a lock behind a network with a known delay, which must be found
-	Stalled Role = "stalled" // a generator that stalls on purpose, which must be noticed
+	Lock     Role = "lock"     // compared with the others
+	Control  Role = "control"  // known to be broken: the judge must detect it
+	Baseline Role = "baseline" // the cost of the harness, a round trip or a loop of plain commands
+	Again    Role = "again"    // a lock measured twice: the two must not differ
+	Delayed  Role = "delayed"  // a lock behind an added delay, which must be measured
+	Stalled  Role = "stalled"  // a generator that is stopped on purpose, which must be noticed
 )
 
-// Subject is a lock, a floor or a control.
+// Subject is a lock, a baseline or a self-check.
 type Subject struct {
-	Name       string            `json:"name"`           // tells subjects apart
-	Lock       string            `json:"lock,omitempty"` // of the table; empty: a floor that is none
+	Name       string            `json:"name"`           // unique
+	Lock       string            `json:"lock,omitempty"` // its name in the table of locks; empty: a baseline that is no lock
 	Deployment string            `json:"deployment,omitempty"`
 	Params     map[string]string `json:"params,omitempty"`
 	Role       Role              `json:"role"`
 	Store      string            `json:"store,omitempty"`
-	Server     string            `json:"server,omitempty"`     // product and version
-	Durability string            `json:"durability,omitempty"` // what has become of a write when it is acknowledged
-	Peer       bool              `json:"peer,omitempty"`       // a third-party library
-	Defect     string            `json:"defect,omitempty"`     // a known defect: the lock is not ranked
+	Server     string            `json:"server,omitempty"`      // product and version
+	Durability string            `json:"durability,omitempty"`  // of a write when it is acknowledged
+	ThirdParty bool              `json:"third_party,omitempty"` // a third-party library
+	Defect     string            `json:"defect,omitempty"`      // a known defect: the lock is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
-// Arrivals is how iterations begin.
+// Arrivals is the way in which iterations begin.
 type Arrivals string
 
 const (
-	Closed   Arrivals = "closed"   // each client's as soon as its last is done
+	Closed   Arrivals = "closed"   // a client begins as soon as its last iteration ended
 	Constant Arrivals = "constant" // at a fixed interval
 	Poisson  Arrivals = "poisson"  // independently, at a mean rate
 	Burst    Arrivals = "burst"    // several at once, at a mean rate
 )
 
-// Point is the conditions under which subjects are compared: figures of different points stand in no ratio.
+// Point is a set of conditions. Only figures of the same point are compared.
 type Point struct {
-	ID         string   `json:"id"`      // tells points apart; a clean folder name
+	ID         string   `json:"id"`      // unique; a clean folder name
 	Section    string   `json:"section"` // of the suite
 	Workload   string   `json:"workload"`
 	Clients    int      `json:"clients"`
 	Processes  int      `json:"processes"`
-	Keys       int      `json:"keys"` // client c asks for key c modulo Keys
+	Keys       int      `json:"keys"` // client c uses key c modulo Keys
 	HoldNS     int64    `json:"hold_ns"`
-	WaitNS     int64    `json:"wait_ns,omitempty"` // a waiting client's patience; 0: until granted
+	WaitNS     int64    `json:"wait_ns,omitempty"` // timeout of an acquire; 0: none
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
 	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 if they are closed
@@ -98,25 +97,25 @@ type Point struct {
 	DurationNS int64    `json:"duration_ns"`               // of the measured window of each trial
 }
 
-// ControlSection is the section of points at which nothing is compared but the bench's own controls and floors.
+// ControlSection is the section of the points of self-checks and baselines.
 const ControlSection = "controls"
 
-// Contended reports whether two clients ever ask for the same key.
+// Contended reports whether clients share keys.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 
-// Pair is one subject at one point, by their places in Plan.
+// Pair is one subject at one point, by their indexes in Plan.
 type Pair struct {
 	Subject int `json:"subject"`
 	Point   int `json:"point"`
 }
 
-// TrialName is the file in a trial's folder that holds its figures.
+// TrialName is the name of the file with the figures of a trial.
 const TrialName = "trial.json"
 
 // Trial is one subject at one point in one block: the unit of all statistics.
 type Trial struct {
 	Version int       `json:"lockbench_trial"`
-	Dir     string    `json:"dir"` // in the results' folder, with slashes: <point>/<subject>/<block>
+	Dir     string    `json:"dir"` // in the bench folder, with slashes: <point>/<subject>/<block>
 	Subject string    `json:"subject"`
 	Point   string    `json:"point"`
 	Block   int       `json:"block"` // from 0
@@ -129,22 +128,22 @@ type Trial struct {
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
 
-	Void     string    `json:"void,omitempty"`   // why it does not count
-	Judged   *Judged   `json:"judged,omitempty"` // null: there is no history (a floor)
-	Figures  Figures   `json:"figures"`
-	Curves   Curves    `json:"curves"`
-	Shares   []int     `json:"sections_per_client,omitempty"` // critical sections in the window
-	Timeline *Timeline `json:"timeline,omitempty"`
+	Discarded string    `json:"discarded,omitempty"` // the reason; the trial has no figures then
+	Judged    *Judged   `json:"judged,omitempty"`    // null: a baseline without a history
+	Figures   Figures   `json:"figures"`
+	Curves    Curves    `json:"curves"`
+	Shares    []int     `json:"sections_per_client,omitempty"` // critical sections in the window
+	Timeline  *Timeline `json:"timeline,omitempty"`
 }
 
-// Judged is the verdict of the trial's history.
+// Judged is the verdict on the history of a trial.
 type Judged struct {
 	History    string      `json:"history,omitempty"` // file, in the results' folder; empty: it was not kept
 	SHA256     string      `json:"sha256"`
 	Operations int         `json:"operations"`
 	Violated   []Violation `json:"violated,omitempty"`
 	Undecided  []string    `json:"undecided,omitempty"` // properties
-	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle
+	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle disagree
 }
 
 // AsExpected reports whether monitor and oracle agree and every violation is expected.
@@ -152,23 +151,23 @@ func (j *Judged) AsExpected() bool {
 	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
 
-// Violation is a property that the history shows to be broken.
+// Violation is a property that a history violates.
 type Violation struct {
 	Property string `json:"property"`
 	Text     string `json:"text"`               // one sentence
-	Expected bool   `json:"expected,omitempty"` // by the lock's own table
+	Expected bool   `json:"expected,omitempty"` // by the author of the lock
 }
 
-// Foreseen returns words for a violation that the lock's own table expects; none for another.
+// Foreseen returns ", as expected" for an expected violation, and nothing for another.
 func (v Violation) Foreseen() string {
 	if !v.Expected {
 		return ""
 	}
-	return ", as its own table says"
+	return ", as expected"
 }
 
-// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged: then the figures of the
-// trial mean nothing.
+// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. The figures of the
+// trial are invalid then.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -190,14 +189,14 @@ func (t *Trial) Unsafe() *Violation {
 	return nil
 }
 
-// Figures are the values of a trial's window by metric. What could not be measured is absent, not 0.
+// Figures holds the values of a trial's window by metric. A metric that could not be measured is absent, not 0.
 type Figures map[string]float64
 
-// Curves are HDR histograms of nanoseconds (version 2, compressed, base64) by class: uncontended, contended, refused,
-// timed-out, unknown, hand-off, hold, late (how late the generator was) and, of floors, round-trip.
+// Curves holds HDR histograms of nanoseconds (version 2, compressed, base64) by class: uncontended, contended, refused,
+// timed-out, unknown, hand-off, hold, late (the delay of the generator) and, for baselines, round-trip.
 type Curves map[string]string
 
-// Timeline is how acquire latency went over the trial, for the heat map.
+// Timeline holds acquire latency over the time of a trial, for the heat map.
 type Timeline struct {
 	SliceNS int64     `json:"slice_ns"` // of time; the first begins with the warm-up
 	Edges   []int64   `json:"edges_ns"` // of latency: row r counts acquires from Edges[r] on, and below Edges[r+1]
@@ -205,65 +204,31 @@ type Timeline struct {
 	Faults  []Episode `json:"faults,omitempty"`
 }
 
-// Episode is when something was wrong on purpose.
+// Episode is the time of an injected fault.
 type Episode struct {
 	Name   string `json:"name"`
 	FromNS int64  `json:"from_ns"`
 	ToNS   int64  `json:"to_ns"`
 }
 
-// Results is results.json, a function of bench.json and the trials alone.
+// Results is the content of results.json. It follows from bench.json and the trials alone.
 type Results struct {
 	Version  int       `json:"lockbench_bench_results"`
 	Plan     *Plan     `json:"plan"`
-	Withheld []string  `json:"withheld,omitempty"` // why the figures are not shown: the controls that failed
-	Checks   []Check   `json:"checks"`             // the bench's controls, in display order
-	Rows     []Row     `json:"rows"`               // by point, then by subject, as the plan has them
+	Withheld []string  `json:"withheld,omitempty"` // why no figure is shown: the self-checks that failed
+	Checks   []Check   `json:"checks"`             // the self-checks, in display order
+	Rows     []Row     `json:"rows"`               // by point, then by subject, in the order of the plan
 	Rankings []Ranking `json:"rankings"`           // by point
-	Trials   []*Trial  `json:"-"`                  // in the order in which they ran
+	Trials   []*Trial  `json:"-"`                  // in order of time
 	Dir      string    `json:"-"`
 }
 
-// Check is one of the controls that every bench carries.
+// Check is a self-check of the bench.
 type Check struct {
 	Name string `json:"name"` // broken-lock, known-delay, stalled-generator, same-lock-twice
-	Doc  string `json:"doc"`  // what must come out, in one sentence
+	Doc  string `json:"doc"`  // the expected result, in one sentence
 	OK   bool   `json:"ok"`
-	Seen string `json:"seen"` // what came out, in one sentence with its figures
-}
-
-// Row is one subject at one point, over its trials.
-type Row struct {
-	Subject   string                    `json:"subject"`
-	Point     string                    `json:"point"`
-	Trials    int                       `json:"trials"` // that count
-	Void      int                       `json:"void,omitempty"`
-	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
-	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
-	Unsafe   *Violation `json:"unsafe,omitempty"`
-	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Limited says that the harness or the machine, and not the lock, was the limit; empty if the lock was.
-	Limited string `json:"limited,omitempty"`
-	// Unsteady is in how many trials the rate had not settled when the measured window began.
-	Unsteady int `json:"unsteady,omitempty"`
-
-	subject *Subject
-	point   *Point
-	counted []*Trial // by block
-}
-
-// Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
-type Ranking struct {
-	Point string   `json:"point"`
-	Order []Ranked `json:"order"`
-}
-
-// Ranked is a subject's place.
-type Ranked struct {
-	Subject string           `json:"subject"`
-	Rank    int              `json:"rank"`          // from 1; 0: out of the running, as its figures mean nothing
-	ToBest  stats.Comparison `json:"to_best"`       // this to the best; of the best itself the ratio is 1
-	Why     string           `json:"why,omitempty"` // out of the running
+	Seen string `json:"seen"` // the result, in one sentence
 }
 
 // Read reads a bench folder and computes its results. A missing trial is no error: the bench may still run.
@@ -309,7 +274,7 @@ func readTrials(dir, pair string) ([]*Trial, error) {
 	return trials, nil
 }
 
-// ResultsOf returns what follows from the plan and the trials.
+// ResultsOf computes the results of a plan and its trials.
 func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	slices.SortFunc(trials, func(a, b *Trial) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Dir, b.Dir))
@@ -331,48 +296,7 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	return r
 }
 
-// rowOf gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
-func rowOf(s *Subject, p *Point, trials []*Trial) Row {
-	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
-	for _, t := range trials {
-		switch {
-		case t.Subject != s.Name || t.Point != p.ID:
-			continue
-		case t.Void != "":
-			row.Void++
-			continue
-		case !t.Steady:
-			row.Unsteady++
-		}
-		row.counted = append(row.counted, t)
-		if v := t.Unsafe(); v != nil {
-			row.UnsafeIn++
-			row.Unsafe = cmp.Or(row.Unsafe, v)
-		}
-	}
-	row.Trials = len(row.counted)
-	for _, m := range Metrics() {
-		var values []float64
-		var blocks []int
-		for _, t := range row.counted {
-			if v, ok := t.Figures[m.Name]; ok {
-				values, blocks = append(values, v), append(blocks, t.Block)
-			}
-		}
-		if len(values) > 0 {
-			row.Estimates[m.Name] = stats.EstimateOf(values, blocks)
-		}
-	}
-	return row
-}
-
-// estimate returns a metric of the row; ok is false if it was not measured, or means nothing.
-func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
-	e = r.Estimates[metric]
-	return e, e.N > 0 && r.Unsafe == nil
-}
-
-// Row finds the row of a subject at a point.
+// Row returns the row of a subject at a point.
 func (r *Results) Row(subject, point string) (*Row, bool) {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Subject == subject && row.Point == point {
@@ -382,12 +306,12 @@ func (r *Results) Row(subject, point string) (*Row, bool) {
 	return nil, false
 }
 
-// Subject finds a subject of the plan by its name.
+// Subject returns the subject with a name.
 func (p *Plan) Subject(name string) (Subject, bool) {
 	return find(p.Subjects, func(s Subject) bool { return s.Name == name })
 }
 
-// Point finds a point of the plan by its ID.
+// Point returns the point with an ID.
 func (p *Plan) Point(id string) (Point, bool) {
 	return find(p.Points, func(pt Point) bool { return pt.ID == id })
 }

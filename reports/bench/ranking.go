@@ -12,8 +12,22 @@ import (
 
 const rankedBy = "goodput"
 
-// ranking repeatedly compares the best lock without a rank with all others that have none, corrected together by Holm;
-// those that do not differ share its rank. So two that share a rank need not be next to each other by their medians.
+// Ranking is the locks of a point from best to worst by goodput. Locks that do not differ share a rank.
+type Ranking struct {
+	Point string   `json:"point"`
+	Order []Ranked `json:"order"`
+}
+
+// Ranked is a lock with its rank.
+type Ranked struct {
+	Subject string           `json:"subject"`
+	Rank    int              `json:"rank"`          // from 1; 0: none
+	ToBest  stats.Comparison `json:"to_best"`       // the ratio to the best; 1 for the best itself
+	Why     string           `json:"why,omitempty"` // it has no rank
+}
+
+// ranking gives ranks from the best median down. It compares the best lock without a rank with the others that have none,
+// corrected by Holm; the locks that do not differ share its rank. They need not be adjacent by their medians.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -33,7 +47,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // the first is not compared with itself
+		stats.Holm(compared[1:]) // without the first itself
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -56,7 +70,7 @@ func (r *Results) ranking(point string) Ranking {
 	return k
 }
 
-// whyOut says why no rank is given; empty if one is.
+// whyOut returns why the row has no rank; empty if it has one.
 func (r *Row) whyOut() string {
 	switch {
 	case r.Unsafe != nil:
@@ -65,6 +79,8 @@ func (r *Row) whyOut() string {
 		return "known defect: " + r.subject.Defect
 	case r.Estimates[rankedBy].N == 0:
 		return "not measured"
+	case r.Starving != "":
+		return "starves clients: " + r.Starving
 	}
 	return ""
 }
@@ -79,15 +95,15 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 	return &c
 }
 
-// From these on the harness or the machine, and not the lock, sets the figures.
+// Beyond these limits the harness or the machine sets the figures.
 const (
-	mostOfNone   = 0.5  // of the goodput that clients reach with no lock at all
+	mostOfNone   = 0.5  // of the goodput of the baseline none
 	lateMS       = 1.0  // above the hold
-	stallMS      = 50.0 // in the trial that is the median
-	allProcessor = 0.95 // of those there are
+	stallMS      = 50.0 // in the median trial
+	allProcessor = 0.95 // of all processors
 )
 
-// limited says in a short phrase why it was not the lock that set the row's figures; empty if it was.
+// limited returns why the harness or the machine set the row's figures; empty if the lock did.
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
@@ -97,18 +113,18 @@ func (r *Results) limited(row *Row) string {
 	case late > lateMS+float64(row.point.HoldNS)/1e6:
 		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late)
 	case stall > stallMS:
-		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall)
+		return fmt.Sprintf("harness: it was stopped for up to %.3g ms", stall)
 	case cores > 0 && busy >= allProcessor*cores:
 		return fmt.Sprintf("processors: %.3g of %g busy", busy, cores)
 	}
 	return ""
 }
 
-// partOfNone compares a row with what the same clients reach without any lock; 0 if there is nothing to compare it with, or
-// if something is held, as the hold then sets both.
+// partOfNone returns the goodput of a row as a part of the baseline none; 0 if none was not measured, or if there is a
+// hold, which limits both.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
-		return n.Point == row.Point && n.subject.Role == Floor && n.subject.Lock == "none"
+		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"
 	})
 	if !ok || row.point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 {
 		return 0
@@ -127,11 +143,11 @@ func (v *view) changes() []string {
 		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
 		if name := v.name(*row.point); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
-			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
+			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval, which needs six; more could change any rank.", name))
 		}
 	}
-	if v.Plan.Interrupted || v.Plan.Ended.IsZero() {
-		all = append(all, "The bench did not come to its end: the blocks that are missing could move any rank.")
+	if v.Plan.unfinished() {
+		all = append(all, "The bench is unfinished: the missing trials could change any rank.")
 	}
 	return all
 }
@@ -145,22 +161,22 @@ func (v *view) changeAt(p Point) []string {
 	add := func(text string, args ...any) { all = append(all, v.name(p)+": "+fmt.Sprintf(text, args...)) }
 	first, best := v.first(p.ID), order[0].Subject
 	if text := v.powerless(p); text != "" {
-		add("%s. More trials would show who is ahead.", text)
+		add("%s. More trials might rank them.", text)
 	} else if len(first) > 1 {
-		add("%s cannot be told apart with %s; more trials might rank them. %s", format.Joined(first), format.Plural(order[1].ToBest.Pairs, "pair"), widest(order, first))
+		add("%s tie with %s of trials; more trials might rank them. %s", format.Joined(first), format.Plural(order[1].ToBest.Pairs, "pair"), widest(order, first))
 	}
 	if r, ok := v.next(p); ok {
 		least := ""
 		if high := r.ToBest.High; high != nil && *high < 1 {
 			least = fmt.Sprintf(", and by the interval at least %s", percentMore(1 / *high))
 		}
-		add("%s is next, at %s of %s %s; it would have to complete %s more for a tie%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
+		add("%s is next, at %s of %s %s; a tie needs %s more goodput%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
 	}
 	limited := collect(filter(v.drawnAt(p).rows, func(row *Row) bool { return row.Limited != "" }), func(row *Row) string {
 		return fmt.Sprintf("%s (%s)", row.Subject, row.Limited)
 	})
 	if len(limited) > 0 {
-		add("not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", format.Joined(limited))
+		add("the harness or the machine limited %s; more processors, or clients on another machine, may change their ranks.", format.Joined(limited))
 	}
 	return all
 }
@@ -170,7 +186,7 @@ func widest(order []Ranked, first []string) string {
 	if len(tied) == 0 {
 		return ""
 	}
-	return "As it stands, " + strings.Join(collect(tied, func(r Ranked) string {
+	return "At present " + strings.Join(collect(tied, func(r Ranked) string {
 		return fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0])
 	}), "; ") + "."
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestRecorded: testdata/synthetic.json, of which the tests of other packages make bench folders, holds the plan and the
-// trials of the synthetic bench with seed 1. Its figures have four digits.
+// TestRecorded: testdata/synthetic.json has the synthetic bench with seed 1, with four digits. Tests of other packages make
+// bench folders from it.
 func TestRecorded(t *testing.T) {
 	encode := func(v any) string {
 		text, err := json.Marshal(v)

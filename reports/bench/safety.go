@@ -14,7 +14,7 @@ type safetyRow struct {
 	Violated   []violatedIn
 	Undecided  []string
 	Disagree   int
-	Void       int
+	Discarded  int
 }
 
 type violatedIn struct {
@@ -22,20 +22,13 @@ type violatedIn struct {
 	Trials int
 }
 
-// Badge is the row's result.
+// Badge returns the badge of the row's verdict.
 func (r safetyRow) Badge() html.Badge {
-	exclusion := slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() })
 	switch {
 	case r.Judged == 0:
 		return html.Badge{Class: "result-observed", Symbol: "·", Word: "not judged"}
-	case exclusion && r.Subject.Role == Control:
-		return html.Badge{Class: "result-xfail", Symbol: "◉", Word: "caught"}
-	case exclusion && r.Subject.Role == Floor:
-		return html.Badge{Class: "result-observed", Symbol: "·", Word: "no lock"}
-	case exclusion:
-		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "violated"}
-	case r.Subject.Role == Control:
-		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not caught"}
+	case slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() }):
+		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "exclusion violated"}
 	case len(r.Violated) > 0:
 		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "other property violated"}
 	case len(r.Undecided) > 0:
@@ -46,15 +39,19 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
+// safety returns the locks, and each other subject with a violation that its role does not explain.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
+		if s.Role == Baseline || s.Role == Control {
+			continue
+		}
 		row := safetyRow{Subject: s}
 		for _, t := range v.Trials {
 			if t.Subject == s.Name {
 				row.add(t)
 			}
 		}
-		if row.Judged+row.Void > 0 {
+		if row.Judged+row.Discarded > 0 && (s.Role == Lock || len(row.Violated) > 0) {
 			all = append(all, row)
 		}
 	}
@@ -63,8 +60,8 @@ func (v *view) safety() (all []safetyRow) {
 
 func (r *safetyRow) add(t *Trial) {
 	switch {
-	case t.Void != "":
-		r.Void++
+	case t.Discarded != "":
+		r.Discarded++
 		return
 	case t.Judged == nil:
 		return
@@ -77,7 +74,7 @@ func (r *safetyRow) add(t *Trial) {
 	for _, name := range t.Judged.Undecided {
 		r.Undecided = with(r.Undecided, name)
 	}
-	in := map[string]bool{} // properties: each trial counts once
+	in := map[string]bool{} // properties already counted for this trial
 	for _, x := range t.Judged.Violated {
 		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {

@@ -12,14 +12,14 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sweep is the points of a section that differ in the number of clients alone.
+// sweep holds points of a section that differ only in the number of clients.
 type sweep struct {
 	section string
-	about   string // what they have in common
+	about   string // the common conditions
 	points  []Point
 }
 
-// sweeps returns those of at least two numbers of clients, in the plan's order.
+// sweeps returns the sweeps with at least two points, in the order of the plan.
 func (v *view) sweeps() []sweep {
 	var all []sweep
 	for _, p := range v.compared() {
@@ -40,10 +40,10 @@ func (v *view) sweeps() []sweep {
 	return filter(all, func(s sweep) bool { return len(s.points) > 1 })
 }
 
-// scaled is a line of figures by the number of clients.
+// scaled is a line over the number of clients.
 type scaled struct {
 	charts.Line
-	by map[int]string // in the table
+	by map[int]string // the text in the table, by number of clients
 }
 
 func (l *scaled) add(clients int, e stats.Estimate, text string) {
@@ -82,7 +82,7 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a line for each lock, and the ceiling's if something is held.
+// scaled returns a line for each lock, and the ceiling if there is a hold.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}
@@ -105,7 +105,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	return lines
 }
 
-// chartedIn returns the names of all points of a sweep, the best at the most clients first.
+// chartedIn returns the locks that a sweep draws, the best at the most clients first, and a note on the others.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
 	at := map[string][]string{} // by note: numbers of clients
@@ -128,7 +128,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceiling returns what no lock exceeds at a point, the median over the locks; ok is false if nothing is held.
+// ceiling returns 1/(hold + round trip) at a point, the median over the locks; ok is false without a hold.
 func (v *view) ceiling(p Point) (most float64, ok bool) {
 	var values []float64
 	for _, row := range v.drawnAt(p).rows {

@@ -14,28 +14,29 @@ import (
 	"lockbench/reports/run"
 )
 
-// options describes a synthetic bench: plausible figures, the same for the same options. The zero value is a sound bench
-// of ten blocks.
+// options describes a synthetic bench with plausible figures. The same options give the same figures. The zero value is a
+// bench of ten blocks whose self-checks pass.
 type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor map[string]float64 // by lock: its speed as a multiple of what it would be
-	Unsafe []string           // locks seen to break exclusion in their last block
-	Void   int                // so many trials of fenced are void
+	Factor    map[string]float64 // by lock: its speed is multiplied by this
+	Unsafe    []string           // locks that violate exclusion in their last block
+	Starve    string             // a lock that starves three clients
+	Discarded int                // number of discarded trials of fenced
 
 	Thresholds []bench.Threshold
 
-	// What goes wrong with the bench's own controls.
+	// Self-checks that fail.
 	NoControls   bool     // there are none
-	BlindJudge   bool     // the broken lock is found to hold
+	BlindJudge   bool     // the broken lock is not detected
 	WrongDelay   bool     // the known delay is half of what it should be
-	UnseenStall  bool     // nothing shows that the generator stood still
+	UnseenStall  bool     // the stopped generator is not noticed
 	UnevenAgain  bool     // a lock differs from itself
 	Fault        bool     // the last point has a fault
 	Points       []string // only these; none: all
-	OnlyContend4 bool     // one point of four clients: a small folder
-	OnlyFigures  bool     // no curves and no timelines: a quick one
+	OnlyContend4 bool     // one point of four clients
+	OnlyFigures  bool     // no curves and no timelines
 }
 
 // writeFolder writes bench.json and the trials of a bench.
@@ -55,7 +56,7 @@ func writeFolder(dir string, o options) error {
 	return nil
 }
 
-// makeResults returns what the folder would give, without writing it.
+// makeResults returns the results of a folder without writing it.
 func makeResults(o options) (*bench.Results, error) {
 	if o.Blocks == 0 {
 		o.Blocks = 10
@@ -76,7 +77,7 @@ func makeResults(o options) (*bench.Results, error) {
 	return bench.ResultsOf(p, trials), nil
 }
 
-// random is a source of its own for each thing, so that an option changes nothing but what it names.
+// random returns a separate source for each use, so that an option changes only its own figures.
 func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
@@ -109,16 +110,16 @@ func plan(o options) *bench.Plan {
 
 func subjects(o options) []bench.Subject {
 	all := []bench.Subject{
-		{Name: "fenced", Role: bench.Lock, Doc: "waiters stand in line and are told"},
+		{Name: "fenced", Role: bench.Lock, Doc: "a queue of waiters that are woken"},
 		{Name: "set-px-lua", Role: bench.Lock, Doc: "SET NX PX and a script that compares"},
-		{Name: "redsync", Role: bench.Lock, Doc: "a library of others, as it comes", Peer: true},
-		{Name: "redsync-tuned", Lock: "redsync", Role: bench.Lock, Doc: "the same, asking more often", Peer: true, Params: map[string]string{"retry": "1ms"}},
-		{Name: "none", Role: bench.Floor, Doc: "what the harness costs by itself"},
-		{Name: "bare", Role: bench.Floor, Doc: "SET and DEL, and no care"},
-		{Name: "broken", Role: bench.Control, Doc: "gives the lock to whoever asks at the wrong moment"},
+		{Name: "redsync", Role: bench.Lock, Doc: "a third-party library with its defaults", ThirdParty: true},
+		{Name: "redsync-tuned", Lock: "redsync", Role: bench.Lock, Doc: "the same, asking more often", ThirdParty: true, Params: map[string]string{"retry": "1ms"}},
+		{Name: "none", Role: bench.Baseline, Doc: "the cost of the harness"},
+		{Name: "bare", Role: bench.Baseline, Doc: "SET and DEL in a loop"},
+		{Name: "broken", Role: bench.Control, Doc: "grants the lock twice"},
 		{Name: "fenced-again", Lock: "fenced", Role: bench.Again, Doc: "fenced a second time"},
 		{Name: "fenced-delayed", Lock: "fenced", Role: bench.Delayed, Doc: "fenced behind a slow network", Params: map[string]string{"delay": "5ms"}},
-		{Name: "fenced-stalled", Lock: "fenced", Role: bench.Stalled, Doc: "fenced, asked by a generator that stands still", Params: map[string]string{"stall": "200ms"}},
+		{Name: "fenced-stalled", Lock: "fenced", Role: bench.Stalled, Doc: "fenced with a generator that is stopped", Params: map[string]string{"stall": "200ms"}},
 	}
 	for i := range all {
 		s := &all[i]
@@ -128,7 +129,7 @@ func subjects(o options) []bench.Subject {
 		if s.Name != "none" {
 			s.Store, s.Server = "redis", "redis 8.4.0"
 		}
-		if s.Role != bench.Floor {
+		if s.Role != bench.Baseline {
 			s.Durability = "in memory: a crash of the server loses it"
 		}
 	}
@@ -160,10 +161,10 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured is what a suite measures where: locks everywhere, the others where they tell something.
+// measured reports whether a subject is measured at a point: locks at all points, the others as in a real suite.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
-	case bench.Floor, bench.Delayed:
+	case bench.Baseline, bench.Delayed:
 		return !p.Contended()
 	case bench.Control:
 		return p.Contended() && p.Clients <= 16

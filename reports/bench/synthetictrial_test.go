@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// roundTrip is of the store that is imagined, in milliseconds.
+// roundTrip is the round trip of the imagined store, in milliseconds.
 const roundTrip = 0.12
 
 // maker makes one trial.
@@ -26,15 +26,15 @@ type maker struct {
 	block int
 }
 
-// of is a source for one part of the trial.
+// of returns the source of one part of the trial.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
 
-// model is how a subject behaves: its cost without contention, and how it shares a contended key.
+// model describes a subject: its cost without contention, and the way it shares a contended key.
 type model struct {
-	free     float64 // sections per second of 16 clients on keys of their own
-	waste    float64 // of the ceiling, by all clients together
+	free     float64 // sections per second of 16 clients on 16 keys
+	waste    float64 // part of the ceiling that is lost
 	uneven   float64 // spread of the sections per client
 	commands float64
 }
@@ -67,11 +67,11 @@ func (k maker) trial() (*bench.Trial, error) {
 		Seed: k.of("seed").Uint64() >> 11, WarmupNS: int64(200 * time.Millisecond), MeasuredNS: int64(window),
 		Steady: k.block != 3 || k.s.Name != "redsync", Shares: k.shares(sections),
 	}
-	if k.s.Name == "fenced" && k.block < k.Void {
-		t.Void = "the harness itself stood still for 12 s"
+	if k.s.Name == "fenced" && k.block < k.Discarded {
+		t.Discarded = "the harness was stopped for 12 s"
 	}
 	t.Figures = k.figures(rate, t.Shares)
-	if k.s.Role != bench.Floor {
+	if k.s.Role != bench.Baseline {
 		t.Judged = k.judged(t.Dir, sections)
 	}
 	if k.OnlyFigures {
@@ -83,7 +83,7 @@ func (k maker) trial() (*bench.Trial, error) {
 	return t, err
 }
 
-// goodput is that of the model, times what the whole block has in common, times a noise of the trial's own.
+// goodput returns the goodput of the model, times the noise of the block, times the noise of the trial.
 func (k maker) goodput() float64 {
 	m := k.model()
 	rate := m.free
@@ -97,7 +97,7 @@ func (k maker) goodput() float64 {
 	lock := k.s.Name
 	switch k.s.Role {
 	case bench.Again, bench.Delayed, bench.Stalled:
-		lock = k.s.Lock // that the control is made of
+		lock = k.s.Lock // that the self-check is made of
 	}
 	if factor, ok := k.Factor[lock]; ok {
 		rate *= factor
@@ -111,10 +111,10 @@ func (k maker) goodput() float64 {
 	return rate * k.mood() * math.Exp(0.015*k.of("rate").NormFloat64())
 }
 
-// mood is what all trials of a block have in common.
+// mood returns the noise of a block, which all of its trials share.
 func (k maker) mood() float64 { return math.Exp(0.05 * k.random("block", k.block).NormFloat64()) }
 
-// uncontended is the median latency, in milliseconds, if nobody else asks.
+// uncontended returns the median latency without contention, in milliseconds.
 func (k maker) uncontended() float64 {
 	ms := 500 * 16 / k.model().free * math.Exp(0.02*k.of("free").NormFloat64())
 	switch {
@@ -126,15 +126,18 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares deals the sections out to the clients; one of redsync's gets none at 64.
+// shares spreads the sections over the clients. One client of redsync at 64, and three of Starve, get none.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
 	for c := range all {
-		all[c] = max(0, int(float64(sections)/float64(k.p.Clients)*(1+spread*r.NormFloat64())))
+		all[c] = max(1, int(float64(sections)/float64(k.p.Clients)*(1+spread*r.NormFloat64())))
 	}
 	if k.s.Name == "redsync" && k.p.Clients == 64 {
 		all[7] = 0
+	}
+	if k.s.Name == k.Starve {
+		copy(all, []int{0, 0, 0})
 	}
 	return all
 }
@@ -146,7 +149,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 		"goodput": rate, "late_p99": noise(0.08), "stall_max": noise(4), "processors": noise(2.1),
 		"client_cpu": noise(14), "client_allocs": noise(31), "client_alloc_bytes": noise(1900),
 	}
-	if k.s.Role == bench.Floor {
+	if k.s.Role == bench.Baseline {
 		f["round_trip_p50"] = noise(roundTrip)
 	}
 	if m.commands > 0 {
@@ -157,10 +160,10 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 		f["uncontended_p50"] = k.uncontended()
 		f["uncontended_p99"] = noise(f["uncontended_p50"] * 3)
 	}
-	if k.p.Contended() { // what there is only if clients want the same key
+	if k.p.Contended() { // these need contention
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip of a block has its mood too
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip has the noise of the block too
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))
@@ -197,7 +200,7 @@ func (k maker) judged(dir string, sections int) *bench.Judged {
 
 // curves draws samples around the medians of the figures.
 func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
-	free := sections // acquires that found nobody: all of them, or a few
+	free := sections // uncontended acquires
 	if k.p.Contended() {
 		free = sections/50 + 1
 	}

@@ -9,6 +9,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 type pointTable struct {
@@ -17,17 +18,18 @@ type pointTable struct {
 	About    string
 	Extra    []Metric // beside goodput
 	Locks    []tableRow
-	Others   []tableRow // floors and controls, below a rule
+	Others   []tableRow // baselines and self-checks, below a rule
 	All      []allMetrics
 	Duration string // of the measured window
 }
 
-// tableRow is one subject of a table; of an unsafe one the figures are struck out.
+// tableRow is one subject of a table. The figures of an unsafe one are struck out.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
 	Notes    []string
 	Violated string
+	Starving string
 	Goodput  string
 	Interval string
 	Ratio    string
@@ -58,20 +60,20 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the table's metrics that some lock has at the point, or any subject at a point of controls, without
-// the rare class of acquires: contended ones if each client has its own key, else uncontended ones.
+// measuredAt returns the metrics of the table that a lock has at the point; at a point of self-checks, that a subject has.
+// It leaves out the rare class of acquires: contended ones if each client has a key, else uncontended ones.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
 		rare = "uncontended"
 	}
 	names := []string{
-		"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50",
+		"utilisation", "longest_wait", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50",
 	}
 	return filter(Metrics(), func(m Metric) bool {
 		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
-			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a floor's figures are no reason for a column
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a baseline alone adds no column
 		})
 	})
 }
@@ -79,6 +81,9 @@ func (v *view) measuredAt(p Point) []Metric {
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	row, _ := v.Row(r.Subject, p.ID)
 	t := tableRow{Rank: format.None, Subject: *row.subject, N: row.Trials, Notes: row.notes()}
+	if t.Subject.Role == Lock && row.Starving != "" {
+		t.Starving = "starves clients: " + row.Starving
+	}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
@@ -86,12 +91,11 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
 	}
-	if row.Unsafe != nil {
-		t.Violated = fmt.Sprintf("%s violated in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
-		if t.Subject.Role == Lock {
-			t.Violated += row.Unsafe.Foreseen()
-		}
-	} else if r.Why != "" {
+	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {
+		t.Violated = "does not exclude, as expected"
+	} else if row.Unsafe != nil {
+		t.Violated = fmt.Sprintf("%s violated in %d of %d trials%s", row.Unsafe.Property, row.UnsafeIn, row.Trials, row.Unsafe.Foreseen())
+	} else if r.Why != "" && r.Why != t.Starving && row.subject.Defect == "" {
 		t.Notes = append(t.Notes, r.Why)
 	}
 	goodput, _ := FindMetric(rankedBy)
@@ -102,26 +106,26 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 
 func (r *Row) figure(m Metric) (text, interval string) {
 	e := r.Estimates[m.Name]
-	if e.N == 0 {
+	if e.N == 0 || r.selective(m.Name) {
 		return format.None, ""
 	}
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kinds names the roles.
+// kinds holds the text of each role.
 var kinds = map[Role]string{
-	Lock:    "",
-	Control: "control: known to be broken",
-	Floor:   "floor",
-	Again:   "control: the same lock again",
-	Delayed: "control: behind a known delay",
-	Stalled: "control: the generator stands still",
+	Lock:     "",
+	Control:  "self-check: known-broken lock",
+	Baseline: "baseline",
+	Again:    "self-check: the same lock again",
+	Delayed:  "self-check: added delay",
+	Stalled:  "self-check: stopped generator",
 }
 
-// Kind names the role of a control or a floor, and marks a third-party lock.
+// Kind returns the role of a baseline or a self-check, and marks a third-party lock.
 func (s Subject) Kind() string {
-	if s.Role == Lock && s.Peer {
-		return "library of others"
+	if s.Role == Lock && s.ThirdParty {
+		return "third-party"
 	}
 	return kinds[s.Role]
 }
@@ -135,7 +139,7 @@ func (r *Row) notes() (all []string) {
 		{r.subject.Defect != "" && r.subject.Role == Lock, r.subject.Defect},
 		{r.Limited != "", "limited: " + r.Limited},
 		{r.Unsteady > 0, fmt.Sprintf("not settled before %d of %d trials", r.Unsteady, r.Trials)},
-		{r.Void > 0, format.Plural(r.Void, "trial") + " void"},
+		{r.Discarded > 0, format.Plural(r.Discarded, "trial") + " discarded"},
 		{measured && e.Low == nil && r.Trials > 0, "too few trials for an interval"},
 	} {
 		if note.applies {
@@ -160,7 +164,7 @@ type metricCell struct {
 	Struck         bool
 }
 
-// sideBySide is how many subjects a sheet of paper has room for.
+// sideBySide is the number of subjects that fit on a sheet of paper.
 const sideBySide = 6
 
 func metricsOf(rows []*Row) allMetrics {
@@ -176,13 +180,13 @@ func metricsOf(rows []*Row) allMetrics {
 	return all
 }
 
-// Notice joins the violation, the kind and the notes of the row.
+// Notice returns the violation, the starving, the kind and the notes of the row.
 func (t tableRow) Notice() string {
-	parts := slices.DeleteFunc([]string{t.Violated, t.Subject.Kind()}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{t.Violated, t.Starving, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 
-// Noise marks a ratio that may be nothing but noise.
+// Noise returns the mark of a ratio that may be noise.
 func (t tableRow) Noise() string {
 	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == format.None {
 		return ""
@@ -190,9 +194,16 @@ func (t tableRow) Noise() string {
 	return " ~"
 }
 
-// Text writes the summary for the terminal: a table for each point, the bench's controls, and the verdict.
+// Text writes the summary for the terminal: the verdict, a table for each point, and the self-checks.
 func Text(w io.Writer, r *Results) error {
 	v, t := newView(r), &format.Lines{}
+	d := v.verdict()
+	t.Paragraph(d.Headline)
+	t.Paragraph(d.Rest)
+	for _, a := range d.Answers {
+		t.Hang("  ", a.String())
+	}
+	t.Add("")
 	if len(r.Withheld) == 0 {
 		for _, p := range v.tables(v.compared()) {
 			t.Paragraph(p.Name + " (" + p.About + ")")
@@ -203,39 +214,38 @@ func Text(w io.Writer, r *Results) error {
 			t.Paragraph("tuned " + s.B + ", " + s.Where + ": " + s.words())
 		}
 	}
-	result := map[bool]string{true: "passed", false: "FAILED"}
-	checks := collect(r.Checks, func(c Check) []string { return []string{c.Name, result[c.OK], c.Seen} })
-	t.Columns(append([][]string{{"control", "result", "what came out"}}, checks...))
+	t.Columns(append([][]string{{"self-check", "result", "what came out"}}, collect(r.Checks, func(c Check) []string {
+		return []string{c.Name, map[bool]string{true: "passed", false: "FAILED"}[c.OK], c.Seen}
+	})...))
 	t.Add("")
-	d := v.verdict()
-	t.Paragraph(d.Headline)
-	for _, g := range d.Groups {
-		for _, doubt := range g.Doubts {
-			t.Paragraph("but " + g.Name + ": " + doubt)
-		}
-	}
-	t.Paragraph(d.Rest)
 	t.Paragraph(d.Conditions)
 	_, err := t.WriteTo(w)
 	return err
 }
 
-// textRows has no figure of a lock that was seen to break.
+// textRows returns the table of a point, without the figures of a lock that violated exclusion.
 func textRows(p pointTable) [][]string {
-	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	var shown []int // of the further metrics: a terminal is narrow
+	head := []string{"lock", "rank", "goodput /s", "95 % interval", "to the best", "95 % interval"}
+	var shown []int // indexes of the metrics that fit a terminal
 	for i, m := range p.Extra {
-		if !m.Fairness && m.Name != "handoff_p50" && m.Name != "utilisation" {
+		if m.Name != "jain" && m.Name != "utilisation" && m.Name != "handoff_p50" && m.Name != "uncontended_p99" && m.Name != "contended_p99" {
 			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}
 	return append([][]string{append(head, "n", "")}, collect(slices.Concat(p.Locks, p.Others), func(r tableRow) []string {
-		row := []string{r.Rank, r.Subject.Name, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
+		row := []string{r.Subject.Name, r.Rank, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
 		further := collect(shown, func(i int) string { return r.Extra[i] })
 		if r.Violated != "" {
-			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
+			row = []string{r.Subject.Name, r.Rank, map[bool]string{true: "violated", false: format.None}[r.Subject.Role == Lock], "", "", ""}
 			further = slices.Repeat([]string{format.None}, len(shown))
 		}
 		return append(append(row, further...), strconv.Itoa(r.N), r.Notice())
 	})...)
+}
+
+func ratioText(t stats.Comparison) string {
+	if t.Ratio <= 0 {
+		return format.None
+	}
+	return format.Times(t.Ratio)
 }

@@ -9,16 +9,16 @@ import (
 	"lockbench/reports/format"
 )
 
-// tunedSuffix ends the name of a subject that is another one with better settings.
+// tunedSuffix ends the name of a subject that is another subject with better settings.
 const tunedSuffix = "-tuned"
 
-// tunedRow compares the goodput of a lock with better settings with that of the lock as it comes.
+// tunedRow compares the goodput of a tuned lock with that of its default settings.
 type tunedRow struct {
 	Compared
 	Where, Params, Before, After, Ratio, Interval string
 }
 
-// tunedRows compares X-tuned with X wherever both were measured; all rows are corrected together.
+// tunedRows compares X-tuned with X at each point that has both. All rows are corrected together.
 func (v *view) tunedRows() (rows []tunedRow) {
 	var pairs [][2]*Row
 	for _, p := range v.compared() {
@@ -43,7 +43,7 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns a subject's row at a point, or at one of another section with the same conditions.
+// rowAlike returns a subject's row at a point, or at a point of another section with the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p

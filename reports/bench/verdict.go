@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,129 +12,276 @@ import (
 	"lockbench/reports/stats"
 )
 
+// verdict is the head of a report: a headline, and an answer for each condition.
 type verdict struct {
 	html.Verdict
-	Groups []firstGroup // by section
+	Answers []answer
 }
 
-// firstGroup is the points of a section at which the same locks come first.
-type firstGroup struct {
-	Section   string
-	Names     []string
-	Where     string // which points, if the section has others
-	Name      string // of the section and the points
-	Lead      string // over the next
-	Doubts    []string
-	Points    []Point
-	Powerless string // why no figures could have made an order; empty: some could
+// answer says which locks are fastest at some points of a section.
+type answer struct {
+	Name     string // of the section and the points
+	Who      string // the locks; empty: none has a rank
+	What     string
+	Starving string // which locks starve clients there
+	names    []string
+	points   []Point
 }
 
-// nobody stands for the winner if no lock is ranked.
-const nobody = "nobody"
-
-// Winner names those that come first together.
-func (g firstGroup) Winner() string {
-	switch {
-	case len(g.Names) == 0:
-		return nobody
-	case g.Powerless != "":
-		return "no order can be told"
-	case len(g.Names) == 1:
-		return g.Names[0]
+// String writes the answer in one line.
+func (a answer) String() string {
+	text := strings.TrimSpace(a.Who + " " + a.What)
+	if a.Starving != "" {
+		text += "; " + a.Starving
 	}
-	return format.Joined(g.Names) + " (a tie)"
-}
-
-func (g firstGroup) brief() string {
-	if len(g.Names) > 3 && g.Powerless == "" {
-		return fmt.Sprintf("%d locks tie", len(g.Names))
-	}
-	return g.Winner()
+	return a.Name + ": " + text + "."
 }
 
 func (v *view) verdict() verdict {
 	d := verdict{Verdict: html.Verdict{Conditions: v.circumstances(), Tone: html.Good}}
-	if len(v.Withheld) > 0 {
-		d.Headline = "Figures withheld: " + strings.Join(v.Withheld, "; ") + "."
-		d.Rest = "A control of this bench failed, so that its figures prove nothing. Below stand the controls and what was seen of each; nothing that was measured is shown."
-		d.Tone = html.Bad
-		return d
+	switch broken := v.brokenLocks(); {
+	case len(v.Withheld) > 0:
+		d.Headline, d.Tone = "Figures withheld: "+strings.Join(v.Withheld, "; ")+".", html.Bad
+		d.Rest = "A self-check of this bench failed, so its figures prove nothing. The self-checks follow; no figure is shown."
+	case len(broken) > 0:
+		d.Rest, d.Tone = fmt.Sprintf("Not ranked: %s.", format.Joined(broken)), html.Unsure
 	}
-	for _, name := range v.sections() {
-		d.Groups = append(d.Groups, v.firstGroups(name)...)
+	if len(v.Withheld) == 0 {
+		for _, name := range v.sections() {
+			d.Answers = append(d.Answers, v.answers(name)...)
+		}
+		ranked := false
+		if d.Headline, ranked = v.headline(); !ranked {
+			d.Tone = html.Unsure
+		}
 	}
-	if d.Headline = headline(d.Groups); strings.HasPrefix(d.Headline, "No ") {
-		d.Tone = html.Unsure
-	}
-	if broken := v.brokenLocks(); len(broken) > 0 {
-		d.Rest = fmt.Sprintf("Out of the running, as a violation of exclusion was seen: %s.", format.Joined(broken))
-		d.Tone = html.Unsure
+	if v.Plan.unfinished() {
+		d.Headline = fmt.Sprintf("Unfinished, %s of %s: %s", format.Count(len(v.Trials)), format.Plural(v.Plan.Trials*len(v.Plan.Pairs), "trial"), d.Headline)
+		d.Tone = cmp.Or(map[bool]html.Tone{true: html.Unsure}[d.Tone == html.Good], d.Tone)
 	}
 	return d
 }
 
-func headline(groups []firstGroup) string {
-	var sections, parts, winners []string
-	for _, g := range groups {
-		text := g.brief()
-		winners = with(winners, text)
-		if g.Where != "" {
-			text += " at " + g.Where
+// unfinished reports whether the bench was interrupted, failed, or is still running.
+func (p *Plan) unfinished() bool { return p.Interrupted || p.Ended.IsZero() }
+
+// headline returns a sentence on the fastest locks; ranked is false if no lock has a rank.
+func (v *view) headline() (text string, ranked bool) {
+	leads, ties, points, powerless := map[string]int{}, 0, 0, 0
+	var starving []string
+	for _, p := range v.compared() {
+		first := v.first(p.ID)
+		switch {
+		case len(first) == 0:
+		case v.powerless(p) != "":
+			powerless++
+		default:
+			points++
+			ties += min(1, len(first)-1)
+			for _, name := range first {
+				leads[name]++
+			}
 		}
-		if slices.Contains(sections, g.Section) {
-			parts[len(parts)-1] += ", " + text
-		} else {
-			sections, parts = append(sections, g.Section), append(parts, text)
+		for _, row := range v.rowsAt(p.ID) {
+			if row.Starving != "" && row.subject.Role == Lock {
+				starving = with(starving, row.Subject)
+			}
 		}
 	}
-	for i, name := range sections {
-		if len(sections) > 1 {
-			parts[i] = name + ": " + parts[i]
-		}
+	if text = lead(leads, points, ties > 0); powerless > 0 && points == 0 {
+		text = "Too few trials to rank the locks."
 	}
-	switch {
-	case len(groups) == 0 || len(winners) == 1 && winners[0] == nobody:
-		return "No lock could be ranked."
-	case len(winners) == 1 && groups[0].Powerless != "":
-		return "No order can be told: there are too few trials for so many locks."
-	case len(winners) == 1 && len(sections) > 1:
-		return fmt.Sprintf("Highest goodput in every section (%s): %s.", format.Joined(sections), winners[0])
-	case len(groups) > 5:
-		return fmt.Sprintf("Who completes the most depends on the conditions: %s come first somewhere.", format.Joined(winners))
+	if len(starving) > 0 {
+		text += fmt.Sprintf(" %s clients.", agree(starving, "starves", "starve"))
 	}
-	return "Highest goodput: " + strings.Join(parts, "; ") + "."
+	return text, points > 0
 }
 
-func (v *view) firstGroups(section string) []firstGroup {
-	var groups []firstGroup
+// lead returns a sentence on the locks that come first at the most points.
+func lead(leads map[string]int, points int, tied bool) string {
+	most, names := 0, []string{}
+	for _, n := range leads {
+		most = max(most, n)
+	}
+	for name, n := range leads {
+		if n == most {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	everywhere := ""
+	if points == 2 {
+		everywhere = " under both conditions"
+	} else if points > 2 {
+		everywhere = fmt.Sprintf(" under all %d conditions", points)
+	}
+	switch {
+	case points == 0:
+		return "No lock could be ranked."
+	case most < points:
+		return fmt.Sprintf("No lock is fastest everywhere: %s under %d of %d conditions.", agree(names, "leads or ties", "each lead or tie"), most, points)
+	case len(names) > 1:
+		return fmt.Sprintf("%s tie as the fastest%s.", format.Joined(names), everywhere)
+	case tied:
+		return fmt.Sprintf("%s is fastest, alone or in a tie,%s.", names[0], everywhere)
+	}
+	return fmt.Sprintf("%s is fastest%s.", names[0], everywhere)
+}
+
+// agree joins names and a verb in singular or plural.
+func agree(names []string, one, many string) string {
+	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
+}
+
+// answers returns the answers for a section. Points at which the same locks come first share one.
+func (v *view) answers(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
 			continue
 		}
-		names := v.first(p.ID)
-		sorted := slices.Sorted(slices.Values(names))
-		i := slices.IndexFunc(groups, func(g firstGroup) bool { return slices.Equal(slices.Sorted(slices.Values(g.Names)), sorted) })
+		names := slices.Sorted(slices.Values(v.first(p.ID)))
+		i := slices.IndexFunc(all, func(a answer) bool { return slices.Equal(a.names, names) })
 		if i < 0 {
-			i, groups = len(groups), append(groups, firstGroup{Section: section, Names: names})
+			i, all = len(all), append(all, answer{names: names})
 		}
-		groups[i].Points = append(groups[i].Points, p)
+		all[i].points = append(all[i].points, p)
 	}
-	for i := range groups {
-		g := &groups[i]
-		if len(groups) > 1 {
-			g.Where = v.where(g.Points)
-		}
-		g.Name = strings.TrimSpace(v.named(section, g.Where))
-		if g.Powerless = v.powerless(g.Points[0]); g.Powerless != "" {
-			g.Doubts = append(g.Doubts, g.Powerless)
-		}
-		g.Lead, g.Doubts = v.lead(g.Points), append(g.Doubts, v.doubts(*g)...)
+	for i := range all {
+		a := &all[i]
+		a.Name = v.named(section, cmp.Or(v.where(a.points), format.Plural(a.points[0].Clients, "client")))
+		a.Who, a.What, a.Starving = v.who(*a), v.what(*a), v.starving(a.points)
 	}
-	return groups
+	return all
 }
 
-// powerless reports that a point has too few trials for so many locks to show any difference: of n pairs the least p is 2
-// in 2^n, and Holm multiplies it by the number of comparisons.
+func (v *view) who(a answer) string {
+	if v.powerless(a.points[0]) != "" {
+		return ""
+	}
+	return format.Joined(v.first(a.points[0].ID))
+}
+
+// what describes the goodput of the first locks, their distance to the next, and their longest waits.
+func (v *view) what(a answer) string {
+	if text := v.powerless(a.points[0]); text != "" {
+		return text
+	}
+	text := "no lock has a rank"
+	switch len(a.names) {
+	case 0:
+		return text
+	case 1:
+		text = "leads at " + v.level(a)
+		if ahead := v.ahead(a.points); ahead != "" {
+			text += ", " + ahead
+		}
+	default:
+		text = "tie at " + v.level(a)
+	}
+	least, most, ok := v.extremesOf(a, "longest_wait")
+	switch {
+	case !ok || !a.points[0].Contended():
+	case most.value < 2*least.value:
+		text += "; longest wait " + format.Significant(most.value) + " ms"
+	case len(a.names) == 1:
+		text += fmt.Sprintf("; longest wait %s to %s ms", format.Significant(least.value), format.Significant(most.value))
+	default:
+		text += fmt.Sprintf("; longest wait %s ms (%s) to %s ms (%s)", format.Significant(least.value), least.lock, format.Significant(most.value), most.lock)
+	}
+	if slices.ContainsFunc(v.firstRows(a), func(row *Row) bool { return row.Limited != "" }) {
+		text += "; limited by the harness or the machine"
+	}
+	return text
+}
+
+func (v *view) firstRows(a answer) (rows []*Row) {
+	for _, p := range a.points {
+		rows = append(rows, filter(v.rowsAt(p.ID), func(row *Row) bool { return slices.Contains(a.names, row.Subject) })...)
+	}
+	return rows
+}
+
+func (v *view) extremesOf(a answer, metric string) (least, most extreme, all bool) {
+	return extremes(v.firstRows(a), func(row *Row) (string, float64, bool) {
+		e, ok := row.estimate(metric)
+		return row.Subject, e.Median, ok
+	})
+}
+
+// level returns the goodput of the first locks as a part of the ceiling, or of the baseline, or per second.
+func (v *view) level(a answer) string {
+	if least, most, all := v.extremesOf(a, "utilisation"); all {
+		return between(least, most) + " of the ceiling"
+	}
+	least, most, all := extremes(v.firstRows(a), func(row *Row) (string, float64, bool) {
+		of, _ := row.estimate(rankedBy)
+		e, ok := v.estimate("bare", row.Point, rankedBy)
+		return row.Subject, of.Median / max(e.Median, 1), ok
+	})
+	if all {
+		return between(least, most) + " of the baseline"
+	}
+	least, most, _ = v.extremesOf(a, rankedBy)
+	return between(least, most) + " /s"
+}
+
+func between(least, most extreme) string {
+	low, high := format.Significant(least.value), format.Significant(most.value)
+	if most.value < 2 { // a part of one: two digits
+		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
+	}
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
+
+// ahead returns the ratio of the first lock to the next.
+func (v *view) ahead(points []Point) string {
+	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
+		r, ok := v.next(p)
+		return r.Subject, 1 / r.ToBest.Ratio, ok
+	})
+	switch {
+	case least.value == 0:
+		return ""
+	case len(points) == 1:
+		return format.Times(least.value) + " " + least.lock
+	case most.value < least.value*1.005:
+		return format.Times(least.value) + " the next"
+	}
+	return fmt.Sprintf("%s to %s the next", format.Times(least.value), format.Times(most.value))
+}
+
+func (v *view) next(p Point) (Ranked, bool) {
+	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
+}
+
+// starving lists the locks that starve clients at one of the points, each with its worst point.
+func (v *view) starving(points []Point) string {
+	worst, names := map[string]*Row{}, []string{}
+	for _, p := range points {
+		for _, row := range v.rowsAt(p.ID) {
+			if row.Starving == "" || row.subject.Role != Lock {
+				continue
+			}
+			names = with(names, row.Subject)
+			if old := worst[row.Subject]; old == nil || old.Estimates["starved"].Median < row.Estimates["starved"].Median {
+				worst[row.Subject] = row
+			}
+		}
+	}
+	for i, name := range names {
+		clients := fmt.Sprintf("%.0f of %d", math.Ceil(worst[name].Estimates["starved"].Median), worst[name].point.Clients)
+		if names[i] += " " + clients; i == 0 {
+			names[i] = fmt.Sprintf("%s starves %s clients", name, clients)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// powerless returns why a point has too few trials to show any difference between its locks; empty if it has enough. With
+// n pairs the least p-value is 2/2^n, and Holm multiplies it by the number of comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -149,10 +297,10 @@ func (v *view) powerless(p Point) string {
 	if pairs >= needed {
 		return ""
 	}
-	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great it is: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
+	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where lists points of a section: "4, 16 and 64 clients" if they differ in that alone.
+// where lists points of a section, as "4, 16 and 64 clients" if they differ only in clients.
 func (v *view) where(points []Point) string {
 	names := collect(points, v.apart)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
@@ -164,94 +312,30 @@ func (v *view) where(points []Point) string {
 	return format.Joined(clients) + " clients"
 }
 
-func (v *view) next(p Point) (Ranked, bool) {
-	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
-}
-
-func (v *view) lead(points []Point) string {
-	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
-		r, ok := v.next(p)
-		return r.Subject, 1 / r.ToBest.Ratio, ok
-	})
-	switch {
-	case least.value == 0:
-		return ""
-	case len(points) == 1 || most.value < least.value*1.005:
-		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least.value), least.lock)
-	}
-	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least.value), format.Times(most.value))
-}
-
-// doubts returns the limits and violations that put a first rank in doubt.
-func (v *view) doubts(g firstGroup) (all []string) {
-	for i, p := range g.Points {
-		for _, name := range g.Names {
-			row, ok := v.Row(name, p.ID)
-			if !ok {
-				continue
-			}
-			if apart := v.apart(p); row.Limited != "" && apart != "" {
-				all = append(all, fmt.Sprintf("%s at %s: %s", name, apart, row.Limited))
-			} else if row.Limited != "" {
-				all = append(all, name+": "+row.Limited)
-			}
-			elsewhere, violated := v.unsafeRow(name)
-			if violated && i == 0 { // it does not depend on the point
-				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, elsewhere.Unsafe.Property, v.name(*elsewhere.point)))
-			}
-		}
-	}
-	return all
-}
-
 func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
+// circumstances describes the measurement and explains the words of the head.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
-	judged, _ := v.judged()
 	text := "Measured on " + format.Plural(e.Cores, "processor")
 	if e.CPU != "" {
 		text += " (" + e.CPU + ")"
 	}
-	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in shuffled blocks, %s judged in all",
-		v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"), format.Plural(judged, "history"))
-	if v.Plan.Interrupted {
-		text += "; interrupted"
-	}
+	text += fmt.Sprintf(", servers: %s; %s of each lock under each condition, in shuffled blocks.", v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"))
 	if len(v.Withheld) > 0 {
-		return text + "."
+		return text
 	}
-	return text + ". Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
-}
-
-func (v *view) judged() (histories, operations int) {
-	for _, row := range v.safety() {
-		histories, operations = histories+row.Judged, operations+row.Operations
-	}
-	return histories, operations
+	return text + " Fastest means the most critical sections per second; locks tie if the difference may be noise (5 %, corrected). A lock that starves clients has no rank. The ceiling is 1/(hold + round trip), the baseline a loop of plain commands. The result holds for these conditions, this machine and these versions."
 }
 
 func (v *view) brokenLocks() (all []string) {
 	for _, s := range v.Plan.Subjects {
 		row, violated := v.unsafeRow(s.Name)
 		if s.Role == Lock && violated {
-			all = append(all, fmt.Sprintf("%s (%s%s)", s.Name, row.Unsafe.Property, row.Unsafe.Foreseen()))
+			all = append(all, fmt.Sprintf("%s (%s violated%s)", s.Name, row.Unsafe.Property, row.Unsafe.Foreseen()))
 		}
 	}
 	return all
-}
-
-func (v *view) tiles() []html.Tile {
-	judged, operations := v.judged()
-	passed, unsafe := len(filter(v.Checks, func(c Check) bool { return c.OK })), len(v.brokenLocks())
-	class := map[bool]string{true: "result-pass", false: "result-fail"}
-	_, locks, _ := strings.Cut(format.Plural(unsafe, "lock"), " ")
-	return []html.Tile{
-		{Big: format.Count(judged), Small: "histories judged"},
-		{Big: format.Count(operations), Small: "operations in them"},
-		{Big: fmt.Sprintf("%d of %d", passed, len(v.Checks)), Small: "controls passed", Class: class[passed == len(v.Checks)]},
-		{Big: format.Count(unsafe), Small: locks + " seen to break", Class: class[unsafe == 0]},
-	}
 }

@@ -33,7 +33,7 @@ func find[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// estimate returns a metric of a subject at a point; ok is false if it was not measured, or means nothing.
+// estimate returns a metric of a subject at a point; ok is false if it was not measured or is invalid.
 func (v *view) estimate(subject, point, metric string) (e stats.Estimate, ok bool) {
 	if row, found := v.Row(subject, point); found {
 		return row.estimate(metric)
@@ -72,7 +72,7 @@ func collect[T, U any](all []T, of func(T) U) (got []U) {
 	return got
 }
 
-// compared returns the points at which locks are compared: all but those of the bench's own controls.
+// compared returns the points at which locks are compared: all except those of the self-checks.
 func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
@@ -99,7 +99,7 @@ func describe(p Point) string {
 	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
 }
 
-// conditions adds how clients arrive, and the fault, to other conditions of a point.
+// conditions adds the arrivals and the fault of a point to other conditions.
 func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
@@ -114,19 +114,19 @@ func faulty(p Point) bool { return p.Fault != "" && p.Fault != "none" }
 
 func holdText(p Point) string {
 	if p.HoldNS == 0 {
-		return "nothing held"
+		return "no hold"
 	}
 	return "held " + format.Setting(p.HoldNS)
 }
 
 func arrivalText(p Point) string {
 	if p.Arrivals == Closed || p.Arrivals == "" {
-		return "each as soon as the last is done"
+		return "closed loop"
 	}
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart names the conditions in which a point differs from the others of its section; empty if it is the only one.
+// apart returns the conditions in which a point differs from the others of its section; empty for a single point.
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{
@@ -137,14 +137,14 @@ func (v *view) apart(p Point) string {
 		func(p Point) string { return "fault " + p.Fault },
 	} {
 		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
-		if differs && (i != 1 || p.Keys != p.Clients) { // a key for each client goes without saying
+		if differs && (i != 1 || p.Keys != p.Clients) { // a key for each client is the usual case
 			parts = append(parts, trait(p))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// named returns the section with a text, or the text alone if there is only one section.
+// named returns the section and a text, or the text alone if there is only one section.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":

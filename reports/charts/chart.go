@@ -1,4 +1,4 @@
-// Package charts draws all charts as SVG. The data are Lines, Rows, Heat, Lanes or Histogram, or several Panels in a Grid. The
+// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a Grid. The
 // method SVG of each returns an element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
@@ -30,7 +30,6 @@ type Chart struct {
 	Takeaway string
 	SVG      template.HTML
 	Note     string // how to read it, and what it omits
-	Open     bool   // the table is unfolded
 	Worded   bool   // the table has words instead of numbers
 	Head     []string
 	Rows     [][]string
@@ -65,7 +64,6 @@ const (
 	Grey    = -1 // the Color of the background
 	Ink     = 6  // the Color of text
 	Markers = 6
-	Diamond = 3
 )
 
 // StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.

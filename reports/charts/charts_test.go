@@ -47,6 +47,7 @@ func drawings() map[string]string {
 	all["rows"] = string(Rows{Names: true, Texts: true, X: Axis{Log: true, Unit: "×"}, Rows: rows, Rules: []Rule{{At: 1, Text: hostile}}}.SVG(head("d")))
 	all["bars"] = string(Grid{Columns: 2, Panels: []Panel{Rows{NoAxis: true, Names: true, Rows: rows}, Rows{Title: "x", NoAxis: true, Rows: rows}}}.SVG(head("e")))
 	all["heat"] = string(Heat{X: Axis{High: 3, Unit: " s"}, Of: "acquires", Edges: []string{"1 ms", "2 ms", "more"}, Counts: [][]int{{1, 0}, {7, 300}, {}}, Spans: []Span{{1, 2, hostile}, {1, 9, "kill"}}}.SVG(head("f")))
+	all["dots"] = string(Dots{Title: hostile, X: Axis{Log: true, Label: "wait"}, Dots: []Dot{{Name: hostile, X: 3, Y: 5}, {Name: "b", X: 30, Y: 5, Hollow: true}}}.SVG(head("i")))
 	all["lanes"] = string(lanes().SVG(head("g")))
 	all["histogram"] = string(Histogram{Width: .25, Counts: []int{0, 3, 10}, Bound: 9, Title: func(int) string { return hostile }}.SVG(head("h")))
 	return all
@@ -145,6 +146,25 @@ func TestSpread(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPlace: the names of dots that lie together overlap neither each other nor a dot, and stay within the chart.
+func TestPlace(t *testing.T) {
+	within := vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}
+	var taken []vg.Rectangle
+	for i := range 7 {
+		at := vg.Point{X: 340 + 3*vg.Length(i), Y: 150 - 2*vg.Length(i)}
+		name, _ := place(within, taken, at, 90)
+		if hidden := outside(name, within); hidden > 0 {
+			t.Errorf("name %d: %v lies outside", i, name)
+		}
+		for _, other := range taken {
+			if overlap(name, other) > 0 {
+				t.Errorf("name %d: %v overlaps %v", i, name, other)
+			}
+		}
+		taken = append(taken, name)
 	}
 }
 

@@ -45,7 +45,7 @@ func (h Head) wrap(c *canvas, defs string) template.HTML {
 		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
 }
 
-// Panel is a drawing with axes: Lines, Rows or Heat.
+// Panel is a drawing with axes: Lines, Rows, Dots or Heat.
 type Panel interface {
 	plot() *plot.Plot
 	height() vg.Length

@@ -185,7 +185,7 @@ func (g *gathering) readBench(dir, from string) error {
 			f.Unsafe = row.Unsafe.Text
 		}
 		trials := lo.Filter(r.Trials, func(t *bench.Trial, _ int) bool {
-			return t.Subject == row.Subject && t.Point == row.Point && t.Void == "" && t.Judged != nil
+			return t.Subject == row.Subject && t.Point == row.Point && t.Discarded == "" && t.Judged != nil
 		})
 		f.Histories = lo.Map(trials, func(t *bench.Trial, _ int) selection.History { return historyOf(t) })
 		for _, c := range criteria() {

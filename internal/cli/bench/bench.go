@@ -247,7 +247,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)
 	b.show.Close()
-	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
+	plan.Ended, plan.Interrupted = time.Now().UTC(), err != nil
 	if err != nil && ctx.Err() == nil {
 		plan.Warnings = append(plan.Warnings, "the bench ended early: "+format.Scrub(err.Error()))
 	}

@@ -70,7 +70,7 @@ func (s *shape) given(cmd *cobra.Command) bool {
 // suite returns the suite that the flags describe. It is checked like one in a file.
 func (s *shape) suite() (*suites.Suite, error) {
 	section := s.section
-	section.Name, section.Floors, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
+	section.Name, section.Baselines, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
 	if s.arrivals == "" && len(section.Rate) > 0 {
 		section.Arrivals = bench.Poisson
 	}
@@ -217,7 +217,7 @@ func (p *progress) begin(n measure.Progress) {
 func (p *progress) end(n measure.Progress, t *bench.Trial) {
 	if v := t.Unsafe(); v != nil && !v.Expected {
 		p.Print(fmt.Sprintf("%s at %s violates %s in block %d: %s", n.Subject, n.Point, v.Property, n.Block, v.Text))
-	} else if t.Void != "" {
-		p.Print(fmt.Sprintf("%s at %s discarded in block %d: %s", n.Subject, n.Point, n.Block, t.Void))
+	} else if t.Discarded != "" {
+		p.Print(fmt.Sprintf("%s at %s discarded in block %d: %s", n.Subject, n.Point, n.Block, t.Discarded))
 	}
 }

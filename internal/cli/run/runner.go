@@ -70,7 +70,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 		return console.Environment(err, "clients in processes of their own need to find this program")
 	}
 	if err = r.checkServers(cmd.Context()); err == nil {
-		r.dir, err = console.Folder(r.out, r.name, "latest")
+		r.dir, err = console.Folder(r.out, r.name)
 	}
 	if err != nil {
 		return errors.Join(err, r.pool.Close())

@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few has what is required.
+// few is a suite with the required keys only.
 const few = `name: few
 sections:
   - name: one
@@ -16,16 +16,16 @@ sections:
     clients: 16
 `
 
-// mistake is a file that is wrong, and what is to be said of it.
+// mistake is an invalid file and its error.
 type mistake struct {
 	text, want string
-	unseen     bool // by the schema, which cannot say it
+	unseen     bool // the schema cannot express it
 }
 
-// with is few, and more in its section.
+// with returns few with more keys in its section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held is few, and a threshold.
+// held returns few with a threshold.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {
@@ -38,7 +38,7 @@ func broken() map[string]mistake {
 		"too long":          {strings.Repeat("\n", yamlfile.MaxLines+1), "s.yaml:1:1: the file has 1001 lines and 1001 bytes (want at most 1000 and 65536)", false},
 		"no mapping":        {"- few\n", "s.yaml:1:1: a list is no mapping (want keys such as name, each with a value)", false},
 		"two documents":     {few + "---\nname: more\n", "s.yaml:6:1: another document begins here (want one suite in a file)", true},
-		"nothing required":  {"trials: 7\n", "s.yaml:1:1: name is missing: tells suites apart\ns.yaml:1:1: sections is missing: what is measured", false},
+		"nothing required":  {"trials: 7\n", "s.yaml:1:1: name is missing: unique name\ns.yaml:1:1: sections is missing: what is measured", false},
 		"too few":           {with("keys: 0"), "s.yaml:6:11: keys: 0 is less than 1 (want 1 to 10000, or clients)", false},
 		"negative":          {with("rounds: -3"), "s.yaml:6:13: rounds: -3 is less than 1 (want 1 to 10000)", false},
 		"too many":          {with("processes: 65"), "s.yaml:6:16: processes: 65 is more than 64 (want 1 to 64)", false},
@@ -62,16 +62,17 @@ func broken() map[string]mistake {
 		"one for a list":    {"name: few\nsections: one\n", "s.yaml:2:11: sections: one is no list (want a list, each entry after a dash)", false},
 		"unclean name":      {"name: ../few\n" + strings.TrimPrefix(few, "name: few\n"), "s.yaml:1:7: name: ../few is no clean name (want small letters, digits and dashes, at most 40)", false},
 		"none of":           {with("arrivals: closd"), "s.yaml:6:15: arrivals: closd is none of closed, constant, poisson, burst (did you mean closed?)", false},
-		"unknown floor":     {with("floors: [bear]"), "s.yaml:6:14: floors: bear is none of none, local-mutex, bare, ping (did you mean bare?)", false},
+		"a former key":      {with("floors: [bare]"), "s.yaml:6:5: floors: the key is now called baselines", false},
+		"unknown baseline":  {with("baselines: [bear]"), "s.yaml:6:17: baselines: bear is none of none, local-mutex, bare, ping (did you mean bare?)", false},
 		"alias":             {"name: &n few\ndoc: *n\n" + strings.TrimPrefix(few, "name: few\n"), "s.yaml:2:6: doc: an alias is not understood here (write the value out)", true},
 		"tag":               {with("keys: !!str 4"), "s.yaml:6:11: keys: the tag !!str is not understood here", false},
 		"bell":              {few + `doc: "ding\a"`, `s.yaml:6:6: doc: "ding\a" has hidden characters (want plain text)`, true},
-		"nothing measured":  {"name: few\nsections:\n  - {name: one, clients: 4}\n", "s.yaml:3:5: the section one has neither locks nor floors: there is nothing to measure", false},
-		"params, no name":   {"name: few\nsections:\n  - {name: one, clients: 4, locks: [{name: x, params: {wait: spin}}]}\n", "s.yaml:3:37: as is missing: with params it is a subject of its own, which needs a name", false},
+		"nothing measured":  {"name: few\nsections:\n  - {name: one, clients: 4}\n", "s.yaml:3:5: the section one has neither locks nor baselines: want one of them", false},
+		"params, no name":   {"name: few\nsections:\n  - {name: one, clients: 4, locks: [{name: x, params: {wait: spin}}]}\n", "s.yaml:3:37: as is missing: with params it is another subject, which needs a name", false},
 		"lock twice":        {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, {name: x}]}\n", "s.yaml:3:40: locks: x comes twice", true},
-		"one name, two":     {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, {name: z, as: x}]}\n", "s.yaml:3:40: locks: x is set up otherwise in another place (want another name, in as)", true},
-		"a floor's name":    {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, bare]}\n", "s.yaml:3:40: locks: bare is the name of a baseline (want it in floors, or another name, in as)", true},
-		"section twice":     {few + "  - {name: one, clients: 4, locks: x}\n", "s.yaml:6:12: name: there is a section one already", true},
+		"one name, two":     {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, {name: z, as: x}]}\n", "s.yaml:3:40: locks: x has other parameters in another section (want another name, in as)", true},
+		"a baseline's name": {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, bare]}\n", "s.yaml:3:40: locks: bare is the name of a baseline (want it in baselines, or another name, in as)", true},
+		"section twice":     {few + "  - {name: one, clients: 4, locks: x}\n", "s.yaml:6:12: name: another section is called one", true},
 		"the same point":    {with("keys: [16, clients]"), "s.yaml:3:5: two points of one are the same: one-16c-16k-0ms", true},
 		"rate, closed":      {with("rate: 5"), "s.yaml:6:11: rate: closed arrivals have none (want arrivals: constant, poisson or burst beside it)", false},
 		"no rate":           {with("arrivals: burst"), "s.yaml:6:15: arrivals: burst needs a rate (want rate: so many per second, of all clients together)", false},
@@ -82,7 +83,7 @@ func broken() map[string]mistake {
 		"two ratios":        {held("{lock: fenced, metric: goodput, min: 2, ratio_to_baseline: true, ratio_to: fenced}"), "s.yaml:7:64: ratio_to_baseline: ratio_to is there already (want one of them)\ns.yaml:7:80: ratio_to: fenced is the subject itself", false},
 		"who":               {held("{lock: fencd, metric: goodput, min: 2}"), "s.yaml:7:12: lock: fencd is not measured in the suite (did you mean fenced?)", true},
 		"to whom":           {held("{lock: fenced, metric: goodput, min: 2, ratio_to: bare}"), "s.yaml:7:55: ratio_to: bare is not measured beside fenced in the suite", true},
-		"not side by side":  {few + "  - {name: two, floors: bare, clients: 4}\nthresholds: [{lock: fenced, metric: goodput, min: 2, ratio_to: bare, clients: 4}]\n", "s.yaml:7:64: ratio_to: bare is not measured beside fenced in the suite\ns.yaml:7:79: clients: fenced is not measured at 4 in the suite (want 16)", true},
+		"not side by side":  {few + "  - {name: two, baselines: bare, clients: 4}\nthresholds: [{lock: fenced, metric: goodput, min: 2, ratio_to: bare, clients: 4}]\n", "s.yaml:7:64: ratio_to: bare is not measured beside fenced in the suite\ns.yaml:7:79: clients: fenced is not measured at 4 in the suite (want 16)", true},
 		"where":             {held("{lock: fenced, section: on, metric: goodput, min: 2}"), "s.yaml:7:29: section: the suite has no on (did you mean one?)", true},
 		"when":              {held("{lock: fenced, section: one, clients: 17, metric: goodput, min: 2}"), "s.yaml:7:43: clients: fenced is not measured at 17 in the section one (want 16)", true},
 		"no flag":           {held("{lock: fenced, metric: goodput, min: 2, ratio_to_baseline: 1}"), "s.yaml:7:64: ratio_to_baseline: 1 is neither true nor false", false},
@@ -91,7 +92,7 @@ func broken() map[string]mistake {
 	}
 }
 
-// upTo lists numbers.
+// upTo returns a list of the numbers from 1.
 func upTo(n int, unit string) string {
 	var list []string
 	for i := range n {

@@ -41,7 +41,7 @@ func Write(s Suite) []byte {
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold as it stands in a file, which may be for several numbers of clients and subjects.
+// limit is a threshold in a file, which may have several numbers of clients and subjects.
 type limit struct {
 	Lock       string
 	Section    string
@@ -61,7 +61,7 @@ func thresholds(limits []limit) []bench.Threshold {
 	})
 }
 
-// orZero returns the list, or a list of one zero, which stands for any, if it is empty.
+// orZero returns the list, or one zero, which stands for any, if the list is empty.
 func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
 // UnmarshalText reads name or name@deployment.
@@ -73,9 +73,9 @@ func (l *Lock) UnmarshalText(text []byte) error {
 // MarshalText writes name or name@deployment.
 func (l *Lock) MarshalText() ([]byte, error) { return []byte(l.place()), nil }
 
-const each = "clients" // the word for a key for each client
+const each = "clients"
 
-// UnmarshalText reads a number, or the word for one each.
+// UnmarshalText reads a number, or "clients" for a key for each client.
 func (k *Keys) UnmarshalText(text []byte) error {
 	if *k = OneEach; string(text) == each {
 		return nil
@@ -85,7 +85,7 @@ func (k *Keys) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText writes a number, or the word for one each.
+// MarshalText writes a number, or "clients" for a key for each client.
 func (k *Keys) MarshalText() ([]byte, error) {
 	if *k == OneEach {
 		return []byte(each), nil
@@ -93,10 +93,10 @@ func (k *Keys) MarshalText() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(*k), 10), nil
 }
 
-// Known holds the names that the caller knows; nil is not checked.
+// Known holds the allowed names. A nil list allows any name.
 type Known struct {
 	Locks, Workloads, Faults []string
-	// Lock refuses what a known lock cannot do: a deployment, a parameter.
+	// Lock returns an error if the lock has no such deployment or parameter.
 	Lock func(Lock) error
 }
 
@@ -112,56 +112,56 @@ func Table() []yamlfile.Key { return suiteKeys(new(Suite), new([]limit), Known{}
 
 func suiteKeys(s *Suite, limits *[]limit, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "name", Into: &s.Name, Form: yamlfile.Name, Required: true, Doc: "tells suites apart"},
-		{Name: "doc", Into: &s.Doc, Form: yamlfile.Text, Doc: "what it answers, in a sentence"},
-		{Name: "trials", Into: &s.Trials, Form: yamlfile.Whole, Min: 1, Top: 1000, Normally: "10", Doc: "of each subject at each point; an interval takes 6"},
-		{Name: "max_trials", Into: &s.MaxTrials, Form: yamlfile.Whole, Min: 1, Top: 1000, Normally: "as `trials`", Doc: "of those whose interval is not narrow by then"},
-		{Name: "budget", Into: &s.Budget, Form: yamlfile.Span, From: time.Second, To: 24 * time.Hour, Normally: "none", Doc: "the time for all of it"},
-		{Name: "narrow", Into: &s.Narrow, Form: yamlfile.Number, Min: 0.001, Max: 1, Normally: "0.05", Doc: "half the width of the 95 % interval of goodput, relative to its median, at which more trials are not needed"},
-		{Name: "seed", Into: &s.Seed, Form: yamlfile.Whole, Top: math.MaxUint64, Normally: "0", Doc: "of all randomness, and of the order within each block; 0: drawn when it is run"},
+		{Name: "name", Into: &s.Name, Form: yamlfile.Name, Required: true, Doc: "unique name"},
+		{Name: "doc", Into: &s.Doc, Form: yamlfile.Text, Doc: "its question, in a sentence"},
+		{Name: "trials", Into: &s.Trials, Form: yamlfile.Whole, Min: 1, Top: 1000, Normally: "10", Doc: "of each subject at each point; the self-checks need 8"},
+		{Name: "max_trials", Into: &s.MaxTrials, Form: yamlfile.Whole, Min: 1, Top: 1000, Normally: "as `trials`", Doc: "of subjects whose interval is not narrow by then"},
+		{Name: "budget", Into: &s.Budget, Form: yamlfile.Span, From: time.Second, To: 24 * time.Hour, Normally: "none", Doc: "total time"},
+		{Name: "narrow", Into: &s.Narrow, Form: yamlfile.Number, Min: 0.001, Max: 1, Normally: "0.05", Doc: "half width of the 95 % interval of goodput, relative to its median, at which trials end"},
+		{Name: "seed", Into: &s.Seed, Form: yamlfile.Whole, Top: math.MaxUint64, Normally: "0", Doc: "of all randomness, and of the order within each block; 0: random"},
 		{Name: "sections", Into: &s.Sections, Form: yamlfile.Mapping, List: true, Required: true, Of: func(into any) []yamlfile.Key { return sectionKeys(into.(*Section), k) }, Doc: "what is measured"},
-		{Name: "thresholds", Into: limits, Form: yamlfile.Mapping, List: true, Normally: "none", Of: func(into any) []yamlfile.Key { return thresholdKeys(into.(*limit)) }, Doc: "limits that figures are held to by `lockbench gate`"},
+		{Name: "thresholds", Into: limits, Form: yamlfile.Mapping, List: true, Normally: "none", Of: func(into any) []yamlfile.Key { return thresholdKeys(into.(*limit)) }, Doc: "limits that `lockbench gate` checks"},
 	}
 }
 
 func sectionKeys(s *Section, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "name", Into: &s.Name, Form: yamlfile.Name, Required: true, Doc: "tells sections apart"},
+		{Name: "name", Into: &s.Name, Form: yamlfile.Name, Required: true, Doc: "unique name"},
 		{Name: "locks", Into: &s.Locks, Form: yamlfile.Placed, List: true, Values: k.Locks, Normally: "none", Of: func(into any) []yamlfile.Key { return lockKeys(into.(*Lock), k) }, Check: k.lock, Doc: "a name, `name@deployment`, or a mapping; see below"},
-		{Name: "floors", Into: &s.Floors, Form: yamlfile.Choice, List: true, Values: Floors(), Normally: "none", Doc: "what is measured beside them; a section has locks or floors"},
+		{Name: "baselines", Old: "floors", Into: &s.Baselines, Form: yamlfile.Choice, List: true, Values: Baselines(), Normally: "none", Doc: "measured beside the locks; a section has locks or baselines"},
 		{Name: "workload", Into: &s.Workload, Form: yamlfile.Choice, Values: k.Workloads, Normally: "contend", Doc: "see `lockbench list workloads`"},
-		{Name: "clients", Into: &s.Clients, Form: yamlfile.Whole, List: true, Required: true, Min: 1, Top: 10000, Doc: "at once"},
-		{Name: "keys", Into: &s.Keys, Form: yamlfile.Whole, List: true, Min: 1, Top: 10000, Instead: "clients", Normally: "1", Doc: "client c asks for key c modulo this; `clients`: a key for each client"},
+		{Name: "clients", Into: &s.Clients, Form: yamlfile.Whole, List: true, Required: true, Min: 1, Top: 10000, Doc: "concurrent clients"},
+		{Name: "keys", Into: &s.Keys, Form: yamlfile.Whole, List: true, Min: 1, Top: 10000, Instead: "clients", Normally: "1", Doc: "client c uses key c modulo this; `clients`: a key for each client"},
 		{Name: "hold", Into: &s.Hold, Form: yamlfile.Span, List: true, To: time.Minute, Normally: "0s", Doc: "time inside the critical section"},
-		{Name: "wait", Into: &s.Wait, Form: yamlfile.Span, To: time.Hour, Normally: "0s", Doc: "how long a client waits to be granted; 0s: until it is"},
-		{Name: "ttl", Into: &s.TTL, Form: yamlfile.Span, From: 400 * time.Millisecond, To: time.Hour, Normally: "10s", Doc: "the lease that is asked for"},
-		{Name: "processes", Into: &s.Processes, Form: yamlfile.Whole, Min: 1, Top: 64, Normally: "2", Doc: "that clients are spread over, at most one for each client"},
-		{Name: "arrivals", Into: &s.Arrivals, Form: yamlfile.Choice, Values: arrivals(), Normally: "closed", Doc: "how iterations begin: each as the last is done, or at a rate whatever becomes of them"},
+		{Name: "wait", Into: &s.Wait, Form: yamlfile.Span, To: time.Hour, Normally: "0s", Doc: "timeout of an acquire; 0s: none"},
+		{Name: "ttl", Into: &s.TTL, Form: yamlfile.Span, From: 400 * time.Millisecond, To: time.Hour, Normally: "10s", Doc: "the lease"},
+		{Name: "processes", Into: &s.Processes, Form: yamlfile.Whole, Min: 1, Top: 64, Normally: "2", Doc: "that clients are spread over; at most one for each client"},
+		{Name: "arrivals", Into: &s.Arrivals, Form: yamlfile.Choice, Values: arrivals(), Normally: "closed", Doc: "how iterations begin: closed loop, or at a rate"},
 		{Name: "rate", Into: &s.Rate, Form: yamlfile.Number, List: true, Min: 0.001, Max: 1e6, Normally: "none", Doc: "per second, of all clients together; required unless arrivals are closed"},
 		{Name: "fault", Into: &s.Fault, Form: yamlfile.Choice, Values: k.Faults, Normally: "none", Doc: "see `lockbench list faults`"},
-		{Name: "duration", Into: &s.Duration, Form: yamlfile.Span, From: 10 * time.Millisecond, To: time.Hour, Normally: "500ms", Doc: "of the measured window of each trial, at least"},
-		{Name: "rounds", Into: &s.Rounds, Form: yamlfile.Whole, Min: 1, Top: 10000, Normally: "none", Doc: "so many turns of every client are to fit into the window: each takes clients / keys x (hold + 0.3 ms)"},
+		{Name: "duration", Into: &s.Duration, Form: yamlfile.Span, From: 10 * time.Millisecond, To: time.Hour, Normally: "500ms", Doc: "the least measured time of a trial"},
+		{Name: "rounds", Into: &s.Rounds, Form: yamlfile.Whole, Min: 1, Top: 10000, Normally: "none", Doc: "turns of each client that must fit into the window; a turn of all takes clients / keys x (hold + 0.3 ms)"},
 	}
 }
 
 func lockKeys(l *Lock, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "name", Into: l, Form: yamlfile.Placed, Required: true, Values: k.Locks, Doc: "the lock, or `name@deployment`"},
-		{Name: "as", Into: &l.As, Form: yamlfile.Name, Normally: "the name", Doc: "what figures and limits call it; required with `params`"},
-		{Name: "params", Into: &l.Params, Form: yamlfile.Pairs, With: "as", WithWhy: "with params it is a subject of its own, which needs a name", Normally: "none", Doc: "the lock's own parameters"},
+		{Name: "as", Into: &l.As, Form: yamlfile.Name, Normally: "the name", Doc: "its name in figures and limits; required with `params`"},
+		{Name: "params", Into: &l.Params, Form: yamlfile.Pairs, With: "as", WithWhy: "with params it is another subject, which needs a name", Normally: "none", Doc: "parameters of the lock"},
 	}
 }
 
 func thresholdKeys(l *limit) []yamlfile.Key {
 	return []yamlfile.Key{
-		{Name: "lock", Into: &l.Lock, Form: yamlfile.Placed, Required: true, Doc: "the subject that is held to it"},
-		{Name: "section", Into: &l.Section, Form: yamlfile.Name, Normally: "all", Doc: "where it is"},
-		{Name: "clients", Into: &l.Clients, Form: yamlfile.Whole, List: true, Min: 1, Top: 10000, Normally: "all", Doc: "at which numbers of clients"},
+		{Name: "lock", Into: &l.Lock, Form: yamlfile.Placed, Required: true, Doc: "the checked subject"},
+		{Name: "section", Into: &l.Section, Form: yamlfile.Name, Normally: "all", Doc: "where it applies"},
+		{Name: "clients", Into: &l.Clients, Form: yamlfile.Whole, List: true, Min: 1, Top: 10000, Normally: "all", Doc: "at these numbers of clients"},
 		{Name: "metric", Into: &l.Metric, Form: yamlfile.Choice, Required: true, Values: metrics(), Doc: "see the metrics"},
-		{Name: "min", Into: &l.Min, Form: yamlfile.Number, Max: 1e12, Normally: "none", Doc: "not less than this"},
-		{Name: "max", Into: &l.Max, Form: yamlfile.Number, Max: 1e12, Normally: "none", Doc: "not more than this"},
-		{Name: "ratio_to", Into: &l.To, Form: yamlfile.Placed, List: true, Normally: "none", Doc: "the limit is of the ratio to another subject, or to each of several, in the same run"},
-		{Name: "ratio_to_baseline", Into: &l.ToBaseline, Form: yamlfile.Flag, Normally: "false", Doc: "the limit is of the ratio to the same subject in an earlier run"},
+		{Name: "min", Into: &l.Min, Form: yamlfile.Number, Max: 1e12, Normally: "none", Doc: "the least allowed value"},
+		{Name: "max", Into: &l.Max, Form: yamlfile.Number, Max: 1e12, Normally: "none", Doc: "the greatest allowed value"},
+		{Name: "ratio_to", Into: &l.To, Form: yamlfile.Placed, List: true, Normally: "none", Doc: "limit the ratio to another subject, or to each of several, of the same run"},
+		{Name: "ratio_to_baseline", Into: &l.ToBaseline, Form: yamlfile.Flag, Normally: "false", Doc: "limit the ratio to the same subject of an earlier run"},
 	}
 }
 
@@ -173,9 +173,9 @@ func metrics() []string {
 	return lo.Map(bench.Metrics(), func(m bench.Metric, _ int) string { return m.Name })
 }
 
-const maxPoints = 1000 // the most points of a suite: more take days, and are a mistake
+const maxPoints = 1000 // of a suite: more would take days
 
-const handOver = 300 * time.Microsecond // about how much a round takes beyond the hold
+const handOver = 300 * time.Microsecond // about the time between two holds
 
 // Points returns the combinations of clients, keys, holds and rates.
 func (s *Section) Points() []bench.Point {
@@ -192,7 +192,7 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	}
 }
 
-// window returns how long a trial measures: at least the duration and the rounds, in each of which each client has a turn.
+// window returns the measured time of a trial: at least the duration, and the time for the rounds.
 func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))

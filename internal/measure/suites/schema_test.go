@@ -10,7 +10,7 @@ import (
 
 const schemaFile = "../../../docs/suite.schema.json"
 
-// fits returns what reports whether a text in YAML fits the schema, and whether it can be asked at all.
+// fits returns a function that reports whether a YAML text fits the schema.
 func fits(t *testing.T) func(text string) (fits, asked bool) {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(schemaFile)

@@ -15,7 +15,7 @@ import (
 
 type reader struct{ *yamlfile.File }
 
-// sense checks values against each other, once each is valid.
+// sense checks valid values against each other.
 func (r reader) sense(s *Suite, limits []limit) {
 	if s.MaxTrials < s.Trials {
 		r.Wrong("max_trials", "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
@@ -38,7 +38,7 @@ func (r reader) sections(s *Suite) {
 	for i, c := range s.Sections {
 		n := place("sections", i)
 		if names[c.Name] {
-			r.Wrong(n+".name", "name: there is a section %s already", c.Name)
+			r.Wrong(n+".name", "name: another section is called %s", c.Name)
 			continue
 		}
 		names[c.Name] = true
@@ -63,32 +63,32 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects checks that a name means the same in all of the suite.
+// subjects checks that a name means the same in every section.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
-	if len(c.Locks)+len(c.Floors) == 0 {
-		r.Wrong(n, "the section %s has neither locks nor floors: there is nothing to measure", c.Name)
+	if len(c.Locks)+len(c.Baselines) == 0 {
+		r.Wrong(n, "the section %s has neither locks nor baselines: want one of them", c.Name)
 	}
 	here := map[string]bool{}
-	for i, name := range c.Floors {
+	for i, name := range c.Baselines {
 		here[name] = true
 		if _, lock := setUp[name]; lock {
-			r.Wrong(place(n+".floors", i), "floors: %s is the name of another subject", name)
+			r.Wrong(place(n+".baselines", i), "baselines: %s is the name of another subject", name)
 		}
 	}
 	for i, l := range c.Locks {
 		n, name := place(n+".locks", i), l.Subject()
 		if other, known := setUp[name]; known && !reflect.DeepEqual(other, l) {
-			r.Wrong(n, "locks: %s is set up otherwise in another place (want another name, in as)", name)
+			r.Wrong(n, "locks: %s has other parameters in another section (want another name, in as)", name)
 		} else if here[name] {
 			r.Wrong(n, "locks: %s comes twice", name)
-		} else if slices.Contains(Floors(), name) {
-			r.Wrong(n, "locks: %s is the name of a baseline (want it in floors, or another name, in as)", name)
+		} else if slices.Contains(Baselines(), name) {
+			r.Wrong(n, "locks: %s is the name of a baseline (want it in baselines, or another name, in as)", name)
 		}
 		here[name], setUp[name] = true, l
 	}
 }
 
-// limit checks that a threshold can apply: one that never does would always pass.
+// limit checks that a threshold applies to a point; otherwise it would always pass.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })
@@ -142,5 +142,5 @@ func (r reader) bounds(n string, l limit) {
 }
 
 func (s *Section) names() []string {
-	return append(slices.Clone(s.Floors), lo.Map(s.Locks, func(l Lock, _ int) string { return l.Subject() })...)
+	return append(slices.Clone(s.Baselines), lo.Map(s.Locks, func(l Lock, _ int) string { return l.Subject() })...)
 }

@@ -1,4 +1,4 @@
-// Package suites reads what a bench measures: YAML goes in, and a Suite or all mistakes with their places come out.
+// Package suites reads the YAML file that says what a bench measures. Parse returns a Suite, or all mistakes with their places.
 package suites
 
 import (
@@ -12,25 +12,25 @@ import (
 	"lockbench/reports/bench"
 )
 
-// Suite lists what a bench measures.
+// Suite is what a bench measures.
 type Suite struct {
 	Name      string
 	Doc       string
 	Trials    int           // of each subject at each point
-	MaxTrials int           // of points whose intervals are still too wide; Trials: no more
-	Budget    time.Duration // for all of it; 0: as long as it takes
+	MaxTrials int           // of points whose intervals are wide
+	Budget    time.Duration // total; 0: unlimited
 	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which trials end.
 	Narrow     float64
-	Seed       uint64 // of all randomness; 0: drawn when it is run
+	Seed       uint64 // of all randomness; 0: random
 	Sections   []Section
-	Thresholds []bench.Threshold // see limit
+	Thresholds []bench.Threshold // each with one number of clients and one other subject
 }
 
-// Section lists what is measured under the same conditions: every subject at every point.
+// Section lists subjects and points. Every subject is measured at every point.
 type Section struct {
 	Name      string
 	Locks     []Lock
-	Floors    []string
+	Baselines []string
 	Workload  string
 	Clients   []int
 	Keys      []Keys
@@ -41,16 +41,16 @@ type Section struct {
 	Arrivals  bench.Arrivals
 	Rate      []float64 // per second, of all clients together; none if arrivals are closed
 	Fault     string
-	Duration  time.Duration // of the measured window, at least
-	Rounds    int           // turns of every client that the window must have room for
+	Duration  time.Duration // the least measured time
+	Rounds    int           // turns of each client that must fit into the window
 }
 
 // Lock is a lock of the table and its parameters.
 type Lock struct {
 	Name       string            // in the table
-	Deployment string            // "": its usual one
-	As         string            // the subject's name, if it is not the lock's
-	Params     map[string]string // the lock's own
+	Deployment string            // empty: its usual one
+	As         string            // the name of the subject; empty: that of the lock
+	Params     map[string]string // of the lock
 }
 
 // Subject returns the name in figures and thresholds.
@@ -58,14 +58,15 @@ func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
-// Keys is how many keys clients ask for.
+// Keys is the number of different keys.
 type Keys int
 
 // OneEach is a key for each client, so that no client waits.
 const OneEach Keys = 0
 
-// Floors returns baselines: the harness, a lock within one process, a loop without a lock's care, and a round trip.
-func Floors() []string { return []string{"none", "local-mutex", "bare", "ping"} }
+// Baselines returns the names of the baselines: the harness, a lock within one process, a loop of plain commands, and a
+// round trip.
+func Baselines() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
 // Filled returns the suite with its defaults.
 func (s Suite) Filled() Suite {
@@ -93,7 +94,7 @@ func (s *Section) fill() {
 	}
 }
 
-// fill sets a zero to its default. No key has another zero.
+// fill sets a zero value to its default.
 func fill[T comparable](at *T, to T) {
 	if *at == *new(T) {
 		*at = to

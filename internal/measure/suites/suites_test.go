@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// whole has every key.
+// whole is a suite with every key.
 const whole = `name: all
 doc: every key
 trials: 8
@@ -30,7 +30,7 @@ sections:
       - fenced
       - set-px-lua@cluster
       - {name: set-px-lua, as: set-px-lua-spin, params: {wait: spin, tries: 3}}
-    floors: [none, bare]
+    baselines: [none, bare]
     workload: contend
     clients: [4, 16]
     keys: [1, clients]
@@ -69,8 +69,8 @@ func TestEveryKey(t *testing.T) {
 	}
 	want := &Suite{Name: "all", Doc: "every key", Trials: 8, MaxTrials: 20, Budget: 5 * time.Minute, Narrow: 0.1, Seed: 1<<64 - 1,
 		Sections: []Section{{Name: "one",
-			Locks:  []Lock{{Name: "fenced"}, {Name: "set-px-lua", Deployment: "cluster"}, {Name: "set-px-lua", As: "set-px-lua-spin", Params: map[string]string{"wait": "spin", "tries": "3"}}},
-			Floors: []string{"none", "bare"}, Workload: "contend", Clients: []int{4, 16}, Keys: []Keys{1, OneEach},
+			Locks:     []Lock{{Name: "fenced"}, {Name: "set-px-lua", Deployment: "cluster"}, {Name: "set-px-lua", As: "set-px-lua-spin", Params: map[string]string{"wait": "spin", "tries": "3"}}},
+			Baselines: []string{"none", "bare"}, Workload: "contend", Clients: []int{4, 16}, Keys: []Keys{1, OneEach},
 			Hold: []time.Duration{0, 1500 * time.Microsecond}, Wait: 2 * time.Second, TTL: 5 * time.Second, Processes: 8,
 			Arrivals: bench.Poisson, Rate: []float64{100, 0.5}, Fault: "none", Duration: 10 * time.Millisecond, Rounds: 3}},
 		Thresholds: append(limits, bench.Threshold{Subject: "set-px-lua-spin", Metric: "commands", Max: &ten, ToBaseline: true})}
@@ -176,7 +176,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// checkAgain holds that a suite is the same once it was written and read again.
+// checkAgain checks that a suite is the same after it is written and read.
 func checkAgain(t *testing.T, s *Suite) {
 	t.Helper()
 	text := Write(*s)
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Points returns the conditions of all sections.
+// Points returns the points of all sections.
 func (s *Suite) Points() []bench.Point {
 	return lo.FlatMap(s.Sections, func(c Section, _ int) []bench.Point { return c.Points() })
 }

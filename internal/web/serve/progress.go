@@ -317,8 +317,8 @@ func (s *Server) benchResult(name, dir string) trialResult {
 	if err := s.read(path.Join(name, dir, bench.TrialName), &t); err != nil {
 		return trialResult{State: notJudged}
 	}
-	if t.Void != "" {
-		return trialResult{State: discarded, Marks: []mark{{observed, t.Void}}}
+	if t.Discarded != "" {
+		return trialResult{State: discarded, Marks: []mark{{observed, t.Discarded}}}
 	}
 	return trialResult{State: measured}
 }

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"lockbench/reports/stats"
+)
+
+// Row is one subject at one point, over its trials.
+type Row struct {
+	Subject   string                    `json:"subject"`
+	Point     string                    `json:"point"`
+	Trials    int                       `json:"trials"` // without the discarded ones
+	Discarded int                       `json:"discarded,omitempty"`
+	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
+	// Unsafe is a violation of exclusion, which makes the figures of the row invalid. UnsafeIn counts its trials.
+	Unsafe   *Violation `json:"unsafe,omitempty"`
+	UnsafeIn int        `json:"unsafe_in,omitempty"`
+	// Starving says how many clients got nothing in the median trial; empty if all got something. Latencies of such a row
+	// cover the other clients only, and are not compared.
+	Starving string `json:"starving,omitempty"`
+	// Limited says why the harness or the machine set the figures; empty if the lock did.
+	Limited string `json:"limited,omitempty"`
+	// Unsteady counts the trials whose rate was not steady when the measured window began.
+	Unsteady int `json:"unsteady,omitempty"`
+
+	subject *Subject
+	point   *Point
+	counted []*Trial // by block
+}
+
+// rowOf returns the row of one subject at one point. Discarded trials are only counted.
+func rowOf(s *Subject, p *Point, trials []*Trial) Row {
+	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
+	for _, t := range trials {
+		switch {
+		case t.Subject != s.Name || t.Point != p.ID:
+			continue
+		case t.Discarded != "":
+			row.Discarded++
+			continue
+		case !t.Steady:
+			row.Unsteady++
+		}
+		row.counted = append(row.counted, t)
+		if v := t.Unsafe(); v != nil {
+			row.UnsafeIn++
+			row.Unsafe = cmp.Or(row.Unsafe, v)
+		}
+	}
+	row.Trials = len(row.counted)
+	for _, m := range Metrics() {
+		var values []float64
+		var blocks []int
+		for _, t := range row.counted {
+			if v, ok := t.Figures[m.Name]; ok {
+				values, blocks = append(values, v), append(blocks, t.Block)
+			}
+		}
+		if len(values) > 0 {
+			row.Estimates[m.Name] = stats.EstimateOf(values, blocks)
+		}
+	}
+	row.Starving = row.starving()
+	return row
+}
+
+// estimate returns a metric of the row; ok is false if it was not measured or is invalid.
+func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
+	e = r.Estimates[metric]
+	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
+}
+
+// starving returns the text of Starving; empty in an open loop, where a client may have no arrival.
+func (r *Row) starving() string {
+	e := r.Estimates["starved"]
+	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.0f of %d clients got nothing", math.Ceil(e.Median), r.point.Clients)
+	if trials := len(filter(r.counted, func(t *Trial) bool { return t.Figures["starved"] > 0 })); trials < r.Trials {
+		text += fmt.Sprintf(" in %d of %d trials", trials, r.Trials)
+	}
+	return text
+}
+
+// selective reports whether a metric is a latency that excludes the clients that got nothing.
+func (r *Row) selective(metric string) bool {
+	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
+}
