@@ -69,8 +69,8 @@ func TestInterruptedByUser(t *testing.T) {
 		"question": {[]string{"advise"}, "Why:"},
 		"serve":    {[]string{"serve", ".", "--addr", "127.0.0.1:0"}, "http://127.0.0.1:"},
 		"explore":  {[]string{"explore", "--locks", "set-px", "--for", "10m"}, "virtual hours"},
-		"run":      {[]string{"run", "--servers", "embedded", "--locks", "set-px", "--workloads", "contend", "--trials", "10000", "--duration", "50ms"}, "grants"},
-		"bench":    {[]string{"bench", "--servers", "embedded", "--locks", "set-px", "--budget", "10m"}, "block 1"},
+		"run":      {[]string{"run", "--servers", "embedded", "--locks", "set-px", "--workloads", "contend", "--trials", "10000", "--duration", "50ms"}, "first verdict"},
+		"bench":    {[]string{"bench", "--servers", "embedded", "--locks", "set-px", "--budget", "10m"}, "blocks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

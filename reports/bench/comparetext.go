@@ -49,7 +49,7 @@ func (c *Comparisons) heading() *format.Lines {
 		l.Add("new:  " + c.New.String())
 	}
 	for _, note := range c.Notes {
-		l.Add("note: " + note)
+		l.Paragraph("note: " + note)
 	}
 	return l
 }

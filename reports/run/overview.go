@@ -259,7 +259,7 @@ func (view overview) text(t *format.Lines) {
 		for _, k := range keys {
 			parts = append(parts, k.Word+": "+k.Means)
 		}
-		t.Add("  " + strings.Join(parts, "; "))
+		t.Hang("  ", strings.Join(parts, "; "))
 	}
 	if view.Workload != "" {
 		t.Add("  figures: workload " + view.Workload + ", no fault, short trials: lockbench bench measures")

@@ -67,7 +67,7 @@ func TestSales(t *testing.T) {
 	}
 	for _, want := range []string{
 		"flash sale  40 buyers, 2 service processes, 200 pieces for sale, and 5 ms of work under the lock",
-		"plain  set-px-lua  200 of 200          140       1        128 ms  1.00 s  500   0 %                  –              2.25",
+		"plain  set-px-lua  200 of 200          140       1        128 ms  1.00 s  500   0 %",
 		"gated  set-px-lua  200 of 200          140       1.00     128 ms  1.00 s  500   99.6 %",
 		"split  segmented   199 of 200, 1 left  500       –",
 	} {

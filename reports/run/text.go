@@ -147,11 +147,12 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	return rows
 }
 
+// saleTable returns the figures that fit a terminal; the page has the commands of each order too.
 func saleTable(rows []saleRow) [][]string {
-	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
+	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared"}}
 	for _, r := range rows {
 		cells = append(cells, []string{r.Form, r.Label, r.Balance(), format.Significant(r.Goodput), r.Ratio, format.Duration(r.P50), format.Duration(r.P99),
-			format.Count(r.Late), r.Spared, r.LockCmd, r.StockCmd})
+			format.Count(r.Late), r.Spared})
 	}
 	return cells
 }

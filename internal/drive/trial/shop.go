@@ -56,7 +56,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 		return err
 	}
 	s.later(s.stocked.Stop)
-	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {
+	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], s.prefix); err != nil {
 		return err
 	}
 	s.later(s.stock.Close)

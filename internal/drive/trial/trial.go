@@ -133,6 +133,7 @@ type trial struct {
 	Cell
 	dir     string
 	granted *atomic.Int64
+	prefix  string // of all keys
 	watch   *workloads.Watch
 
 	group     *servers.Group // without nodes if the lock uses no server
@@ -149,8 +150,8 @@ type trial struct {
 var begun atomic.Int64
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
-	s.Run = fmt.Sprintf("%s:%d", s.Run, begun.Add(1))
-	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}}
+	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{},
+		prefix: fmt.Sprintf("%s%d:", servers.KeyPrefix(s.Run), begun.Add(1))}
 	t.world = &world{trial: t}
 	return t
 }

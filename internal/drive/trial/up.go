@@ -63,7 +63,7 @@ func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, erro
 	return g, g.Stop, nil
 }
 
-func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
+func (t *trial) storeKey() string { return t.prefix + t.Params.KeyNames()[0] }
 
 func (t *trial) openHere(context.Context) error {
 	register := t.Workload.Register()
@@ -79,7 +79,7 @@ func (t *trial) openHere(context.Context) error {
 
 // open opens the lock of a process until the trial ends.
 func (t *trial) open(process int) (impls.Lock, error) {
-	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
 	if err == nil {
 		t.later(lock.Close)
@@ -89,7 +89,7 @@ func (t *trial) open(process int) (impls.Lock, error) {
 
 // opening returns the first line that the process of a lock reads.
 func (t *trial) opening(process int, nodes []string) worker.Open {
-	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}
 }
 

@@ -114,7 +114,7 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	}
 	switch {
 	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "i/o timeout")):
-		return "", &Unreachable{t, host, fmt.Sprintf("it does not answer within %v", ReachTimeout), false}
+		return "", &Unreachable{t, host, fmt.Sprintf("no answer within %v", ReachTimeout), false}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "", &Unreachable{t, host, "connection refused", true}
 	case err != nil:
