@@ -199,6 +199,9 @@ func (r *Runner) preflight(ctx context.Context) error {
 	if err != nil {
 		return console.Environment(err, "some servers are this program itself")
 	}
+	if names := storesOf(r.cells); r.servers.How != servers.External && len(names) > 0 {
+		fmt.Fprintf(r.stderr, "servers: starting on loopback: %s\n", strings.Join(names, ", "))
+	}
 	errs := make([]error, len(r.cells))
 	var all sync.WaitGroup
 	for i, c := range r.cells {
@@ -233,12 +236,9 @@ func (r *Runner) preflight(ctx context.Context) error {
 }
 
 func (r *Runner) sayServers() {
-	switch {
-	case r.servers.How == servers.External:
-		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and is removed after its trial\n",
+	if r.servers.How == servers.External {
+		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with\n         %s and is removed after its trial\n",
 			choice.Shown(r.servers.Remote), servers.KeyPrefix(r.setting.Run))
-	case len(storesOf(r.cells)) > 0:
-		fmt.Fprintf(r.stderr, "servers: started on loopback for this run: %s\n", strings.Join(storesOf(r.cells), ", "))
 	}
 	switch {
 	case r.manifest.Servers != servers.Embedded || !slices.Contains(storesOf(r.cells), servers.Redis):
