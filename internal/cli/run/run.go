@@ -212,6 +212,16 @@ func (r *Runner) print() error {
 	}
 	fmt.Fprintln(r.stdout)
 	r.results.Text(r.stdout, console.IsTerminal(r.stdout), r.verbose)
-	_, err := fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
-	return err
+	fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
+	if len(r.faults)+len(r.scenarios) > 0 || r.worker != "" {
+		return nil
+	}
+	locks := "fenced,redisson"
+	if len(r.locks) > 0 {
+		locks = strings.Join(r.locks, ",")
+	}
+	fmt.Fprintf(r.stdout, "next: lockbench run --locks %s --faults process-pause,partition   what faults do\n", locks)
+	fmt.Fprintf(r.stdout, "      lockbench bench --locks %s   how fast and how fair they are\n", locks)
+	fmt.Fprintln(r.stdout, "      lockbench advise   which lock suits your requirements")
+	return nil
 }
