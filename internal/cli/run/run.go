@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ func Command() *cobra.Command {
 		Use:   "run",
 		Short: "Compare locks: which exclude, how fast and how fair they are",
 		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report
-to a folder in runs/. Without flags it compares every built-in lock, in about a minute and a half.
+to a folder in runs/. Without flags it compares every built-in lock, in about a minute.
 
 --faults injects faults. Clients then run in separate processes, and each fault is verified: a
 trial in which it had no effect is discarded and repeated. --scenarios runs what lockbench list
