@@ -152,7 +152,7 @@ type Oracle struct {
 	Skipped   int           `json:"skipped,omitempty"` // pieces outside of the sample
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements lists the keys on which monitor and oracle differ: a defect of lockbench.
+	// Disagreements lists the keys on which monitor and oracle differ, which is a defect of lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with the
-// monitors'. Holds go in, a checker.Oracle comes out; the main type is Oracle.
+// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with
+// the monitors'. The main type is Oracle: it takes holds and returns a checker.Oracle.
 package oracle
 
 import (

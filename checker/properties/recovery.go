@@ -57,19 +57,19 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 		return // this client is gone
 	}
 	b.idle = op.Return
-	// The key may have been granted to it, unless its request came after the bound.
+	// The key may have been granted to this client, unless it requested it after the bound.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo restarts the time: until then another client that is gone may have held the key.
+// moveTo restarts the time at t, because another client that is gone may have held the key until t.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest restarts the wait if no client waited for too long, unless others had waited for the whole bound before.
+// rest restarts the wait after a gap without waiting clients, unless clients had waited for the whole bound before it.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {

@@ -1,6 +1,6 @@
-// Package inject carries out the plan of a fault while clients run. In go a faults.Plan and a World; out come operations in
-// the history and the reason why the trial is discarded, if any. The Injector is its main type. drive/trial has a World of
-// real processes and servers, simulate/sim one in virtual time.
+// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan
+// and a World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any.
+// Package drive/trial has a World of real processes and servers, and simulate/sim one in virtual time.
 package inject
 
 import (

@@ -1,5 +1,5 @@
-// Package trial runs trials: it starts servers, runs clients, records every operation and judges the history. A Cell and a
-// Setting go in; a folder with a history, a verdict and counters, and an Outcome come out.
+// Package trial runs trials: it starts servers, runs clients, records every operation and judges the history.
+// Setting.Try takes a Cell, writes a folder with a history, a verdict and counters, and returns an Outcome.
 package trial
 
 import (
@@ -169,7 +169,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
 		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
 	if c.Workload.Served {
-		delete(params, "register") // a Redis trusts the lock
+		delete(params, "register") // the stock of a shop is in Redis, which checks no tokens
 	}
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
@@ -191,9 +191,9 @@ const (
 	mostProcesses = 16 // of clients, each behind proxies
 )
 
-// Planned returns a cell that injects a plan which is no built-in fault. The parameters replace those of the run, except for the
-// seed, which differs between trials. A trial counts even if a step did not take place. The error names what real processes
-// and servers cannot do.
+// Planned returns a cell that injects a plan that is not a built-in fault. The parameters replace those of the run,
+// except for the seed, which differs between trials. A trial counts even if a step did not take place. The error names
+// what real processes and servers cannot do.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{

@@ -34,14 +34,14 @@ type Setting struct {
 	Self       string            // path of this program, which also serves some stores and the shop
 	Asked      Asked             // parameters of a shop that the user set
 	Trials     int               // number of trials of each cell
-	// Lend returns servers for a trial that does not harm them, and the function that takes them back; nil: each trial starts
-	// its own.
+	// Lend returns servers for a trial without server faults, and a function that returns them. If it is nil, each trial
+	// starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// For measurements beyond the history:
 	Pace  func(context.Context, Running)                                    // returns when no further iteration may begin; nil: after the duration
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks connect to their servers; nil: over the network
-	Tally *impls.Tally                                                      // counts what locks do in the background; nil: it is not counted
+	Tally *impls.Tally                                                      // counts what locks do in the background; nil: not counted
 }
 
 // Running describes a trial while its clients run.
@@ -66,7 +66,7 @@ type Outcome struct {
 // ErrDiscarded is returned if every attempt at a trial was discarded.
 var ErrDiscarded = errors.New("trials in a row were discarded")
 
-// attempts is how often a trial is tried until it counts.
+// attempts is the largest number of attempts at one trial.
 const attempts = 5
 
 // Try runs the nth trial of a cell, from 0, again until it is not discarded. The folders of the trials of a cell are 001, 002,
@@ -145,8 +145,8 @@ type trial struct {
 	missed    string
 }
 
-// begun counts the trials of this process: each has keys of its own, since a late command of one may reach the servers that
-// the next one uses.
+// begun counts the trials of this process. It makes the keys of each trial different, because a late command of one
+// trial may reach the servers that the next one uses.
 var begun atomic.Int64
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {

@@ -49,7 +49,7 @@ func (t *trial) start(ctx context.Context) error {
 	return g.OrderByKey(ctx, t.storeKey())
 }
 
-// servers returns servers for the trial, and the function that ends its use of them.
+// servers returns servers for the trial, and a function that stops or returns them.
 func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, error) {
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
@@ -126,7 +126,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may answer so
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may return this error
 			return nil
 		}
 		select {
@@ -149,7 +149,7 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is the content of counters.json: the counters of the servers before and after the workload, null if there are none.
+// counted is the content of counters.json: the counters of the servers before and after the workload, or null.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`

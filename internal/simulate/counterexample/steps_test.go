@@ -15,7 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryVerb: the text for each verb states its magnitude.
+// TestEveryVerb checks that the text for each verb states its magnitude.
 func TestEveryVerb(t *testing.T) {
 	for _, verb := range verbs(t) {
 		for _, deployment := range []string{"two-replicas", "five"} {

@@ -1,6 +1,6 @@
 // Package explore searches in virtual time for fault plans under which a lock violates a property, and minimises the
-// violations to counterexamples. A Campaign of locks and seeds goes in, a Result comes out. A Case holds everything that
-// a trial depends on: it can be written to a file, replayed, and run on real servers.
+// violations to counterexamples. Run takes a Campaign of locks and seeds, and returns a Result. A Case holds everything
+// that a trial depends on: it can be written to a file, replayed, and run on real servers.
 package explore
 
 import (

@@ -11,7 +11,7 @@ import (
 )
 
 // kinds returns the faults of the table that a step is an instance of. A property is expected to hold under the step if
-// it is expected to hold under each of these faults, and nothing is expected if there are none.
+// it is expected to hold under each of these faults. If kinds returns no fault, nothing is expected.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
 		if t.Workload.Reentrant { // a holder that acquires again waits for the reply while its lease expires
@@ -110,8 +110,8 @@ func decides(p faults.Plan, property string) bool {
 // not among them: two faults that each leave a majority of servers may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// expectations returns what is expected under a plan of several faults. A property is expected to hold if it is without a
-// fault and under each fault of the plan.
+// expectations returns what is expected under a plan of several faults. A property is expected to hold if it is
+// expected to hold without a fault and under each fault of the plan.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {

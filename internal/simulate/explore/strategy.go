@@ -70,7 +70,7 @@ type scene struct {
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // chosen so far: see own
+	steps      int // number of steps chosen; see own
 	down       int // servers stopped for good
 	promoted   bool
 }
@@ -143,7 +143,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused returns an error that says why the subject cannot be explored, or nil if it can.
+// Refused returns the reason why the subject cannot be explored, or nil.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

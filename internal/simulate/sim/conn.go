@@ -177,7 +177,7 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the reader's next event, or zero if there is none yet.
+// next returns the time of the reader's next event, or zero if no event is known.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -189,8 +189,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's deadline,
-// but the next instant owned by the last request on the connection.
+// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's
+// deadline, but the next nanosecond owned by the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -236,7 +236,7 @@ func (p *pipe) end() {
 	}
 }
 
-// leave sends what was written at one instant.
+// leave sends what was written in one nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {

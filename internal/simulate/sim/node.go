@@ -228,7 +228,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
 	c.in.waits = true       // always
-	c.out.soleWriter = true // each answer is sent at the instant of its command
+	c.out.soleWriter = true // each answer is sent in the nanosecond of its command
 	return s
 }
 

@@ -213,10 +213,10 @@ const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // last instant given
+	last time.Time // last time given
 }
 
-// next returns the time until the caller's instant.
+// next returns the time until the caller may continue.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,8 +242,8 @@ func (p *place) pause() {
 	p.isPaused.Store(true)
 }
 
-// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each at its own
-// instant.
+// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each in a different
+// nanosecond.
 func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

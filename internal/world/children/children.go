@@ -1,5 +1,5 @@
-// Package children starts child processes that end with the harness, even if the harness is killed. In goes a command; out
-// comes a Child, which can be paused, resumed and killed together with every process it started.
+// Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes
+// a command and returns a Child, which can be paused, resumed and killed together with every process it started.
 package children
 
 import (

@@ -106,7 +106,7 @@ func (p *pairing) count(name string, f *frame) {
 }
 
 // confirmed reports whether a confirmation was the last one for the oldest command. Unsubscribing from everything is
-// confirmed once per subscription, and once if there is none.
+// confirmed once per subscription, and once without a subscription.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
 		return false

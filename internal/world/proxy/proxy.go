@@ -1,6 +1,7 @@
 // Package proxy implements a TCP proxy between a client process and a server that injects network faults and counts
-// traffic. In goes the address of a server; out comes a Link, whose Rules delay, drop or close. It parses the Redis
-// protocol, to act on exactly the nth command, its reply or a published message, and passes on everything else.
+// traffic. Listen takes the address of a server and returns a Link, whose Rules delay or drop data, or close
+// connections. It parses the Redis protocol, to act on exactly the nth command, its reply or a published message, and
+// passes on everything else.
 package proxy
 
 import (

@@ -1,5 +1,5 @@
-// Package servers starts the servers that locks use. In go a Store and a Spec; out comes a Group of nodes. Each Node has a
-// URL, counters, and methods that inject faults.
+// Package servers starts the servers that locks use. Start takes a Store and a Spec, and returns a Group of nodes. Each
+// Node has a URL, counters, and methods that inject faults.
 //
 // A server runs as a child process, in a container or as an emulator in this process, or it is the user's own. Servers that
 // this package starts end with Group.Stop, or with the harness if that is killed.

@@ -66,7 +66,7 @@ type Store struct {
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
-	Image    Image   // without a name if there is none
+	Image    Image   // the zero value: not supported
 	External *Access // nil if a user cannot name such servers
 }
 

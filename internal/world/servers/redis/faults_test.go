@@ -191,7 +191,7 @@ func TestEvictMissingKey(t *testing.T) {
 	}
 }
 
-// TestFailedEvictRestoresMemory uses a replica, which refuses the fillers.
+// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. A replica refuses the fillers.
 func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)
