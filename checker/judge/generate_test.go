@@ -88,7 +88,7 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// lose reports a loss at any later time, instead of a release. It may come with the grant.
+// lose reports a loss at any later time, instead of a release. It may be received with the grant.
 func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
 	op.Call = grant.Return + g.n(4)

@@ -113,7 +113,7 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	}
 	s.stream.add(h, p)
 	now := h.Closed
-	if h.Fault != nil { // it is never closed, and the history goes on
+	if h.Fault != nil { // it is never closed, although the history continues
 		now = h.End
 	}
 	s.stream.advance(s.key, &o.views[v], int64(now))

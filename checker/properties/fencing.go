@@ -44,7 +44,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault handles a client that is gone. A grant that reaches it late is still compared with the stored grants.
+// Fault handles the end of a client. A grant that reaches it late is still compared with the stored grants.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {

@@ -24,7 +24,7 @@ const (
 
 var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}
 
-// releases checks that only the holder can release. It needs clients that release what they do not hold.
+// releases checks that only the holder can release. It needs clients that release locks that they do not hold.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client

@@ -134,7 +134,7 @@ func (c *Facts) tell(format string, args ...any) string {
 	return fmt.Sprintf(format, said...)
 }
 
-// monitor holds what judgements have in common: the facts and the violations found so far. It ignores events that a
+// monitor is embedded in judgements. It holds the facts and the violations found so far. It ignores events that a
 // judgement does not handle.
 type monitor struct {
 	*Facts

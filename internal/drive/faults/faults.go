@@ -151,7 +151,7 @@ const (
 	Evict    Verb = "evict"    // Nodes evict the lock's key
 )
 
-// Action describes what a step does. The verb determines which fields are used.
+// Action describes the effect of a step. The verb determines which fields are used.
 type Action struct {
 	Verb    Verb          `json:"verb"`
 	Client  int32         `json:"client,omitempty"`

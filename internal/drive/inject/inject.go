@@ -36,7 +36,7 @@ type Effect struct {
 	Seen func() error
 }
 
-// Injector carries out a plan. Clients notify it of their progress. It records what it injects and heals.
+// Injector carries out a plan. Clients report their progress to it. It records each injection and its healing.
 type Injector struct {
 	plan  faults.Plan
 	world World

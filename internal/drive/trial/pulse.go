@@ -13,7 +13,7 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // half of what the format allows, so that one late tick does no harm
+	markEvery = 500 * time.Millisecond // half of the limit in the format, so that one late tick does no harm
 )
 
 // whilePulsed runs do while pulse drains the recorder, then closes the recorder. An error of the recorder cancels do.
@@ -124,7 +124,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end returns why the trial is discarded; "" if it counts.
+// end returns the reason why the trial is discarded, or "".
 func (s *stalls) end(most time.Duration) (void string) {
 	s.stop()
 	s.ended.Wait()

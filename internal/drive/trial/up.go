@@ -155,7 +155,7 @@ type counted struct {
 	Store  string             `json:"store,omitempty"`
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
-	// Network counts what passed between processes and servers, if the trial ran behind proxies.
+	// Network counts the traffic between processes and servers, if the trial ran behind proxies.
 	Network map[string]float64 `json:"network,omitempty"`
 }
 

@@ -44,7 +44,7 @@ type Process struct {
 	writing sync.Mutex // guards in; separate from mu, so that answers are read while a write blocks
 	in      *os.File
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int64
 	waiting map[int64]chan worker.Line
 	given   map[int64]worker.Request // requests without an answer whose caller has gone

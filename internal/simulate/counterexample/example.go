@@ -15,7 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// MostEvents is the largest number of events in an example. The list has two more lines: what it leaves out and the verdict.
+// MostEvents is the largest number of events in an example. The list has two more lines: the number of operations left
+// out, and the verdict.
 const MostEvents = 12
 
 // Trial holds a recorded and judged trial.

@@ -110,7 +110,7 @@ func decides(p faults.Plan, property string) bool {
 // not among them: two faults that each leave a majority of servers may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// expectations returns what is expected under a plan of several faults. A property is expected to hold if it is
+// expectations returns the expectations under a plan of several faults. A property is expected to hold if it is
 // expected to hold without a fault and under each fault of the plan.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation

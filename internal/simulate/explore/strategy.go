@@ -129,7 +129,7 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own makes a step's duration unique by some nanoseconds: the order of simultaneous events is undefined.
+// own adds some nanoseconds to make a step's duration unique, because the order of simultaneous events is undefined.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)

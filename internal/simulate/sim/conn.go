@@ -97,15 +97,15 @@ type pipe struct {
 	direction      proxy.Direction
 	reader, writer *place
 
-	mu             sync.Mutex   // guards what follows; never held across a wait
+	mu             sync.Mutex   // guards the fields below; never held across a wait
 	soleWriter     bool         // there is only one writer, which needs no outbox
-	bell           *time.Timer  // wakes the reader, of which there is one at a time
+	bell           *time.Timer  // wakes the only reader
 	rings          time.Time    // when the bell rings; zero: not, or at once
 	waits          bool         // the reader waits for the bell
 	held           []proxy.Part // sent but delayed by a paused sender or a rule
 	deciding       bool         // a rule is running
 	welcome        []byte       // unread part of the answer to the greeting
-	discards       bool         // discard what is sent from now on
+	discards       bool         // discard everything sent from now on
 	last           time.Time    // time of the last arrival
 	queue          []message    // in flight, or arrived and unread
 	ended          bool         // the writer has closed
@@ -236,7 +236,7 @@ func (p *pipe) end() {
 	}
 }
 
-// leave sends what was written in one nanosecond.
+// leave sends the chunks that were written in one nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
@@ -330,8 +330,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns what a read would find: nothing (nil), bytes (errUnread), the end of the stream (io.EOF), or that this end
-// is closed.
+// peek returns the result of a read without reading: nothing (nil), bytes (errUnread), the end of the stream (io.EOF),
+// or that this end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

@@ -61,7 +61,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// wire holds what delays may depend on.
+// wire holds the inputs of a delay.
 type wire struct {
 	seed                uint64
 	process, node, dial int

@@ -24,7 +24,7 @@ type link struct {
 
 	commands, roundTrips atomic.Int64
 
-	mu    sync.Mutex // guards what follows; never held across a wait
+	mu    sync.Mutex // guards the fields below; never held across a wait
 	pairs []*pair    // in the order of their creation
 }
 
@@ -74,7 +74,7 @@ type pair struct {
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
-	mute     atomic.Bool     // drop what is sent from now on, both ways
+	mute     atomic.Bool     // drop everything sent from now on, in both directions
 	torn     atomic.Uint32   // directions in which a cut dropped something: a proxy.Direction
 	ctx      context.Context // ends with the connection
 	cancel   context.CancelFunc
@@ -107,7 +107,7 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends what is held, as far as possible. The mutex is held.
+// advance sends held data, as far as possible. The mutex is held.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -180,8 +180,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume sends what a paused writer has held, and delivers what arrived for a paused reader, each message in a
-// nanosecond that it owns.
+// resume sends the held data of a paused writer and delivers the messages for a paused reader, each in a nanosecond
+// that it owns.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,18 +199,18 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox collects what is written in one nanosecond, and sends it in the next, when no goroutine of the first runs any
-// longer.
+// outbox collects the data written in one nanosecond. It sends the data in the next nanosecond, when no goroutine that
+// may write more is running.
 //
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts what they
-// wrote by its content, so that neither arrival times nor matching rules depend on that order.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the
+// data by its content, so that neither arrival times nor matching rules depend on that order.
 type outbox struct {
-	mu      sync.Mutex // guards what follows; taken after a pipe's mutex
+	mu      sync.Mutex // guards the fields below; taken after a pipe's mutex
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter holds what was written into a pipe in one nanosecond: one chunk for each write, nil for the end.
+// letter holds the data written into a pipe in one nanosecond: one chunk for each write, nil for the end.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte

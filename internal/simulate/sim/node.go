@@ -232,7 +232,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	return s
 }
 
-// answer handles what has arrived, unless another goroutine does, which may be blocked in a command.
+// answer handles arrived data, unless another goroutine does so already; that one may be blocked in a command.
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()

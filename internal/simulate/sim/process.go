@@ -208,7 +208,7 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between goroutines that are resumed: what one writes is sent before the next one runs.
+// apart is the time between resumed goroutines, so that the data of one is sent before the next one runs.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {

@@ -33,7 +33,7 @@ func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
-		_ = killGroup(cmd.Process.Pid) // kills what is left of the group, usually nothing
+		_ = killGroup(cmd.Process.Pid) // kills the remaining processes of the group, if any
 		reaped()
 		close(c.done)
 	}()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const soon = 20 * time.Second // bounds what should happen at once
+const soon = 20 * time.Second // bounds the wait for an event that should occur at once
 
 // settles checks at the end of a test that no goroutine is left. Call it first.
 func settles(t testing.TB) {

@@ -44,9 +44,9 @@ type Spec struct {
 // Group is the servers of one trial.
 type Group struct {
 	Nodes  []Node // the nodes that hold data, the primary first
-	How    string // Embedded, Local, External or Docker: what Auto was resolved to
+	How    string // Embedded, Local, External or Docker; never Auto
 	Server string // product, version and How: "redis 7.0.15 (local)"
-	// Durability states what happens to an acknowledged write in a crash, for reports.
+	// Durability describes the effect of a crash on an acknowledged write, for reports.
 	Durability string
 
 	Replication Replication // nil without replication

@@ -161,8 +161,8 @@ var ErrNoCounters = errors.New("this server has no counters")
 type Node interface {
 	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
 	URL() string
-	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost of
-	// what happened in between, including one reading. The error is ErrNoCounters if the server has none.
+	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost
+	// of the work between them, including one reading. The error is ErrNoCounters if the server has none.
 	Counters(context.Context) (map[string]float64, error)
 	// Alive reports whether the node has a process, running or paused. It returns true for a user's server.
 	Alive() bool

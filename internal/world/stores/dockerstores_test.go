@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The store
-// then uses the image, whose name tells where it comes from.
+// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The
+// store then uses the image, whose name states its origin.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.

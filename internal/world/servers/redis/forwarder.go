@@ -24,7 +24,7 @@ type forwarder struct {
 // data.
 type greeting struct {
 	talk     *proxy.Conversation
-	commands int    // number of commands so far
+	commands int    // number of commands received
 	port     string // port of the replica; "": not a replica
 }
 
