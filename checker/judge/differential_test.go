@@ -181,7 +181,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 	return o
 }
 
-// text returns a history as it would be in a file.
+// text returns a history in the format of a file.
 func (g *generated) text() string {
 	text := []byte("\n")
 	for i := range g.ops {

@@ -36,7 +36,7 @@ type acted struct {
 	healed      string // in the same form
 }
 
-// actedOut returns a row for each fault except none.
+// actedOut returns a row for each fault except "none".
 func actedOut() []acted {
 	return []acted{
 		{"holder-stall", "set-px", "0", "0"},

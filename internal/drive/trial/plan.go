@@ -186,7 +186,8 @@ func (c Cell) header(s Setting, server string) histories.Header {
 }
 
 const (
-	// shortestLease is the shortest lease on real servers: ordinary delays of a machine would look like faults of a shorter one.
+	// shortestLease is the shortest lease on real servers: with a shorter lease, ordinary delays of a machine would look
+	// like faults.
 	shortestLease = 400 * time.Millisecond
 	mostProcesses = 16 // of clients, each behind proxies
 )

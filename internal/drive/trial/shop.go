@@ -171,7 +171,8 @@ func (s *sale) form(segments int) string {
 	return strings.Join(parts, " and ")
 }
 
-// perOrder returns the commands per order, without those that connect or read counters; nil if the store counts none.
+// perOrder returns the commands per order, without commands that connect or read counters; nil if the store does not
+// count commands.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil

@@ -223,7 +223,8 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyXPass judges all known defects together: with few trials of each, one xpass in each would be accepted.
+// tooManyXPass judges all known defects together: judged one by one with few trials each, an xpass of every defect
+// would be accepted.
 func tooManyXPass(cells []*soakCell) string {
 	xpass, all := 0, 0
 	for _, c := range cells {

@@ -179,7 +179,7 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	return c, err
 }
 
-// Counters returns the counters of servers, summed over the nodes; nil if they have none.
+// Counters returns the counters of servers, summed over the nodes, or nil if the servers have no counters.
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

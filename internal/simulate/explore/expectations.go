@@ -107,7 +107,7 @@ func decides(p faults.Plan, property string) bool {
 }
 
 // safety lists the properties that hold under several faults if they hold under each of them. Properties about time are
-// not among them: two faults that each leave a majority of servers may together leave none.
+// not among them: each of two faults may leave a majority of servers, although both together do not.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
 // expectations returns the expectations under a plan of several faults. A property is expected to hold if it is
@@ -152,7 +152,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected returns the expectation for a property under a fault; it is unspecified if the lock states none.
+// expected returns the expectation for a property under a fault; it is unspecified if the lock does not state one.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })

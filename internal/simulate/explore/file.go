@@ -165,7 +165,8 @@ func (c Case) checkStep(s faults.Step) error {
 	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment returns an error for a moment of an unknown client or point. The zero moment means none.
+// checkMoment returns an error for a moment of an unknown client or point. The zero moment is valid: it means no
+// moment.
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:

@@ -77,8 +77,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn has no descriptor. Its Read returns the result of the check for which a pool would use one: an error if the
-// connection is dead or has unread bytes.
+// rawConn has no file descriptor. Its Read returns the result of a connection pool's check: an error if the connection
+// is dead or has unread bytes.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -232,7 +232,7 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the end would not arrive
+		p.pair.sever() // the end of the stream would be dropped
 	}
 }
 

@@ -123,7 +123,7 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	return version, nil
 }
 
-// Unreachable is the error for a server that a user named and that does not serve. It has no secrets.
+// Unreachable is the error for a user's server that cannot be used. It contains no secrets.
 type Unreachable struct {
 	Target  Target
 	Host    string
@@ -154,7 +154,7 @@ func (n *external) URL() string { return n.target.URL(n.host) }
 
 func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	count := n.target.of.External.Counters
-	if count == nil { // they would include other uses of the server
+	if count == nil { // its counters would include other uses
 		return nil, fmt.Errorf("%s: %w", n.Shown, ErrNoCounters)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)

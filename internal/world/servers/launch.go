@@ -157,7 +157,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // the other nodes would wait for this one
+				cancel() // otherwise the other nodes wait for this node
 			}
 			return p, err
 		})

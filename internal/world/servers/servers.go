@@ -27,7 +27,7 @@ const (
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for features that the emulator lacks. Its text is the remedy.
+// ErrUnsupported is returned for features that the emulator lacks. Its text states the remedy.
 var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec states which servers to start.
