@@ -104,8 +104,7 @@ func (v *Verdict) Finding(property string) Finding {
 	return Finding{Property: property, Observed: NotApplicable, Why: "it was not judged"}
 }
 
-// Result is the result of one check: what was observed of a property, compared with what was expected. The names are
-// those of pytest.
+// Result is the result of one check: an observation compared with an expectation. The names are those of pytest.
 type Result uint8
 
 const (
@@ -127,7 +126,7 @@ func (r *Result) UnmarshalText(text []byte) error {
 	return histories.Parse(r, resultNames[:], text, "result")
 }
 
-// ResultOf compares an observation with what was expected.
+// ResultOf compares an observation with an expectation.
 func ResultOf(expected histories.Expected, observed Observed) Result {
 	switch {
 	case expected == histories.Unspecified || observed == NotApplicable:
@@ -152,7 +151,7 @@ type Oracle struct {
 	Skipped   int           `json:"skipped,omitempty"` // pieces outside of the sample
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements lists the keys on which monitor and oracle differ: a defect of lockbench.
+	// Disagreements lists the keys on which monitor and oracle differ, which is a defect of lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 

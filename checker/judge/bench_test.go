@@ -85,7 +85,7 @@ func BenchmarkMonitor(b *testing.B) {
 	p.report(b, 1_000_000)
 }
 
-// BenchmarkJudge measures a whole judgement from memory, with a sample of the oracle's windows and with all.
+// BenchmarkJudge measures a whole judgement from memory, with a sample of the oracle's windows and with all windows.
 func BenchmarkJudge(b *testing.B) {
 	lines, h := block(1_000_000)
 	for _, c := range []struct {

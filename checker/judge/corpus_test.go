@@ -14,7 +14,8 @@ import (
 	"lockbench/histories/edn"
 )
 
-// corpus returns the histories whose file name is the expected verdict: written by hand, and Jepsen's.
+// corpus returns the files of the corpus: histories written by hand, and Jepsen's. Each file name states the expected
+// verdict.
 func corpus(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../histories/corpus/*.jsonl")
@@ -25,8 +26,9 @@ func corpus(t *testing.T) []string {
 	return append(files, edn...)
 }
 
-// TestCorpus judges histories whose file name is the expected verdict: holds--title, violates-PROPERTY+PROPERTY--title,
-// undecided-PROPERTY--title, or two of these joined by an underscore. Every other property must not be violated.
+// TestCorpus checks that each history of the corpus has the verdict in its file name: holds--title,
+// violates-PROPERTY+PROPERTY--title, undecided-PROPERTY--title, or two of these joined by an underscore. Every other
+// property must not be violated.
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
 	enough(t, files)
@@ -99,7 +101,8 @@ func enough(t *testing.T, files []string) {
 	}
 }
 
-// TestEDNPreservesVerdicts writes the corpus as Jepsen's EDN and judges that: findings, witnesses and counts must be the same.
+// TestEDNPreservesVerdicts checks that the corpus, written as Jepsen's EDN, has the same findings, witnesses and
+// counts.
 func TestEDNPreservesVerdicts(t *testing.T) {
 	for _, file := range corpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -80,7 +80,7 @@ func (g *generated) refusals() bool {
 // outcome counts the results of one model.
 type outcome struct{ good, bad, disagreed int }
 
-// compare judges one history in all ways and describes any difference.
+// compare judges one history with each judge and describes any difference.
 func (d *differ) compare(g *generated) (good bool, differs string) {
 	j := newJudge(g.header, Options{})
 	j.oracle = oracle.New(true, 0, d.views())
@@ -181,7 +181,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 	return o
 }
 
-// text returns a history as it would be in a file.
+// text returns a history in the format of a file.
 func (g *generated) text() string {
 	text := []byte("\n")
 	for i := range g.ops {

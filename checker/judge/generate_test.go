@@ -17,9 +17,9 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // mistakes are allowed
-	late    bool // a grant reached a client that was gone, or came with its loss: it is judged as a hold of no length
+	late    bool // a grant was received after the end of its client or with its loss: it is judged as an empty hold
 	lost    bool // a hold was lost: the store may still have it, which explains refusals for the length of its promise
-	rash    int  // on average one grant in so many does not wait
+	rash    int  // one grant in rash does not wait, on average
 	number  int64
 	next    []time.Duration // when each client is ready again
 	lives   []int32
@@ -48,7 +48,7 @@ func (g *generated) add(op histories.Op, who int) {
 	g.actions = append(g.actions, action{op.Kind, op.Outcome, who, op.Fence, int64(op.Call), int64(op.Return)})
 }
 
-// grant is an acquire by a ready client. It takes effect when the lock is free.
+// grant generates an acquire by a ready client. It takes effect when the lock is free.
 func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	c := g.r.IntN(len(g.next))
 	g.number++
@@ -62,7 +62,7 @@ func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	return op, effect
 }
 
-// release is the release of a grant; it takes effect at freed.
+// release generates the release of a grant, which takes effect at freed.
 func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Duration) {
 	op = histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Release, Outcome: histories.OK}
 	op.Call = grant.Return + 1 + g.n(6)
@@ -88,7 +88,7 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// lose reports a loss at any later time, instead of a release. It may come with the grant.
+// lose reports a loss at any later time, instead of a release. It may be received with the grant.
 func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
 	op.Call = grant.Return + g.n(4)
@@ -102,7 +102,7 @@ func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// busy refuses a client that is used once, while the lock is held, unless a mistake is made.
+// busy generates a refusal of a client that is used once. The lock is held at that time, unless a mistake is made.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
 	if g.errs(3) {
@@ -239,7 +239,7 @@ func (g *generated) leases() {
 	}
 }
 
-// byAnother releases another client's hold.
+// byAnother generates a release of another client's hold.
 func (g *generated) byAnother(a histories.Op) {
 	g.strange++
 	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}
@@ -250,8 +250,8 @@ func (g *generated) byAnother(a histories.Op) {
 	g.add(op, -2)
 }
 
-// doubts generates acquires and releases without a definite answer, each of which begins another life. In half of the
-// histories other clients are refused (busy).
+// doubts generates acquires and releases without a definite answer, each of which begins another life of its client. In
+// half of the histories other clients are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

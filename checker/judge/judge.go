@@ -1,4 +1,4 @@
-// Package judge judges histories: a history goes in, as a file or line by line, and a checker.Verdict comes out.
+// Package judge judges histories. File takes a file, and History takes lines; both return a checker.Verdict.
 package judge
 
 import (
@@ -17,7 +17,8 @@ import (
 type Options struct {
 	// FullOracle has Porcupine search all of a long history instead of a sample of its windows.
 	FullOracle bool
-	// NoOracle omits Porcupine and leaves the verdict's Oracle zero. Searches use it; they judge what they find again.
+	// NoOracle omits Porcupine and leaves Verdict.Oracle zero. Searches use it, and judge the violations that they find
+	// again with the oracle.
 	NoOracle bool
 }
 
@@ -36,7 +37,7 @@ func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	return v, r.Header, nil
 }
 
-// History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, and not its
+// History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, but not its
 // expectations.
 func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
 	j := newJudge(h, o)

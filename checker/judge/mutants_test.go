@@ -105,7 +105,7 @@ var survivors = map[mutant]string{
 }
 
 // TestMutants builds the judge with all mistakes, each inactive until it is selected, and checks that the corpus or the
-// differential test fails with each.
+// differential test fails with each of them.
 func TestMutants(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("it builds the tests once more")

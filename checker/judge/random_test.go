@@ -81,7 +81,7 @@ func (m *mutex) header() histories.Header {
 	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
 }
 
-// marked returns a history as a recorder would have written it, with a mark after every so many operations.
+// marked returns a history in the order of a recorder, with a mark after a fixed number of operations.
 func marked(ops []histories.Op, clients, every int) []histories.Line {
 	queues := make([][]histories.Op, clients) // the later operations of each client
 	for _, op := range ops {

@@ -31,7 +31,7 @@ func TestViewer(t *testing.T) {
 				continue
 			}
 			drawn++
-			for range 20 { // a random order of two would repeat too often in five tries
+			for range 20 { // with few tries, a random order of two could be the same each time
 				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
 					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
 				}

@@ -1,5 +1,5 @@
-// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with the
-// monitors'. Holds go in, a checker.Oracle comes out; the main type is Oracle.
+// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with
+// the monitors'. The main type is Oracle: it takes holds and returns a checker.Oracle.
 package oracle
 
 import (
@@ -113,7 +113,7 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	}
 	s.stream.add(h, p)
 	now := h.Closed
-	if h.Fault != nil { // it is never closed, and the history goes on
+	if h.Fault != nil { // it is never closed, although the history continues
 		now = h.End
 	}
 	s.stream.advance(s.key, &o.views[v], int64(now))

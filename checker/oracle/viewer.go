@@ -92,7 +92,7 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows bounds the client numbers that serve as rows: the viewer draws every row up to the highest.
+// mostRows bounds the client numbers that are used as row numbers: the viewer draws every row up to the highest.
 const mostRows = 16
 
 // row returns the row of a hold in the viewer: its client's number, or its position in the order of grants if that client

@@ -96,8 +96,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance processes the moments that no earlier one can precede. A hold that does not end blocks all later ones; if too
-// many are queued, it is processed as it is.
+// advance processes the moments that no earlier moment can precede. A hold that does not end blocks all later moments;
+// if too many are queued, it is processed without its end.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return

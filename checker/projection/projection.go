@@ -64,7 +64,7 @@ const (
 	Extended                    // its promise was extended
 	InnerReleased               // an inner release was called
 	Ended                       // its release was called, or its loss was reported
-	Closed                      // its release returned or never will, because its client is gone or the history ends
+	Closed                      // its release returned, or cannot return because its client or the history ended
 )
 
 // Projection folds the events of a history into holds.
@@ -137,7 +137,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		p.tell(k, h, Began)
 		return
 	}
-	h.End, h.Fault = fault.Call, fault // the client was gone when the answer came
+	h.End, h.Fault = fault.Call, fault // the client had ended before the answer arrived
 	p.tell(k, h, Began)
 	p.abandon(k, h, fault)
 }

@@ -65,7 +65,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// Fault handles a client that is gone: its outstanding acquire may have been granted, of any key.
+// Fault handles the end of a client: its outstanding acquire, of any key, may have been granted.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {

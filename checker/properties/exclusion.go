@@ -19,7 +19,7 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // number of holds; of those with an empty interval; of those with an unknown end
+	grants, empty, unstated int // numbers of all holds, of empty holds, and of holds with an unknown end
 	open                    projection.PerKey[[]*overlap]
 	story                   func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
 	shown                   [2]*projection.Hold

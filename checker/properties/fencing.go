@@ -11,8 +11,8 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants bounds the stored grants of a key while an acquire is outstanding. Dropping the oldest may hide a violation and
-// invents none.
+// maxGrants bounds the stored grants of a key while an acquire is outstanding. Dropping the oldest may hide a violation
+// but never invents one.
 const maxGrants = 1 << 13
 
 // tokens checks that tokens rise from one holder to the next, so that a resource can reject late requests.
@@ -44,7 +44,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault handles a client that is gone. A grant that reaches it late is still compared with the stored grants.
+// Fault handles the end of a client. A grant that reaches it late is still compared with the stored grants.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -88,7 +88,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 }
 
-// forget drops the grants received before a time except for the last: its entry of top stands for all.
+// forget drops the grants received before a time, except for the last of them, whose entry in top covers the others.
 func (m *minted) forget(before time.Duration) {
 	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
 	n = max(n, len(m.grants)-maxGrants/2)

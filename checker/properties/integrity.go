@@ -20,7 +20,7 @@ type integrity struct {
 	acked   int
 	unknown int
 	finals  int // keys whose final value was read
-	tokens  int // operations that bore a token
+	tokens  int // operations with a token
 }
 
 type guarded struct {
@@ -207,7 +207,8 @@ func (x *integrity) atEnd(g *guarded) {
 	}
 }
 
-// pages is a sparse array of holds: dense for a counter, small for a wild value.
+// pages is a sparse array of hold numbers: compact for the consecutive values of a counter, small for a single large
+// value.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

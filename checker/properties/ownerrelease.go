@@ -24,7 +24,7 @@ const (
 
 var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}
 
-// releases checks that only the holder can release. It needs clients that release what they do not hold.
+// releases checks that only the holder can release. It needs clients that release locks that they do not hold.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
@@ -81,7 +81,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire was evicted, or the release bears no number
+		return a, false // the acquire was evicted, or the release has no number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:

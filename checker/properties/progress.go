@@ -98,7 +98,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
-// Fault ends the wait of a client that is gone. Its outstanding acquire may yet be granted.
+// Fault ends the wait of a client that was killed or went away. Its outstanding acquire may still be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return

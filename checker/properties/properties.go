@@ -1,5 +1,5 @@
 // Package properties has one table, All, of the properties that a lock may promise, and one file per property with its
-// monitor. Events of a history go in, a checker.Finding comes out. The main types are Property and Judgement.
+// monitor. A Property opens a Judgement, which takes the events of a history and returns a checker.Finding.
 package properties
 
 import (
@@ -81,7 +81,7 @@ type Facts struct {
 	Counts *checker.Counts
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part, known at the end of the history
-	Shaken bool          // a fault befell servers or the whole network, which may explain a lost key
+	Shaken bool          // a fault affected servers or the whole network, which may explain a lost key
 
 	Recovered []time.Duration // from the end of a client to the next grant of its key, in order
 }
@@ -134,7 +134,7 @@ func (c *Facts) tell(format string, args ...any) string {
 	return fmt.Sprintf(format, said...)
 }
 
-// monitor holds what judgements have in common: the facts and the violations found so far. It ignores events that a
+// monitor is embedded in judgements. It holds the facts and the violations found so far. It ignores events that a
 // judgement does not handle.
 type monitor struct {
 	*Facts

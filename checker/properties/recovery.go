@@ -13,7 +13,7 @@ import (
 // maxRecoveries bounds the recovery times in the verdict; all of them are judged.
 const maxRecoveries = 1 << 16
 
-// recoveries checks how soon a key is granted again after its holder is gone without a release.
+// recoveries checks how soon a key is granted again after its holder was killed or went away.
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
@@ -23,19 +23,19 @@ type recoveries struct {
 
 type bereft struct {
 	key    *projection.Key
-	open   []asked       // outstanding acquires of clients that are not gone
+	open   []asked       // outstanding acquires of live clients
 	idle   time.Duration // when the last of them ended
 	victim *victim       // nil if the key was granted since
 }
 
-// victim is a client that is gone, with the time from which the key can be granted to another client.
+// victim is a client that was killed or went away, with the time from which the key can be granted to another client.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
 	held    bool          // it held the key; otherwise its acquire was outstanding
 	behind  bool          // another client holds the key: the time counts from the end of that hold
 	waited  bool          // another client held the key
-	since   time.Duration // later than fault.Call if a client that is gone as well may have acquired the key
+	since   time.Duration // later than fault.Call if another victim may have acquired the key
 	asked   time.Duration // since when other clients are waiting
 }
 
@@ -54,22 +54,22 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	n := len(b.open)
 	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
 	if len(b.open) == n {
-		return // this client is gone
+		return // this client was killed or went away
 	}
 	b.idle = op.Return
-	// The key may have been granted to it, unless its request came after the bound.
+	// The key may have been granted to this client, unless it requested it after the bound.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo restarts the time: until then another client that is gone may have held the key.
+// moveTo restarts the time at t, because another victim may have held the key until t.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest restarts the wait if no client waited for too long, unless others had waited for the whole bound before.
+// rest restarts the wait after a gap without waiting clients, unless clients had waited for the whole bound before it.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {

@@ -10,7 +10,7 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant checks what an owner that acquires the lock again can rely on.
+// reentrant checks that an owner can acquire the lock again, and keeps it until the outermost release.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]

@@ -94,13 +94,23 @@ var forbidden = []term{
 }
 
 // exceptions are the places where a pattern is right, with the reason.
-var exceptions = []struct{ pattern, path, because string }{}
+var exceptions = []struct{ pattern, path, because string }{
+	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "internal/simulate/explore/file.go", "the name of a verb in files of version 1"},
+	{`peers?`, "internal/world/builtin/etcd.go", "etcd calls it the peer URL"},
+}
 
 var list = flag.Bool("list", false, "list the forbidden terms of rooms that are not checked yet")
 
 // unchecked are the rooms that are not checked yet: empty it.
 var unchecked = []string{
-	"README.md", "CHANGELOG.md", "cmd", "examples", "reports", "internal",
+	"README.md", "CHANGELOG.md", "cmd", "examples", "reports",
+	"internal/choose",
+	"internal/cli",
+	"internal/measure",
+	"internal/rules",
+	"internal/suggest",
+	"internal/web",
+	"internal/yamlfile",
 	"docs/benchmarking.md", "docs/faults-and-scenarios.md", "docs/getting-started.md", "docs/reading-results.md", "docs/selection.md",
 	"docs/reference/suites.md", "docs/evidence",
 	"docs/case.schema.json", "docs/needs.schema.json", "docs/results.schema.json", "docs/suite.schema.json",

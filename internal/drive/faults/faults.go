@@ -1,6 +1,6 @@
-// Package faults describes the faults of a trial, one per file, and lists them in All. In goes a Scene; out comes a Plan,
-// which states the actions and when they happen. Package inject carries it out on real processes and servers (drive/trial)
-// or in virtual time (simulate/sim).
+// Package faults describes the faults of a trial, one per file, and lists them in All. Fault.Plan takes a Scene and
+// returns a Plan, which states the actions and when they happen. Package inject carries it out on real processes and
+// servers (drive/trial) or in virtual time (simulate/sim).
 package faults
 
 import (
@@ -49,8 +49,8 @@ func needsRedis(p Plan) bool {
 type Kind string
 
 const (
-	Nothing Kind = "nothing"
-	Clients Kind = "clients"
+	Nothing Kind = "nothing" // of None
+	Clients Kind = "clients" // clients and their processes
 	Network Kind = "network" // between a process and a server
 	Servers Kind = "servers" // started by lockbench
 )
@@ -151,7 +151,7 @@ const (
 	Evict    Verb = "evict"    // Nodes evict the lock's key
 )
 
-// Action describes what a step does. The verb determines which fields are used.
+// Action describes the effect of a step. The verb determines which fields are used.
 type Action struct {
 	Verb    Verb          `json:"verb"`
 	Client  int32         `json:"client,omitempty"`

@@ -14,7 +14,7 @@ var killBetween = Fault{
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The other clients wait until the victim is dead, so that none acquires the lock before.
+		// The other clients wait until the victim is dead, so that no other client acquires the lock first.
 		return Plan{
 			Gates: []Gate{
 				{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

@@ -1,6 +1,6 @@
 package faults
 
-// minorityDown is the fault that locks on several servers are designed for.
+// minorityDown models the fault that locks on several servers are designed for.
 var minorityDown = Fault{
 	Name: "minority-down", Kind: Servers,
 	Doc:  "two of five servers are dead",

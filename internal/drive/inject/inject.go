@@ -1,6 +1,6 @@
-// Package inject carries out the plan of a fault while clients run. In go a faults.Plan and a World; out come operations in
-// the history and the reason why the trial is discarded, if any. The Injector is its main type. drive/trial has a World of
-// real processes and servers, simulate/sim one in virtual time.
+// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan
+// and a World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any.
+// Package drive/trial has a World of real processes and servers, and simulate/sim one in virtual time.
 package inject
 
 import (
@@ -36,7 +36,7 @@ type Effect struct {
 	Seen func() error
 }
 
-// Injector carries out a plan. Clients notify it of their progress. It records what it injects and heals.
+// Injector carries out a plan. Clients report their progress to it. It records each injection and its healing.
 type Injector struct {
 	plan  faults.Plan
 	world World

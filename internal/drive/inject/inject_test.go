@@ -20,8 +20,8 @@ import (
 // long is longer than any wait that is expected to end.
 const long = time.Minute
 
-// injecting returns an injector in a world of three clients in separate processes, and a function that returns what it
-// recorded.
+// injecting returns an injector in a world of three clients in separate processes, and a function that returns the
+// recorded operations.
 func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
 	t.Helper()
 	var file bytes.Buffer

@@ -108,14 +108,14 @@ var ofAlgorithms = []Scenario{
 var ofClients = []Scenario{
 	{
 		Name:    "crashed-holder-blocks",
-		Warning: "without an expiry, a holder that dies blocks all clients for ever",
+		Warning: "without an expiry, a holder that dies blocks all clients forever",
 		Doc: "The process of a holder is killed. A key with a lease becomes free when that ends; a key without one never does, and a " +
 			"finally block does not run in a process that is gone.",
 		Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "holder-kill"}},
 	},
 	{
 		Name:    "crash-between-setnx-and-expire",
-		Warning: "SETNX and EXPIRE are two commands; a client that dies between them blocks the lock for ever",
+		Warning: "SETNX and EXPIRE are two commands; a client that dies between them blocks the lock forever",
 		Doc:     "The process is killed when the server has executed its SETNX and has not seen its PEXPIRE. The key has no expiry.",
 		Parts:   []Part{{Locks: "setnx-expire", Fault: "kill-between"}},
 	},

@@ -16,7 +16,7 @@ var ofNetworks = []Scenario{
 		Name:    "lost-reply-orphans",
 		Warning: "no answer does not mean no: the server may have done what it was asked",
 		Doc: "The server sets the key, and the reply is lost with its connection. The client does not know that it holds the lock. A " +
-			"key without a lease then stays for ever.",
+			"key without a lease then stays forever.",
 		Parts: []Part{
 			{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "lost-reply"},
 			{Locks: "set-px-lua", Fault: "lost-reply-silent"},
@@ -25,7 +25,7 @@ var ofNetworks = []Scenario{
 	{
 		Name:    "lost-wakeup",
 		Warning: "pub/sub guarantees no delivery: a waiter must also poll",
-		Doc:     "All notifications are lost. Waiters that rely on them alone would wait for ever.",
+		Doc:     "All notifications are lost. Waiters that rely on them alone would wait forever.",
 		Parts:   []Part{{Locks: "redisson fenced", Fault: "lost-wakeup"}},
 	},
 	{

@@ -13,10 +13,10 @@ import (
 // shortest is the minimum duration of a recorded hold, after all uncertainty has been subtracted.
 const shortest = time.Microsecond
 
-// account converts what a service did for a buyer to operations of the history. A service reports times on its own clock,
-// whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end of the hold no
-// later than it may have been sent, so a hold never appears longer than it was. If nothing certain is left of a hold, the
-// acquire is recorded as unknown and the release is omitted.
+// account converts the steps of a service for a buyer to operations of the history. A service reports times on its own
+// clock, whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end of
+// the hold no later than it may have been sent, so a hold never appears longer than it was. If nothing certain is left
+// of a hold, the acquire is recorded as unknown and the release is omitted.
 type account struct {
 	bounds
 	sent, received time.Duration // times of the request and its answer

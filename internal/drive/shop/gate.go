@@ -38,7 +38,7 @@ const (
 	pollInterval = 5 * time.Millisecond
 )
 
-// ErrNoGate is returned if nginx or a module is missing. Its text is the remedy.
+// ErrNoGate is returned if nginx or a module is missing. Its text states the remedy.
 var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
 
 type nginx struct{ program, modules string }

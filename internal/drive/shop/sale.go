@@ -30,7 +30,7 @@ type Sale struct {
 	clocks  *clocks
 	clients []*http.Client
 	started time.Duration
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	figures counts
 }
 

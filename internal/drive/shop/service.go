@@ -20,7 +20,7 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds what follows a grant, in addition to the work. It applies even if the buyer has disconnected.
+// inside bounds the time after a grant, in addition to the work. It applies even if the buyer has disconnected.
 const inside = 10 * time.Second
 
 // Service sells the stock under the lock of one process.
@@ -199,7 +199,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // more than there are buyers, since a full pool would make holders wait
+	opts.PoolSize = 1024 // more than the number of buyers, since a full pool would make holders wait
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }

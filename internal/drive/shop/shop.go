@@ -1,6 +1,6 @@
-// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order, and an
-// optional gate answers for the services. In go an opened histories.Recorder and the addresses of servers; out come the
-// operations in the history and the Figures. Sale is the main type.
+// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order, and
+// an optional gate answers for the services. The main type is Sale: it takes an opened histories.Recorder and the
+// addresses of servers, adds operations to the history, and returns Figures.
 package shop
 
 import (
@@ -38,10 +38,10 @@ type ready struct {
 type Outcome string
 
 const (
-	Sold    Outcome = "sold"
-	SoldOut Outcome = "sold out"
-	Busy    Outcome = "busy"   // the lock was not granted in time or was lost; nothing was sold
-	Failed  Outcome = "failed" // unknown
+	Sold    Outcome = "sold"     // the item was sold
+	SoldOut Outcome = "sold out" // the stock is empty
+	Busy    Outcome = "busy"     // the lock was not granted in time or was lost; nothing was sold
+	Failed  Outcome = "failed"   // unknown
 )
 
 // Answer is the answer to an order with the steps of the service. Times are on the service's clock, which starts with its

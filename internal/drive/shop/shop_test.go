@@ -204,8 +204,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate checks that the gate passes orders on while there is stock or the stock is unknown, answers after the sell-out,
-// and ends.
+// TestGate checks that the gate passes orders on unless the stock is known to be empty, answers after the sell-out, and
+// ends.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {

@@ -29,14 +29,14 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// acted is a fault, a lock to inject it with, and what the history must then contain.
+// acted holds a fault, a lock to test, and the operations that the history must contain.
 type acted struct {
 	fault, lock string
 	injected    string // the affected clients, or "harness", in order
 	healed      string // in the same form
 }
 
-// actedOut returns a row for each fault except none.
+// actedOut returns a row for each fault except "none".
 func actedOut() []acted {
 	return []acted{
 		{"holder-stall", "set-px", "0", "0"},

@@ -72,7 +72,7 @@ func since(before, after map[string]float64) map[string]float64 {
 	return after
 }
 
-// Deployed returns why a lock cannot run on a deployment, or nil.
+// Deployed returns the reason why a lock cannot run on a deployment, or nil.
 func Deployed(l impls.Impl, on string) error {
 	known := stores.Deployments(l.Store)
 	several := []string{servers.Five, servers.FiveDelayed}
@@ -97,8 +97,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns why a server fault cannot be injected into servers started in that way, or nil. Containers can be paused
-// and killed, but restart too slowly for a holder that waits for them.
+// unreachable returns the reason why a server fault cannot be injected into servers started in that way, or nil.
+// Containers can be paused and killed, but restart too slowly for a holder that waits for them.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns why a fault does not apply to a cluster, or nil. A restarted node of a cluster refuses commands for two
-// seconds, and memory and clock are per node.
+// unclustered returns the reason why a fault does not apply to a cluster, or nil. A restarted node of a cluster refuses
+// commands for two seconds, and memory and clock are per node.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

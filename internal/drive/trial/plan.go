@@ -1,5 +1,5 @@
-// Package trial runs trials: it starts servers, runs clients, records every operation and judges the history. A Cell and a
-// Setting go in; a folder with a history, a verdict and counters, and an Outcome come out.
+// Package trial runs trials: it starts servers, runs clients, records every operation and judges the history.
+// Setting.Try takes a Cell, writes a folder with a history, a verdict and counters, and returns an Outcome.
 package trial
 
 import (
@@ -25,7 +25,7 @@ type Cell struct {
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // that the cell belongs to, if any
-	Partly     bool   // a trial counts even if parts of the fault plan did not take place: it searches for a violation
+	Partly     bool   // trials are kept even if a part of the plan was not carried out, since any violation is of interest
 }
 
 // On returns the deployment of the lock; "" if it uses no server.
@@ -120,7 +120,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns why such servers do not support the cell, or nil.
+// unfit returns the reason why such servers do not support the cell, or nil.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -145,7 +145,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut names what is left out: a whole store, or a lock with its workload and fault.
+// leftOut names the omitted cells: a whole store, or a lock with its workload and fault.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -169,7 +169,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
 		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
 	if c.Workload.Served {
-		delete(params, "register") // a Redis trusts the lock
+		delete(params, "register") // the stock of a shop is in Redis, which checks no tokens
 	}
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
@@ -186,14 +186,15 @@ func (c Cell) header(s Setting, server string) histories.Header {
 }
 
 const (
-	// shortestLease is the shortest lease on real servers: ordinary delays of a machine would look like faults of a shorter one.
+	// shortestLease is the shortest lease on real servers: with a shorter lease, ordinary delays of a machine would look
+	// like faults.
 	shortestLease = 400 * time.Millisecond
 	mostProcesses = 16 // of clients, each behind proxies
 )
 
-// Planned returns a cell that injects a plan which is no built-in fault. The parameters replace those of the run, except for the
-// seed, which differs between trials. A trial counts even if a step did not take place. The error names what real processes
-// and servers cannot do.
+// Planned returns a cell that injects a plan that is not a built-in fault. The parameters replace those of the run,
+// except for the seed, which differs between trials. A trial is kept even if a step was not carried out. The error
+// names the actions that real processes and servers do not support.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{

@@ -63,7 +63,7 @@ func TestPlannedOn(t *testing.T) {
 	}
 }
 
-// TestPlannedRefused checks that what real processes and servers cannot do is refused by name.
+// TestPlannedRefused checks that actions which real processes and servers do not support are refused by name.
 func TestPlannedRefused(t *testing.T) {
 	for _, c := range []struct {
 		on     string

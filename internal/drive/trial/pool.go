@@ -15,7 +15,7 @@ type Pool struct {
 	idle map[[2]string][]*servers.Group // by store and deployment
 }
 
-// Lend returns servers and the function that takes them back. It is a Setting.Lend.
+// Lend returns servers and a function that returns them to the pool. It can be used as Setting.Lend.
 func (p *Pool) Lend(ctx context.Context, s servers.Spec) (*servers.Group, func() error, error) {
 	of := [2]string{s.Store, s.Deployment}
 	g := p.take(of)

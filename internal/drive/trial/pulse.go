@@ -13,7 +13,7 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // half of what the format allows, so that one late beat does no harm
+	markEvery = 500 * time.Millisecond // half of the limit in the format, so that one late tick does no harm
 )
 
 // whilePulsed runs do while pulse drains the recorder, then closes the recorder. An error of the recorder cancels do.
@@ -35,8 +35,8 @@ func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.C
 	return err
 }
 
-// pulse drains and marks a recorder until ctx ends. It also detects stalls of this process, in which no client ran either: a
-// beat comes late then. It returns the first error of the recorder.
+// pulse drains and marks a recorder until ctx ends. It also detects stalls of this process, during which no client
+// runs, by late ticks. It returns the first error of the recorder.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -63,8 +63,8 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	}
 }
 
-// stalls records the longest time for which a process of a trial did not run although no fault had paused it. A busy machine
-// delays a holder as a fault does, and a trial in which it did is discarded.
+// stalls records the longest time for which a process of a trial did not run although no fault had paused it. A busy
+// machine can delay a holder as a fault does; such a trial is discarded.
 type stalls struct {
 	ended sync.WaitGroup
 	stop  context.CancelFunc
@@ -124,7 +124,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end returns why the trial is discarded; "" if it counts.
+// end returns the reason why the trial is discarded, or "".
 func (s *stalls) end(most time.Duration) (void string) {
 	s.stop()
 	s.ended.Wait()

@@ -50,7 +50,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	}
 	how := s.Servers
 	if how == servers.External {
-		how = servers.Auto // the stock is not what is tested, and stays on this machine
+		how = servers.Auto // the stock is not tested, and stays on this machine
 	}
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
-// drive sells all pieces, lets more buyers come for a while, and runs the epilogue.
+// drive sells all pieces, lets buyers order for a while after the sell-out, and runs the epilogue.
 func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := s.newDrive(rec, []workloads.Process{s.fresh})
 	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
@@ -134,7 +134,7 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin bounds a sale generously: three times what selling piece after piece takes.
+// sellWithin bounds a sale generously: three times the duration of selling one piece after another.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
@@ -171,7 +171,8 @@ func (s *sale) form(segments int) string {
 	return strings.Join(parts, " and ")
 }
 
-// perOrder returns the commands per order, without those that connect or read counters; nil if the store counts none.
+// perOrder returns the commands per order, without commands that connect or read counters; nil if the store does not
+// count commands.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil

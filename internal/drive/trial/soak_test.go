@@ -56,8 +56,8 @@ type tally struct {
 // of returns the number of trials to which the property applied.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak runs the best locks many times under every fault that they are expected to survive, and every lock under each fault
-// that is expected to violate a property. It allows no FAIL, and at most one xpass in twenty.
+// TestSoak checks many trials of the best locks under every fault that they are expected to survive, and of every lock
+// under each fault that is expected to violate a property. It allows no FAIL, and at most one xpass in twenty trials.
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -210,7 +210,7 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 	return true
 }
 
-// complaint returns a sentence about what is wrong with a tally, or "".
+// complaint describes a tally that is not acceptable; it returns "" for others.
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
@@ -223,7 +223,8 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyXPass judges all known defects together: with few trials of each, one xpass in each would be accepted.
+// tooManyXPass judges all known defects together: judged one by one with few trials each, an xpass of every defect
+// would be accepted.
 func tooManyXPass(cells []*soakCell) string {
 	xpass, all := 0, 0
 	for _, c := range cells {

@@ -22,7 +22,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Setting holds what all trials of a run share.
+// Setting holds the settings that all trials of a run share.
 type Setting struct {
 	Run        string         // id of the run: part of every key
 	Servers    string         // how servers are started: servers.Ways
@@ -34,14 +34,14 @@ type Setting struct {
 	Self       string            // path of this program, which also serves some stores and the shop
 	Asked      Asked             // parameters of a shop that the user set
 	Trials     int               // number of trials of each cell
-	// Lend returns servers for a trial that does not harm them, and the function that takes them back; nil: each trial starts
-	// its own.
+	// Lend returns servers for a trial without server faults, and a function that returns them. If it is nil, each trial
+	// starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// For measurements beyond the history:
 	Pace  func(context.Context, Running)                                    // returns when no further iteration may begin; nil: after the duration
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks connect to their servers; nil: over the network
-	Tally *impls.Tally                                                      // counts what locks do in the background; nil: it is not counted
+	Tally *impls.Tally                                                      // counts background activity of locks; nil: not counted
 }
 
 // Running describes a trial while its clients run.
@@ -55,23 +55,23 @@ type Running struct {
 type Outcome struct {
 	Dir    string
 	Server string // product, version and how
-	// Durability states what the server guarantees about an acknowledged write.
+	// Durability describes the effect of a crash on an acknowledged write.
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
-	Void       string // why the trial is discarded; "" if it counts
-	Missed     string // the steps of the plan that did not take place, if the trial counts anyway
+	Void       string // reason why the trial is discarded, or ""
+	Missed     string // the steps of the plan that were not carried out, if the trial is kept
 }
 
 // ErrDiscarded is returned if every attempt at a trial was discarded.
 var ErrDiscarded = errors.New("trials in a row were discarded")
 
-// attempts is how often a trial is tried until it counts.
+// attempts is the largest number of attempts at one trial.
 const attempts = 5
 
-// Try runs the nth trial of a cell, from 0, again until it is not discarded. The folders of the trials of a cell are 001, 002,
-// ... in dir, and those of repeated trials follow. granted counts the grants so far. The error is ErrDiscarded if all attempts
-// were discarded. When ctx ends, the trial ends early, and what was recorded is judged.
+// Try runs the nth trial of a cell, from 0, again until it is not discarded. The folders of the trials of a cell are
+// 001, 002, ... in dir, and those of repeated trials follow. granted counts the grants so far. The error is
+// ErrDiscarded if all attempts were discarded. When ctx ends, the trial ends early, and the recorded part is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
 	s.Params.Seed += uint64(n) // first: the duration of a fault may depend on the seed
 	s.Params = s.params(c)
@@ -145,8 +145,8 @@ type trial struct {
 	missed    string
 }
 
-// begun counts the trials of this process: each has keys of its own, since a late command of one may reach the servers that
-// the next one uses.
+// begun counts the trials of this process. It makes the keys of each trial different, because a late command of one
+// trial may reach the servers that the next one uses.
 var begun atomic.Int64
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
@@ -168,7 +168,7 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record starts everything, runs the clients, and stops everything. recorded reports whether there is a history to judge.
+// record starts everything, runs the clients, and stops everything. recorded reports whether a history was recorded.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
@@ -247,7 +247,7 @@ func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// judge reads the history back and judges it: the verdict is about what is on disk.
+// judge reads the history from disk and judges it.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})

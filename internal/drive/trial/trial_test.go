@@ -20,8 +20,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEachCell runs every cell without a fault briefly on the emulator. Every expectation must be met: each property that can be
-// violated without a fault is violated by a known-broken lock and by no correct one.
+// TestEachCell checks that every cell without a fault meets its expectations in a short trial on the emulator, and that
+// each property that can be violated without a fault is violated by a known-broken lock and by no correct one.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

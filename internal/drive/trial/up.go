@@ -49,7 +49,7 @@ func (t *trial) start(ctx context.Context) error {
 	return g.OrderByKey(ctx, t.storeKey())
 }
 
-// servers returns servers for the trial, and the function that ends its use of them.
+// servers returns servers for the trial, and a function that stops or returns them.
 func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, error) {
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
@@ -126,7 +126,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may answer so
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may return this error
 			return nil
 		}
 		select {
@@ -149,13 +149,13 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is the content of counters.json: the counters of the servers before and after the workload, null if there are none.
+// counted is the content of counters.json: the counters of the servers before and after the workload, or null.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
-	// Network counts what passed between processes and servers, if the trial ran behind proxies.
+	// Network counts the traffic between processes and servers, if the trial ran behind proxies.
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
@@ -179,7 +179,7 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	return c, err
 }
 
-// Counters returns the counters of servers, summed over the nodes; nil if they have none.
+// Counters returns the counters of servers, summed over the nodes, or nil if the servers have no counters.
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

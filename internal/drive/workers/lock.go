@@ -95,7 +95,6 @@ func (s segments) Segments(key string) []string {
 	return names
 }
 
-// A Process also gives access to the guarded resource.
 var _ workloads.Resource = (*Process)(nil)
 
 func (p *Process) Read(ctx context.Context, key string, fence int64) (int64, error) {
@@ -107,6 +106,7 @@ func (p *Process) Write(ctx context.Context, key string, value, fence int64) err
 	return outcome(p.call(ctx, worker.Request{Do: "write", Key: key, Fence: fence, Value: value}, 0))
 }
 
+// Append implements workloads.Resource.
 func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }

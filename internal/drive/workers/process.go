@@ -1,5 +1,6 @@
-// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. In goes a command;
-// out comes a Process, which offers the lock and the guarded resource to workloads, and can be paused and killed.
+// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. Start takes a
+// command and returns a Process, which offers the lock and the guarded resource to workloads, and can be paused and
+// killed.
 package workers
 
 import (
@@ -21,7 +22,7 @@ import (
 
 type bounds struct {
 	ready  time.Duration // from the start to the first line
-	answer time.Duration // from a request to its answer, beyond the wait that it asks for; includes pauses by faults
+	answer time.Duration // from a request to its answer, beyond the requested wait; includes pauses by faults
 	giveUp time.Duration // from a cancel request to the answer
 	end    time.Duration // from a shutdown request, or the end of its output, to the end of the process
 	write  time.Duration // from writing a request until the process counts as hung
@@ -43,7 +44,7 @@ type Process struct {
 	writing sync.Mutex // guards in; separate from mu, so that answers are read while a write blocks
 	in      *os.File
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int64
 	waiting map[int64]chan worker.Line
 	given   map[int64]worker.Request // requests without an answer whose caller has gone
@@ -319,8 +320,10 @@ func (p *Process) Running(ctx context.Context) error {
 	return outcome(l, err)
 }
 
-// Pause pauses the process and returns when that is verified. Resume resumes it.
-func (p *Process) Pause() error  { return p.child.Pause() }
+// Pause pauses the process and returns when that is verified.
+func (p *Process) Pause() error { return p.child.Pause() }
+
+// Resume resumes a paused process.
 func (p *Process) Resume() error { return p.child.Resume() }
 
 // Kill kills the process and returns when it has ended.

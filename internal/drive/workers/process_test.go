@@ -22,7 +22,7 @@ import (
 // testTimeout bounds every wait of a test.
 const testTimeout = 20 * time.Second
 
-// generous returns bounds for a busy machine. A test of one bound makes that one short.
+// generous returns bounds for a busy machine. A test of a bound makes that bound short.
 func generous() bounds {
 	return bounds{testTimeout, testTimeout, testTimeout, testTimeout, testTimeout}
 }

@@ -23,7 +23,7 @@ type Guarded struct {
 	done   chan error
 }
 
-// Guard serves a register. Its URL contains a secret, which keeps other programs from writing.
+// Guard serves a register. Its URL contains a secret, so that other programs cannot write.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

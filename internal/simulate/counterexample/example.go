@@ -1,5 +1,5 @@
-// Package counterexample shows how a trial violates a property. A Trial with its history, fault plan and verdict goes in;
-// an Example comes out, with an event list and a timeline in text.
+// Package counterexample shows how a trial violates a property. New takes a Trial with its history, fault plan and
+// verdict, and returns an Example with an event list and a timeline as text.
 package counterexample
 
 import (
@@ -15,7 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// MostEvents is the largest number of events in an example. The list has two more lines: what it leaves out and the verdict.
+// MostEvents is the largest number of events in an example. The list has two more lines: the number of operations left
+// out, and the verdict.
 const MostEvents = 12
 
 // Trial holds a recorded and judged trial.

@@ -14,7 +14,8 @@ import (
 	"lockbench/workloads"
 )
 
-// phrase holds the texts for the start of a fault and, if it shows, for its end. Example.say replaces names in braces.
+// phrase holds the texts for the start of a fault and for its end, if that is visible. Example.say replaces names in
+// braces.
 type phrase struct{ begins, ends string }
 
 // phrases holds an entry for each faults.Verb.
@@ -43,7 +44,7 @@ var phrases = map[faults.Verb]phrase{
 	faults.Depose:   {"the leader dies, and another server leads", ""},
 }
 
-// points holds what a client does at each point of an iteration.
+// points describes the action of a client at each point of an iteration.
 var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
 	workloads.Working: "works", workloads.Releasing: "releases the lock"}
 

@@ -15,7 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryVerb: the text for each verb states its magnitude.
+// TestEveryVerb checks that the text for each verb states its magnitude.
 func TestEveryVerb(t *testing.T) {
 	for _, verb := range verbs(t) {
 		for _, deployment := range []string{"two-replicas", "five"} {
@@ -42,7 +42,7 @@ func TestEveryVerb(t *testing.T) {
 	}
 }
 
-// magnitudes holds what the text for the step of TestEveryVerb must contain.
+// magnitudes holds the magnitudes that the texts in TestEveryVerb must contain, by verb.
 var magnitudes = map[faults.Verb][]string{
 	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
 	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},

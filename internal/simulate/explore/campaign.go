@@ -66,7 +66,7 @@ type PropertyResult struct {
 	Violated  int    `json:"violated"`
 	First     uint64 `json:"first_seed"` // the first seed with a violation, if Violated > 0
 	Expected  int    `json:"expected"`   // judged seeds in which it was expected to hold
-	Fails     int    `json:"failed"`     // of those, seeds with a violation
+	Fails     int    `json:"failed"`     // Expected seeds with a violation
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
@@ -78,7 +78,7 @@ type StrategyResult struct {
 	After     int    `json:"after"` // seeds of this strategy up to its first violation; 0: none
 }
 
-// batch is the number of seeds in one request to an exploring process. It is small so that the locks take turns.
+// batch is the number of seeds in one request to an exploring process. It is small so that all locks make progress.
 const batch = 16
 
 // searching is the percentage of a campaign's time spent on searching. The rest is for minimising.

@@ -1,6 +1,6 @@
 // Package explore searches in virtual time for fault plans under which a lock violates a property, and minimises the
-// violations to counterexamples. A Campaign of locks and seeds goes in, a Result comes out. A Case holds everything that
-// a trial depends on: it can be written to a file, replayed, and run on real servers.
+// violations to counterexamples. Run takes a Campaign of locks and seeds, and returns a Result. A Case holds everything
+// that a trial depends on: it can be written to a file, replayed, and run on real servers.
 package explore
 
 import (
@@ -73,7 +73,7 @@ type Unknown struct {
 	Known      []string
 }
 
-// Error returns the error in words, without the known names.
+// Error returns the message without the list of known names.
 func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
 
 func named[T any](what string, table []T, name string, nameOf func(T) string) (T, error) {

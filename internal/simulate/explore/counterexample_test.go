@@ -42,7 +42,7 @@ var examples = []struct{ lock, fault, property string }{
 	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // holds
 }
 
-// TestCounterexamples compares event lists and timelines with the golden files.
+// TestCounterexamples checks event lists and timelines against the golden files.
 func TestCounterexamples(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -176,7 +176,7 @@ func checkExample(t *testing.T, r *Run, property string) {
 	}
 }
 
-// TestGrantsAreShown: the event list has each grant of the witness at its time.
+// TestGrantsAreShown checks that the event list has each grant of the witness at its time.
 func TestGrantsAreShown(t *testing.T) {
 	r := runUnder(t, "set-px", "holder-stall")
 	text := strings.Join(r.Example("lease-exclusion").Events(), "\n")

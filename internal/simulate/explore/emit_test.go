@@ -16,7 +16,8 @@ import (
 	"lockbench/checker/judge"
 )
 
-// TestEmittedTest: an emitted test compiles, passes if the case violates its property, and fails if it does not.
+// TestEmittedTest checks that an emitted test compiles, passes if the case violates its property, and fails if it does
+// not.
 func TestEmittedTest(t *testing.T) {
 	shows, silent := stalled(t), stalled(t)
 	silent.Lock = "set-px-lua"
@@ -64,7 +65,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	return string(out), err
 }
 
-// TestEmittedHistory: an emitted history has the verdict of its run, which its file name states.
+// TestEmittedHistory checks that an emitted history has the verdict of its run, which its file name states.
 func TestEmittedHistory(t *testing.T) {
 	searched := 0
 	for _, fault := range []string{"holder-stall", "holder-kill", "process-pause", "server-restart"} {

@@ -11,7 +11,7 @@ import (
 )
 
 // kinds returns the faults of the table that a step is an instance of. A property is expected to hold under the step if
-// it is expected to hold under each of these faults, and nothing is expected if there are none.
+// it is expected to hold under each of these faults. If kinds returns no fault, nothing is expected.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
 		if t.Workload.Reentrant { // a holder that acquires again waits for the reply while its lease expires
@@ -107,11 +107,11 @@ func decides(p faults.Plan, property string) bool {
 }
 
 // safety lists the properties that hold under several faults if they hold under each of them. Properties about time are
-// not among them: two faults that each leave a majority of servers may together leave none.
+// not among them: each of two faults may leave a majority of servers, although both together do not.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// expectations returns what is expected under a plan of several faults. A property is expected to hold if it is without a
-// fault and under each fault of the plan.
+// expectations returns the expectations under a plan of several faults. A property is expected to hold if it is
+// expected to hold without a fault and under each fault of the plan.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {
@@ -152,7 +152,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected returns the expectation for a property under a fault; it is unspecified if the lock states none.
+// expected returns the expectation for a property under a fault; it is unspecified if the lock does not state one.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })

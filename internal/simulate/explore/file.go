@@ -28,7 +28,7 @@ var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"g
 // File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
 type File struct {
 	Version  int      `json:"lockbench_case"`
-	Found    string   `json:"found,omitempty"`    // how it was found, or what it shows: one sentence
+	Found    string   `json:"found,omitempty"`    // one sentence about its origin or meaning
 	Property string   `json:"property"`           // the property that the case is about
 	Violated []string `json:"violated,omitempty"` // all violated properties, in the order of the judge's table
 	Seed     uint64   `json:"seed,omitempty"`     // of the case before it was minimised
@@ -119,8 +119,8 @@ const (
 	mostSteps   = 1000
 )
 
-// checkPlan returns an error if the plan refers to something that does not exist. The trial checks what a step does to
-// servers.
+// checkPlan returns an error if the plan is too large, does not fit the lock or the workload, or names an unknown
+// client or point. Actions on servers are checked by the trial.
 func (c Case) checkPlan(t sim.Trial) error {
 	lock, load := t.Lock, t.Workload
 	switch {
@@ -165,7 +165,8 @@ func (c Case) checkStep(s faults.Step) error {
 	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment returns an error for a moment of an unknown client or point. The zero moment means none.
+// checkMoment returns an error for a moment of an unknown client or point. The zero moment is valid: it means no
+// moment.
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:

@@ -64,7 +64,7 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 }
 
-// TestVersion1: the names of version 1 are read as those of version 2.
+// TestVersion1 checks that the names of version 1 are read as those of version 2.
 func TestVersion1(t *testing.T) {
 	want, err := tableCase("set-px", "cancelled-acquire", "counter", "")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// TestCaseSchema: the published schema has exactly the fields of File, and accepts a case.
+// TestCaseSchema checks that the published schema has exactly the fields of File, and accepts a case.
 func TestCaseSchema(t *testing.T) {
 	const file = "../../../docs/case.schema.json"
 	schema, err := jsonschema.NewCompiler().Compile(file)
@@ -218,7 +218,8 @@ func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[st
 	}
 }
 
-// TestScaled: every duration is multiplied, nothing else changes, and the original case stays as it was.
+// TestScaled checks that every duration is multiplied, that nothing else changes, and that the original case is not
+// modified.
 func TestScaled(t *testing.T) {
 	c := stalled(t).Case
 	c.Plan.Steps = append(c.Plan.Steps, faults.Step{Do: faults.Action{Verb: faults.Drift, By: time.Second}})
@@ -237,7 +238,7 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// FuzzCase: a case that can be read can be written, and is then read as the same.
+// FuzzCase checks that a case that was read can be written and is equal when read again.
 func FuzzCase(f *testing.F) {
 	good, err := stalled(f).Encode()
 	if err != nil {

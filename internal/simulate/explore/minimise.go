@@ -193,7 +193,8 @@ func compare(a, b Counterexample) int {
 	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// rank returns the position of a property, most telling first: properties that any long pause violates come last.
+// rank returns the position of a property in the order of significance. Properties that any long pause violates are
+// last.
 func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}

@@ -153,7 +153,7 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 // died is the error of a process that ended, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request tells an exploring process to try seeds, to minimise the violations of seeds, or to replay a case.
+// request holds a request to an exploring process: try seeds, minimise the violations of seeds, or replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`

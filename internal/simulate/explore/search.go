@@ -19,7 +19,7 @@ type Seed struct {
 	Violated   []string      `json:"violated,omitempty"` // violated properties
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under this plan
 	Met        []Meeting     `json:"met,omitempty"`      // the faults that took effect
-	Failed     string        `json:"failed,omitempty"`   // why there is no verdict, such as a panic
+	Failed     string        `json:"failed,omitempty"`   // the reason for a missing verdict, such as a panic
 }
 
 // Fails returns the properties that were expected to hold but were violated.

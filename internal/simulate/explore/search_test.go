@@ -47,7 +47,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses: for each lock, a seed records the same history in two processes.
+// TestSameInTwoProcesses checks that for each lock a seed records the same history in two processes.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -85,7 +85,7 @@ func TestSameInTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestDefectsAreFound: the known defect of each of these locks is found and minimised.
+// TestDefectsAreFound checks that the known defect of each listed lock is found and minimised.
 func TestDefectsAreFound(t *testing.T) {
 	if raced {
 		t.Skip("it takes too long with the race detector")
@@ -141,7 +141,7 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestCampaign: the result depends on the seeds alone, not on the number of processes.
+// TestCampaign checks that the result depends on the seeds only, not on the number of processes.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	var found [2]bytes.Buffer
@@ -176,7 +176,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignInTime: a campaign with a time limit ends, and has tried every lock.
+// TestCampaignInTime checks that a campaign with a time limit ends and tries every lock.
 func TestCampaignInTime(t *testing.T) {
 	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
 	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
@@ -190,7 +190,7 @@ func TestCampaignInTime(t *testing.T) {
 	}
 }
 
-// TestReplay: a replay in another process equals one in this process with GOMAXPROCS=1.
+// TestReplay checks that a replay in another process equals one in this process with GOMAXPROCS=1.
 func TestReplay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	self, err := os.Executable()
@@ -216,7 +216,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer: if a process dies, only the seed that killed it has failed.
+// TestDeadExplorer checks that only the seed that kills a process has failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {
@@ -233,7 +233,8 @@ func TestDeadExplorer(t *testing.T) {
 	}
 }
 
-// TestNondeterministic: a seed that records another history when run again is listed and gives no counterexample.
+// TestNondeterministic checks that a seed that records another history when run again is listed and gives no
+// counterexample.
 func TestNondeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := Subject{Lock: "reentrant-flag"}
@@ -248,7 +249,8 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
-// TestExpectationsOfPlans: a property is expected to hold under several faults if it is under each of them.
+// TestExpectationsOfPlans checks that a property is expected to hold under several faults if it is expected to hold
+// under each.
 func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
@@ -291,7 +293,7 @@ func TestExpectationsOfPlans(t *testing.T) {
 	}
 }
 
-// TestStepsAreFaultsOfTheTable: every step has a name, and each of its kinds is a fault of the table.
+// TestStepsAreFaultsOfTheTable checks that every step has a name, and each of its kinds is a fault of the table.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -321,7 +323,8 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestFixed: the defects that exploring found in lockbench's locks do not come back. Each case is as it was found.
+// TestFixed checks that defects that exploring found in lockbench's locks stay fixed. Each case is kept as it was
+// found.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")
@@ -346,7 +349,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOrphanedExplorer: a process ends at once when its standard input ends, also while it handles a request.
+// TestOrphanedExplorer checks that a process ends at once when its standard input ends, also while it handles a
+// request.
 func TestOrphanedExplorer(t *testing.T) {
 	p := newPool(t, "explorer", 1)
 	e := <-p.idle

@@ -8,7 +8,7 @@ import (
 	"lockbench/workloads"
 )
 
-// maker makes the steps of one kind that strike a client. The strategy adds a trigger to a step that has none.
+// maker makes the steps of one kind that strike a client. The strategy adds a trigger to a step without one.
 type maker struct {
 	name string // the name of a fault of the table, used in the history
 	on   string // "": on all deployments; one, five, replica: on such deployments; notifies: for locks with notifications
@@ -151,7 +151,7 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns the steps of a randomly chosen kind that strike a client; none if no kind fits.
+// some returns the steps of a randomly chosen kind that strike a client, or nil if no kind fits.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {

@@ -70,7 +70,7 @@ type scene struct {
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // chosen so far: see own
+	steps      int // number of steps chosen; see own
 	down       int // servers stopped for good
 	promoted   bool
 }
@@ -129,7 +129,7 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own makes a step's duration unique by some nanoseconds: the order of simultaneous events is undefined.
+// own adds some nanoseconds to make a step's duration unique, because the order of simultaneous events is undefined.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)
@@ -143,7 +143,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused returns an error that says why the subject cannot be explored, or nil if it can.
+// Refused returns the reason why the subject cannot be explored, or nil.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

@@ -54,7 +54,7 @@ func anyStep(r *rand.Rand, p workloads.Params, nodes int) faults.Step {
 	return s
 }
 
-// TestAnyPlan runs random plans. Each trial must end, leave no goroutines, and record the same history twice.
+// TestAnyPlan checks that a trial under a random plan ends, leaves no goroutines, and records the same history twice.
 // LOCKBENCH_PLANS sets the number of plans for each lock.
 func TestAnyPlan(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)

@@ -77,8 +77,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn has no descriptor. Its Read returns the result of the check for which a pool would use one: an error if the
-// connection is dead or has unread bytes.
+// rawConn has no file descriptor. Its Read returns the result of a connection pool's check: an error if the connection
+// is dead or has unread bytes.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -97,15 +97,15 @@ type pipe struct {
 	direction      proxy.Direction
 	reader, writer *place
 
-	mu             sync.Mutex   // guards what follows; never held across a wait
+	mu             sync.Mutex   // guards the fields below; never held across a wait
 	soleWriter     bool         // there is only one writer, which needs no outbox
-	bell           *time.Timer  // wakes the reader, of which there is one at a time
+	bell           *time.Timer  // wakes the only reader
 	rings          time.Time    // when the bell rings; zero: not, or at once
 	waits          bool         // the reader waits for the bell
 	held           []proxy.Part // sent but delayed by a paused sender or a rule
 	deciding       bool         // a rule is running
 	welcome        []byte       // unread part of the answer to the greeting
-	discards       bool         // discard what is sent from now on
+	discards       bool         // discard everything sent from now on
 	last           time.Time    // time of the last arrival
 	queue          []message    // in flight, or arrived and unread
 	ended          bool         // the writer has closed
@@ -177,7 +177,7 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the reader's next event, or zero if there is none yet.
+// next returns the time of the reader's next event, or zero if no event is known.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -189,8 +189,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's deadline,
-// but the next instant owned by the last request on the connection.
+// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's
+// deadline, but the next nanosecond owned by the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -232,11 +232,11 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the end would not arrive
+		p.pair.sever() // the end of the stream would be dropped
 	}
 }
 
-// leave sends what was written at one instant.
+// leave sends the chunks that were written in one nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
@@ -330,8 +330,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns what a read would find: nothing (nil), bytes (errUnread), the end of the stream (io.EOF), or that this end
-// is closed.
+// peek returns the result of a read without reading: nothing (nil), bytes (errUnread), the end of the stream (io.EOF),
+// or that this end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

@@ -61,7 +61,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// wire holds what delays may depend on.
+// wire holds the inputs of a delay.
 type wire struct {
 	seed                uint64
 	process, node, dial int
@@ -119,9 +119,9 @@ func TestDelaysDependOnSeedAndLink(t *testing.T) {
 	}
 }
 
-// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on the
-// connections.
-func TestOneInstant(t *testing.T) {
+// TestSameNanosecond checks that arrival times of messages written in one nanosecond depend neither on their order nor on
+// the connections.
+func TestSameNanosecond(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
 		synctest.Test(t, func(*testing.T) {
@@ -158,7 +158,7 @@ func TestOneInstant(t *testing.T) {
 	}
 }
 
-func TestDirectionsOwnInstants(t *testing.T) {
+func TestDirectionsOwnNanoseconds(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
@@ -194,7 +194,7 @@ func TestDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 		if late := time.Since(start) - time.Second; late <= 0 || late > quantum {
-			t.Errorf("the deadline came %v late, want an instant that no other event has", late)
+			t.Errorf("the deadline came %v late, want a nanosecond without another event", late)
 		}
 		if _, err := server.Write(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)

@@ -24,7 +24,7 @@ type link struct {
 
 	commands, roundTrips atomic.Int64
 
-	mu    sync.Mutex // guards what follows; never held across a wait
+	mu    sync.Mutex // guards the fields below; never held across a wait
 	pairs []*pair    // in the order of their creation
 }
 
@@ -74,7 +74,7 @@ type pair struct {
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
-	mute     atomic.Bool     // drop what is sent from now on, both ways
+	mute     atomic.Bool     // drop everything sent from now on, in both directions
 	torn     atomic.Uint32   // directions in which a cut dropped something: a proxy.Direction
 	ctx      context.Context // ends with the connection
 	cancel   context.CancelFunc
@@ -107,7 +107,7 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends what is held, as far as possible. The mutex is held.
+// advance sends held data, as far as possible. The mutex is held.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -116,8 +116,9 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine starts at
-// its own instant, since commands to several servers may match at once and the first triggers the step.
+// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine
+// starts in a different nanosecond, since commands to several servers may match at once and the first triggers the
+// step.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -179,8 +180,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume sends what a paused writer has held, and delivers what arrived for a paused reader, each message at its own
-// instant.
+// resume sends the held data of a paused writer and delivers the messages for a paused reader, each in a nanosecond
+// that it owns.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,17 +199,18 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox holds what is written at one instant until no goroutine runs at that instant, and sends it a nanosecond later.
+// outbox collects the data written in one nanosecond. It sends the data in the next nanosecond, when no goroutine that
+// may write more is running.
 //
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts what they
-// wrote by its content, so that neither arrival times nor matching rules depend on that order.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the
+// data by its content, so that neither arrival times nor matching rules depend on that order.
 type outbox struct {
-	mu      sync.Mutex // guards what follows; taken after a pipe's mutex
+	mu      sync.Mutex // guards the fields below; taken after a pipe's mutex
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter holds what was written into a pipe at one instant: one chunk for each write, nil for the end.
+// letter holds the data written into a pipe in one nanosecond: one chunk for each write, nil for the end.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte
@@ -257,19 +259,19 @@ func before(a, b letter) int {
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message of a link and the instants that it owns. They depend only on the seed, the
-// link, the direction and the message's number on the link, and not on the connection, since concurrent goroutines may take
-// any.
+// timetable determines the delay of each message of a link and the nanoseconds that it owns. They depend only on the
+// seed, the link, the direction and the message's number on the link, and not on the connection, since concurrent
+// goroutines may take any.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset of the link's instants in each quantum
-	step    int // from the instants of a message to those of the next
+	first   int // offset of the link's nanoseconds in each quantum
+	step    int // distance between the nanoseconds of consecutive messages
 	counts  [2]atomic.Uint64
 }
 
-// often is the number of processes whose instants are all different. With more processes, some messages share instants with
-// later messages of others. All of them share 909 instants.
+// often is the number of processes whose messages own different nanoseconds. With more processes, some messages own the
+// same nanoseconds as later messages of other processes. Each quantum has 909 nanoseconds for messages.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -282,7 +284,7 @@ func (n *network) timetable(process, node int) timetable {
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // the remainder of its instants modulo quantum
+	residue time.Duration // its nanoseconds modulo quantum
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
@@ -295,7 +297,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own returns the first instant from t on with the given remainder.
+// own returns the first nanosecond from t on with the given remainder.
 func own(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

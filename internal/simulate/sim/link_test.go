@@ -42,7 +42,7 @@ func value(n *network, key string) string {
 	return v
 }
 
-// TestRules checks that a rule for the nth command or its reply holds, closes or drops that one only.
+// TestRules checks that a rule for the nth command or its reply holds, closes or drops only this command or reply.
 func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     proxy.Point
@@ -147,7 +147,7 @@ func TestPauses(t *testing.T) {
 			pause  func()
 			stored bool // during the pause
 		}{
-			{"the process", n.processes[0].pause, false}, // first: a new connection would begin with other commands
+			{"the process", n.processes[0].pause, false}, // must be first, since a new connection begins with other commands
 			{"the answer", atReply, true},
 		} {
 			name := who.name

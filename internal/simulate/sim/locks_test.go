@@ -16,8 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime runs every lock for ten virtual seconds, twice. The trial must end, grant the lock, leave no
-// goroutines, and record the same history twice. Locks may use nothing but their Env.
+// TestEveryLockInVirtualTime checks that a trial of ten virtual seconds with each lock ends, grants the lock, leaves no
+// goroutines, and records the same history twice. Locks may use nothing but their Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestRenewalInVirtualTime runs the locks that renew with holds longer than the lease.
+// TestRenewalInVirtualTime checks locks that renew, with holds longer than the lease.
 func TestRenewalInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		if !impl.Renews {
@@ -66,8 +66,8 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one instant
-// run in random order, which makes the test stricter.
+// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one
+// nanosecond run in random order, which makes the test stricter.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)

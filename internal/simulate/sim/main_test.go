@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // as an exploring process has it
+	debug.SetGCPercent(400) // as in an exploring process
 	os.Exit(m.Run())
 }

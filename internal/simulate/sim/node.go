@@ -228,11 +228,11 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
 	c.in.waits = true       // always
-	c.out.soleWriter = true // each answer is sent at the instant of its command
+	c.out.soleWriter = true // each answer is sent in the nanosecond of its command
 	return s
 }
 
-// answer handles what has arrived, unless another goroutine does, which may be blocked in a command.
+// answer handles arrived data, unless another goroutine does so already; that one may be blocked in a command.
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()

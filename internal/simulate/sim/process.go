@@ -208,15 +208,15 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between goroutines that are resumed: what one writes is sent before the next one runs.
+// apart is the time between resumed goroutines, so that the data of one is sent before the next one runs.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // last instant given
+	last time.Time // last time given
 }
 
-// next returns the time until the caller's instant.
+// next returns the time until the caller may continue.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,8 +242,8 @@ func (p *place) pause() {
 	p.isPaused.Store(true)
 }
 
-// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each at its own
-// instant.
+// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each in a different
+// nanosecond.
 func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

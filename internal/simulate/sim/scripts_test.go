@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts runs every script in a reused interpreter and in the emulator, on thousands of states. The answers, the
-// resulting data and the published messages must be equal.
+// TestScripts checks on thousands of states that every script has the same answer, resulting data and published
+// messages in a reused interpreter and in the emulator.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {

@@ -23,13 +23,13 @@ import (
 // Trial describes a trial in virtual time. It determines the history.
 type Trial struct {
 	Lock         impls.Impl
-	Deployment   string // "": the lock's usual one
+	Deployment   string // "": the lock's usual deployment
 	Workload     workloads.Workload
 	Params       workloads.Params // Seed also determines delays and tokens
 	LockParams   map[string]string
-	Fault        string // name in the history and of the expectations
+	Fault        string // its name in the history and the expectations
 	Plan         faults.Plan
-	Expectations []histories.Expectation // nil: the lock's own for the fault
+	Expectations []histories.Expectation // nil: the lock's expectations under the fault
 	slow         bool                    // run scripts in the emulator, which is slower; for tests
 }
 
@@ -266,7 +266,7 @@ func (t Trial) header() histories.Header {
 // markEvery is the interval of marks, as in real time but a multiple of quantum.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse marks the recorder at instants without other events. In virtual time the harness is never paused.
+// pulse marks the recorder at times without other events. In virtual time the harness is never paused.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

@@ -30,8 +30,8 @@ type acted struct {
 	verdict *checker.Verdict
 }
 
-// TestFaultsInVirtualTime runs every lock under every fault for which it has expectations, twice. The results must meet the
-// expectations, and the histories must be equal.
+// TestFaultsInVirtualTime checks for every lock, and every fault for which it has expectations, that these are met and
+// that two trials record the same history.
 func TestFaultsInVirtualTime(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -1,10 +1,11 @@
-// Package sim runs locks in virtual time. In goes a Trial; out comes its history.
+// Package sim runs locks in virtual time. It takes a Trial and returns its history.
 //
-// The same seed gives the same history, for which one processor (GOMAXPROCS=1) is needed. No delay may depend on the order
-// in which goroutines run, and no two events may share an instant, because the runtime wakes goroutines of one instant in
-// any order. Therefore what is written at one instant is sent in an order that depends on its content (outbox), and each
-// message of a link owns every 1009th nanosecond and arrives at one of those (timetable). The number is prime, so that two
-// clients answered at such instants, which then sleep for different round times, do not wake together.
+// On one processor (GOMAXPROCS=1) the same seed gives the same history. No delay may depend on the order in which
+// goroutines run. No two events may happen in the same nanosecond, because the runtime wakes goroutines of one
+// nanosecond in any order. Therefore bytes written in the same nanosecond are sent in an order that depends on their
+// content (outbox). Each message of a link owns every 1009th nanosecond and arrives in one of these (timetable). The
+// number is prime: two clients that are answered in such nanoseconds, and then sleep for different round times, do not
+// wake together.
 package sim
 
 import (
@@ -167,11 +168,11 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of instants in each quantum that no message owns. Goroutines started in the bubble start at i
-// nanoseconds each, so that they share no instant either.
+// reserved is the number of nanoseconds in each quantum that no message owns. The goroutine with index i starts in
+// nanosecond i, so that no two start in the same one.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // time between two instants that a message owns
+const quantum = 1009 * time.Nanosecond // time between two nanoseconds that a message owns
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {

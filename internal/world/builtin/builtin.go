@@ -1,6 +1,6 @@
-// Package builtin runs the servers that are Go modules: etcd and FerretDB. In go a server's name and arguments; Serve runs
-// it in this process until its context ends. The harness runs each server in a child process, so that it can be paused and
-// killed.
+// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes a server's name and arguments,
+// and runs it in this process until its context ends. The harness runs each server in a child process, so that it can
+// be paused and killed.
 package builtin
 
 import (

@@ -1,5 +1,5 @@
-// Package children starts child processes that end with the harness, even if the harness is killed. In goes a command; out
-// comes a Child, which can be paused, resumed and killed together with every process it started.
+// Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes
+// a command and returns a Child, which can be paused, resumed and killed together with every process it started.
 package children
 
 import (
@@ -33,7 +33,7 @@ func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
-		_ = killGroup(cmd.Process.Pid) // kills what is left of the group, usually nothing
+		_ = killGroup(cmd.Process.Pid) // kills the remaining processes of the group, if any
 		reaped()
 		close(c.done)
 	}()

@@ -143,7 +143,7 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// harness holds a process that started a child, and the numbers of what it started.
+// harness holds a process that started a child, and the numbers of the started processes.
 type harness struct {
 	*exec.Cmd
 	child, grandchild, keeper int // process numbers
@@ -200,7 +200,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 	onLinux(t) // other systems cannot kill a child with its parent
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // only the keeper kills what the child started
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // only the keeper kills the processes that the child started
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,8 @@ func (k *Keeper) tell(verb, arg string) error {
 	return nil
 }
 
-// Close ends the keeper, which kills and removes what is still on its list. Further calls return the first result.
+// Close ends the keeper, which kills the processes and removes the folders on its list. Further calls return the first
+// result.
 func (k *Keeper) Close() error {
 	k.once.Do(func() {
 		close(k.gone)

@@ -20,8 +20,8 @@ type conn struct {
 	client   *net.TCPConn
 	talk     *Conversation
 	answered atomic.Bool // no request waits for an answer; opaque protocols only
-	mute     atomic.Bool // what is read from now on is dropped, both ways
-	deaf     atomic.Bool // what the server sends from now on is dropped
+	mute     atomic.Bool // everything read from now on is dropped, in both directions
+	deaf     atomic.Bool // everything that the server sends from now on is dropped
 
 	// Guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
@@ -142,7 +142,7 @@ func (w *way) read() {
 	}
 }
 
-// pass queues what the rules let pass. It returns false if a rule closes the connection.
+// pass queues the parts that the rules pass. It returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -170,7 +170,7 @@ func (w *way) flush() {
 	w.batch = nil
 }
 
-// end queues the end of the stream and bounds the writing of what was queued before.
+// end queues the end of the stream and bounds the time for writing the queued data.
 func (w *way) end(how ending) {
 	due := w.due()
 	by := time.Now()

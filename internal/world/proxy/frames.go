@@ -41,7 +41,7 @@ type scanner struct {
 	seen  int     // length of the prefix of part without a line end
 	bulk  int     // bytes of the current string that have not arrived, including its line end
 	open  []level // the arrays around the current element, outermost first
-	frame frame   // what is known of the current frame
+	frame frame   // the current frame, as far as it is parsed
 }
 
 // level is an incomplete array or other aggregate.

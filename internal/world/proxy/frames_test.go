@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned holds what a scanner found in an input.
+// scanned holds the result of scanning an input.
 type scanned struct {
 	Frames []string // kind, count, elements and end of each
 	Passed []byte

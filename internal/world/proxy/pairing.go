@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pairing matches replies on one connection with commands. Replies come in the order of the commands, with two exceptions:
-// published messages come in between, and a subscription is confirmed once per channel, by arrays in RESP2 and by pushes in
-// RESP3.
+// pairing matches replies on one connection with commands. Replies arrive in the order of the commands, with two
+// exceptions: published messages arrive between them, and a subscription is confirmed once per channel, by arrays in
+// RESP2 and by pushes in RESP3.
 type pairing struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	off     bool       // later commands have no reply, or the bytes are not RESP
 	waiting []asked    // commands without a reply, in order
 	pushes  bool       // subscriptions are confirmed by pushes, so that arrays are never messages
@@ -24,7 +24,7 @@ type pairing struct {
 
 type asked struct {
 	command Command
-	confirm int // number of confirmations to come, for a subscription
+	confirm int // number of outstanding confirmations of a subscription
 }
 
 // ask records a command with its number of words. It reports whether no other reply was pending.
@@ -106,7 +106,7 @@ func (p *pairing) count(name string, f *frame) {
 }
 
 // confirmed reports whether a confirmation was the last one for the oldest command. Unsubscribing from everything is
-// confirmed once per subscription, and once if there is none.
+// confirmed once per subscription, and once without a subscription.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
 		return false
@@ -209,7 +209,7 @@ func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool)
 	return part, true
 }
 
-// The limits of what is queued in one direction of a connection before its sender waits.
+// Limits of the queued data in one direction of a connection. The sender waits at the limit.
 const (
 	maxQueued = 4 << 20 // bytes
 	maxLoads  = 1 << 10

@@ -1,6 +1,7 @@
 // Package proxy implements a TCP proxy between a client process and a server that injects network faults and counts
-// traffic. In goes the address of a server; out comes a Link, whose Rules delay, drop or close. It parses the Redis
-// protocol, to act on exactly the nth command, its reply or a published message, and passes on everything else.
+// traffic. Listen takes the address of a server and returns a Link, whose Rules delay or drop data, or close
+// connections. It parses the Redis protocol, to act on exactly the nth command, its reply or a published message, and
+// passes on everything else.
 package proxy
 
 import (
@@ -63,7 +64,7 @@ type Link struct {
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 
-	mu       sync.Mutex // guards what follows, and the marked fields of connections; never held across a wait
+	mu       sync.Mutex // guards the fields below and the marked fields of connections; never held across a wait
 	upstream string
 	cut      Direction
 	conns    map[*conn]bool
@@ -96,7 +97,7 @@ func (l *Link) Upstream(addr string) {
 	l.closeAll(func(*conn) bool { return true })
 }
 
-// Delay delays what is read from now on, in each direction. The order is kept, and delays overlap.
+// Delay delays everything read from now on, in each direction. The order is kept, and delays overlap.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
 // Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open and
@@ -110,8 +111,8 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// DropReplies drops what the server sends from now on over the connection with the given number. The other direction and
-// stream ends still arrive. It reports whether there is such a connection.
+// DropReplies drops everything that the server sends from now on over the connection with the given number. The other
+// direction and stream ends still arrive. It reports whether the connection exists.
 func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

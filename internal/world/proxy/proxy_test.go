@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const soon = 20 * time.Second // bounds what should happen at once
+const soon = 20 * time.Second // bounds the wait for an event that should occur at once
 
 // settles checks at the end of a test that no goroutine is left. Call it first.
 func settles(t testing.TB) {
@@ -80,23 +80,23 @@ func answering(conn *net.TCPConn) {
 	}
 }
 
-// peer is a client that sends bytes.
-type peer struct {
+// rawClient is a client that sends bytes.
+type rawClient struct {
 	*net.TCPConn
 	t *testing.T
 }
 
-func dial(t *testing.T, addr string) peer {
+func dial(t *testing.T, addr string) rawClient {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return peer{conn.(*net.TCPConn), t}
+	return rawClient{conn.(*net.TCPConn), t}
 }
 
-func (p peer) say(text string) {
+func (p rawClient) say(text string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p, text); err != nil {
 		p.t.Fatal(err)
@@ -104,7 +104,7 @@ func (p peer) say(text string) {
 }
 
 // hear expects exactly these bytes next.
-func (p peer) hear(want string) {
+func (p rawClient) hear(want string) {
 	p.t.Helper()
 	got := make([]byte, len(want))
 	_ = p.SetReadDeadline(time.Now().Add(soon))
@@ -114,7 +114,7 @@ func (p peer) hear(want string) {
 }
 
 // ends expects the end of the stream.
-func (p peer) ends() {
+func (p rawClient) ends() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(soon))
 	rest, err := io.ReadAll(p)
@@ -124,7 +124,7 @@ func (p peer) ends() {
 }
 
 // silence expects neither bytes nor the end of the stream.
-func (p peer) silence() {
+func (p rawClient) silence() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(150 * time.Millisecond))
 	if n, err := p.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -179,7 +179,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage sends bytes that are not RESP, without a line end, in both directions.
+// TestGarbage checks that bytes that are not RESP and have no line end are passed on in both directions.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
@@ -331,7 +331,7 @@ func TestCut(t *testing.T) {
 			}
 			l.Cut(Open)
 			busy.ends()
-			for _, p := range []peer{idle, late} {
+			for _, p := range []rawClient{idle, late} {
 				p.say("y\r\n")
 				p.hear("+y\r\n")
 			}
@@ -406,7 +406,8 @@ func TestUpstream(t *testing.T) {
 	dial(t, l.Addr()).ends() // nothing listens
 }
 
-// TestSlowClient has a client that does not read, and a server that sends more than all buffers hold.
+// TestSlowClient checks that a link closes while a client does not read and the server sends more than all buffers
+// hold.
 func TestSlowClient(t *testing.T) {
 	settles(t)
 	flood := bytes.Repeat([]byte("+x\r\n"), 1<<16)
@@ -432,7 +433,7 @@ func TestSlowClient(t *testing.T) {
 	_, _ = io.Copy(io.Discard, p)
 }
 
-// TestCloseEndsRules has a function that waits for its context only.
+// TestCloseEndsRules checks that Close ends a rule whose function waits for its context.
 func TestCloseEndsRules(t *testing.T) {
 	for _, point := range []Point{Request, Reply} {
 		settles(t)
@@ -459,7 +460,8 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context ends.
+// TestServerGone checks that, if the server closes while a request is held, the client's connection is closed and the
+// rule's context ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)
@@ -480,7 +482,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// TestManyConnections uses two links at once.
+// TestManyConnections checks replies and counters with many connections on two links at once.
 func TestManyConnections(t *testing.T) {
 	settles(t)
 	const each, trips = 150, 20

@@ -118,7 +118,7 @@ func TestReplyLost(t *testing.T) {
 	}
 }
 
-// TestRequestLost closes the connection in the middle of a pipeline: only the commands before it are executed.
+// TestRequestLost checks that only the commands before a lost one in a pipeline are executed.
 func TestRequestLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
@@ -205,7 +205,7 @@ func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 func TestCounted(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
-		c := client(t, l.Addr(), 3).Conn() // a pool could open connections with commands of their own
+		c := client(t, l.Addr(), 3).Conn() // a pool could open connections, which send other commands
 		defer c.Close()
 		set(t, c, "k") // the connection is open from here on
 		before := l.Counters()
@@ -285,7 +285,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestOtherPushes has a push that is neither a message nor a confirmation.
+// TestOtherPushes checks that a push that is neither a message nor a confirmation is matched with no command.
 func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)

@@ -35,7 +35,7 @@ type Command struct {
 	Args  []string // including the name as sent; at most 64, each cut at 64 bytes
 	Conn  int      // number of the connection, from 1
 	Bytes []byte   // the request in an opaque protocol; valid during the call only
-	Nth   int      // number among the commands of the link, from 1; of a message: commands so far
+	Nth   int      // number among the commands of the link, from 1; of a message: the number of preceding commands
 }
 
 // Rule decides on commands, replies or messages.
@@ -44,7 +44,7 @@ type Rule struct {
 	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: all
 	Point    Point
 
-	// Do decides. Until it returns, what follows in this direction of the connection waits. The context ends when the link
+	// Do decides. Until it returns, later data in this direction of the connection waits. The context ends when the link
 	// closes the connection, but not when the client does: its command may still arrive. After one side has closed, the
 	// other direction has two seconds. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate

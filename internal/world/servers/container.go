@@ -233,8 +233,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches whether the daemon had an image when it was first looked for.
 var images sync.Map
 
-// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto is resolved alike
-// during a run.
+// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto means the same
+// during a whole run.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {

@@ -24,7 +24,7 @@ type Access struct {
 
 	// Version returns the version of the server, or the reason why it cannot be used.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters is nil if the server's counters include other databases or clients that cannot be told apart.
+	// Counters is nil if the server's counters include other databases or clients that cannot be separated.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
 	// Names returns the names that begin with a prefix, possibly more than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
@@ -123,7 +123,7 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	return version, nil
 }
 
-// Unreachable is the error for a server that a user named and that does not serve. It has no secrets.
+// Unreachable is the error for a user's server that cannot be used. It contains no secrets.
 type Unreachable struct {
 	Target  Target
 	Host    string
@@ -142,7 +142,7 @@ func plainText(err error) string {
 	return text
 }
 
-// Reach reports whether every server of a target answers us.
+// Reach returns nil if every server of the target answers and can be used.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])
@@ -154,7 +154,7 @@ func (n *external) URL() string { return n.target.URL(n.host) }
 
 func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	count := n.target.of.External.Counters
-	if count == nil { // they would include other uses of the server
+	if count == nil { // its counters would include other uses
 		return nil, fmt.Errorf("%s: %w", n.Shown, ErrNoCounters)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)

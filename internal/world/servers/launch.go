@@ -145,8 +145,8 @@ func (l *Launcher) start(ctx context.Context, of Store, ports, number int, peers
 	}
 }
 
-// startEnsemble starts the nodes of an ensemble concurrently. Each node has the given number of peer ports, which are
-// chosen first. If one was taken, all nodes are started again with other ports.
+// startEnsemble starts the nodes of an ensemble concurrently. Each node has the given number of ports for the other
+// nodes. All ports are chosen first. If one was taken, all nodes are started again with other ports.
 func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	for attempt := 1; ; attempt++ {
 		ports, err := l.free(nodes * each)
@@ -157,7 +157,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // the other nodes would wait for this one
+				cancel() // otherwise the other nodes wait for this node
 			}
 			return p, err
 		})

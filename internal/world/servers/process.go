@@ -150,21 +150,27 @@ func (p *Process) UnlessStopped(do func()) error {
 	return nil
 }
 
+// URL implements Node.
 func (p *Process) URL() string { return p.store.URL(p.Addr()) }
 
 func (p *Process) process() *Process { return p }
 
+// Counters implements Node.
 func (p *Process) Counters(ctx context.Context) (map[string]float64, error) {
 	c, err := p.store.Counters(ctx, p.Addr())
 	return c, wrapped("read the counters of "+p.Shown, err)
 }
 
+// Alive implements Node.
 func (p *Process) Alive() bool { return !p.child.Load().Ended() }
 
+// Pause implements Node.
 func (p *Process) Pause() error { return wrapped("pause "+p.Shown, p.child.Load().Pause()) }
 
+// Resume implements Node.
 func (p *Process) Resume() error { return wrapped("resume "+p.Shown, p.child.Load().Resume()) }
 
+// MoveClock implements Node.
 func (p *Process) MoveClock(ctx context.Context, by time.Duration) error {
 	if p.store.MoveClock == nil {
 		return p.Refusing.MoveClock(ctx, by)
@@ -172,6 +178,7 @@ func (p *Process) MoveClock(ctx context.Context, by time.Duration) error {
 	return wrapped(fmt.Sprintf("move the clock of %[2]s by %[1]v", by, p.Shown), p.store.MoveClock(ctx, p, by))
 }
 
+// Evict implements Node.
 func (p *Process) Evict(ctx context.Context, key string) error {
 	if p.store.Evict == nil {
 		return p.Refusing.Evict(ctx, key)
@@ -179,6 +186,7 @@ func (p *Process) Evict(ctx context.Context, key string) error {
 	return wrapped(fmt.Sprintf("evict %q from %s", key, p.Shown), p.store.Evict(ctx, p.Addr(), key))
 }
 
+// EndSession implements Node.
 func (p *Process) EndSession(ctx context.Context, key string) error {
 	if p.store.EndSession == nil {
 		return p.Refusing.EndSession(ctx, key)
@@ -186,12 +194,14 @@ func (p *Process) EndSession(ctx context.Context, key string) error {
 	return wrapped(fmt.Sprintf("end the session that holds %q at %s", key, p.Shown), p.store.EndSession(ctx, p.Addr(), key))
 }
 
+// Kill implements Node.
 func (p *Process) Kill() error {
 	p.life.Lock()
 	defer p.life.Unlock()
 	return p.child.Load().Kill()
 }
 
+// Restart implements Node.
 func (p *Process) Restart(ctx context.Context) error {
 	return wrapped("restart "+p.Shown, p.restart(ctx))
 }

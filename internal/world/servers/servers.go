@@ -1,5 +1,5 @@
-// Package servers starts the servers that locks use. In go a Store and a Spec; out comes a Group of nodes. Each Node has a
-// URL, counters, and methods that inject faults.
+// Package servers starts the servers that locks use. Start takes a Store and a Spec, and returns a Group of nodes. Each
+// Node has a URL, counters, and methods that inject faults.
 //
 // A server runs as a child process, in a container or as an emulator in this process, or it is the user's own. Servers that
 // this package starts end with Group.Stop, or with the harness if that is killed.
@@ -27,7 +27,7 @@ const (
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for features that the emulator lacks. Its text is the remedy.
+// ErrUnsupported is returned for features that the emulator lacks. Its text states the remedy.
 var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec states which servers to start.
@@ -44,9 +44,9 @@ type Spec struct {
 // Group is the servers of one trial.
 type Group struct {
 	Nodes  []Node // the nodes that hold data, the primary first
-	How    string // Embedded, Local, External or Docker: what Auto was resolved to
+	How    string // Embedded, Local, External or Docker; never Auto
 	Server string // product, version and How: "redis 7.0.15 (local)"
-	// Durability states what happens to an acknowledged write in a crash, for reports.
+	// Durability describes the effect of a crash on an acknowledged write, for reports.
 	Durability string
 
 	Replication Replication // nil without replication

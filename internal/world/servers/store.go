@@ -43,7 +43,7 @@ type Store struct {
 	Name       string
 	Product    string // name in reports
 	Provide    string // command that installs it
-	Durability string // what happens to an acknowledged write in a crash, with the settings used here
+	Durability string // effect of a crash on an acknowledged write, with the settings used here
 
 	Deployments []Deployment
 	Missing     func() error         // returns the reason why it cannot run in child processes; nil: it always can
@@ -66,7 +66,7 @@ type Store struct {
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
-	Image    Image   // without a name if there is none
+	Image    Image   // the zero value: not supported
 	External *Access // nil if a user cannot name such servers
 }
 

@@ -161,8 +161,8 @@ var ErrNoCounters = errors.New("this server has no counters")
 type Node interface {
 	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
 	URL() string
-	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost of
-	// what happened in between, including one reading. The error is ErrNoCounters if the server has none.
+	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost
+	// of the work between them, including one reading. The error is ErrNoCounters if the server has none.
 	Counters(context.Context) (map[string]float64, error)
 	// Alive reports whether the node has a process, running or paused. It returns true for a user's server.
 	Alive() bool
@@ -200,11 +200,22 @@ func (r Refusing) refuse(what string) error {
 	return fmt.Errorf("%s %s: supported only for some stores, on servers started by lockbench", what, r.Shown)
 }
 
-func (r Refusing) Pause() error                  { return r.refuse("pause") }
-func (r Refusing) Resume() error                 { return r.refuse("resume") }
+// Pause refuses.
+func (r Refusing) Pause() error { return r.refuse("pause") }
+
+// Resume refuses.
+func (r Refusing) Resume() error { return r.refuse("resume") }
+
+// Restart refuses.
 func (r Refusing) Restart(context.Context) error { return r.refuse("restart") }
+
+// MoveClock refuses.
 func (r Refusing) MoveClock(context.Context, time.Duration) error {
 	return r.refuse("move the clock of")
 }
+
+// EndSession refuses.
 func (r Refusing) EndSession(context.Context, string) error { return r.refuse("end a session of") }
-func (r Refusing) Evict(context.Context, string) error      { return r.refuse("take memory from") }
+
+// Evict refuses.
+func (r Refusing) Evict(context.Context, string) error { return r.refuse("take memory from") }

@@ -36,7 +36,7 @@ type Form struct {
 	Database  *regexp.Regexp // matches valid database names
 	Option    string         // name of an option that may follow the database
 	Ignored   string         // option=value that is accepted and ignored
-	// Rewrite turns other forms of an address into a URL; nil if there are none.
+	// Rewrite turns another form of an address into a URL. It may be nil.
 	Rewrite func(string) (string, error)
 }
 
@@ -105,7 +105,7 @@ func certificates(file string) (*x509.CertPool, error) {
 // command line.
 func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
 
-// UserVariable returns the environment variable for the user who has that password, or "".
+// UserVariable returns the environment variable for the name of the store's user, or "".
 func (s *Store) UserVariable() string { return s.variable("USER") }
 
 func (s *Store) variable(of string) string {
@@ -203,9 +203,13 @@ func (t Target) Store() string { return t.of.Name }
 // Hosts returns the host:port of each server.
 func (t Target) Hosts() []string { return t.hosts }
 
-// User, Password and Database return the parts of the address.
-func (t Target) User() string     { return t.user }
+// User returns the user in the address, or "".
+func (t Target) User() string { return t.user }
+
+// Password returns the password of the user, or "".
 func (t Target) Password() string { return t.password }
+
+// Database returns the database in the address, or "".
 func (t Target) Database() string { return t.database }
 
 // TLS returns the TLS configuration, or nil for a plain connection.

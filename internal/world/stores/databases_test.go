@@ -217,7 +217,7 @@ func TestPostgresNeedsReadableFolder(t *testing.T) {
 	if err := Missing(servers.Postgres); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // its parent folder admits its owner only
+	t.Setenv("TMPDIR", t.TempDir()) // only the owner can enter its parent folder
 	if err := Missing(servers.Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("a folder that the server cannot enter: %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The store
-// then uses the image, whose name tells where it comes from.
+// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The
+// store then uses the image, whose name states its origin.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -25,7 +25,7 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	}
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	folders := files
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // own contains them
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // files in these folders are included already
 		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(file, f+"/") })
 	})
 	args := []string{"--dereference", "--hard-dereference", "--ignore-failed-read", "--exclude=jmods", "--exclude=src.zip", "--exclude=docs", "-c", "-P"}

@@ -1,4 +1,4 @@
-// Package stores lists the supported stores. In goes the name of a store; out come its description and its servers.
+// Package stores lists the supported stores. Find returns the description of a store, and Start starts its servers.
 package stores
 
 import (

@@ -191,7 +191,7 @@ func TestTheirPostgres(t *testing.T) {
 	}
 }
 
-// TestTheirMongoDB uses a FerretDB, which speaks MongoDB's protocol. Reach must refuse it as MongoDB.
+// TestTheirMongoDB checks the cleanup of a user's FerretDB, and that Reach refuses a FerretDB as MongoDB.
 func TestTheirMongoDB(t *testing.T) {
 	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
 	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "this is FerretDB") {
@@ -217,8 +217,7 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing the
-// password.
+// TestRealMongoDB checks that a mongod is accepted, and that an unknown user is refused without printing the password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {

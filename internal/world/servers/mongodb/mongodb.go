@@ -43,7 +43,7 @@ func Store() servers.Store {
 // URL returns the URL of a server at host:port.
 func URL(addr string) string { return "mongodb://" + addr + "/?directConnection=true" }
 
-// ready creates the replica set if there is none, and returns nil once the server is the primary.
+// ready creates the replica set if necessary, and returns nil once the server is the primary.
 func ready(ctx context.Context, addr string) error {
 	hello, err := Ask(ctx, addr, bson.D{{Key: "hello", Value: 1}})
 	if err != nil {

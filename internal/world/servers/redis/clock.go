@@ -18,7 +18,7 @@ import (
 
 const (
 	compiler       = "cc"
-	clockTimeout   = time.Second          // bounds the wait until the clock is seen to have moved
+	clockTimeout   = time.Second          // bounds the wait until the server reports the moved clock
 	clockTolerance = 5 * time.Millisecond // for a clock that is read in microseconds and may be slewed
 
 	clockVariable = "LOCKBENCH_CLOCK" // names the file that shim/clock.c maps

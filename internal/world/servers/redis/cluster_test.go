@@ -51,7 +51,7 @@ func TestOrderByKey(t *testing.T) {
 	}
 }
 
-// TestStalledClusterReplica checks that a promoted replica lacks the writes since its stall, and only those.
+// TestStalledClusterReplica checks that a promoted replica lacks exactly the writes since its stall.
 func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)

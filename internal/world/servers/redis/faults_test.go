@@ -114,7 +114,7 @@ func TestMoveClock(t *testing.T) {
 		t.Errorf("after a move beyond the lease: key on the node %t, on another node %t", has(t, n, "key"), has(t, other, "key"))
 	}
 	must(t, c.Set(t.Context(), "key", "value", lease).Err())
-	must(t, n.MoveClock(t.Context(), -2*far)) // an hour behind in all
+	must(t, n.MoveClock(t.Context(), -2*far)) // the sum of both moves is an hour back
 	if left := c.PTTL(t.Context(), "key").Val(); left <= 2*far || left > 2*far+lease {
 		t.Errorf("after a move back the key has %v left", left)
 	}
@@ -191,7 +191,7 @@ func TestEvictMissingKey(t *testing.T) {
 	}
 }
 
-// TestFailedEvictRestoresMemory uses a replica, which refuses the fillers.
+// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. A replica refuses the fillers.
 func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)

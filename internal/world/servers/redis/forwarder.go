@@ -10,7 +10,7 @@ import (
 )
 
 // forwarder is a proxy through which replicas and Sentinels reach a node. It can withhold the node's output from one
-// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers and
+// replica while the link stays up. Pausing the replica is not enough: data sent to it waits in the system's buffers and
 // arrives later.
 type forwarder struct {
 	link *proxy.Link
@@ -24,7 +24,7 @@ type forwarder struct {
 // data.
 type greeting struct {
 	talk     *proxy.Conversation
-	commands int    // number of commands so far
+	commands int    // number of commands received
 	port     string // port of the replica; "": not a replica
 }
 

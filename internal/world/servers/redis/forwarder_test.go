@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echo starts a server that sends back what it receives.
+// echo starts a server that sends back all data.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

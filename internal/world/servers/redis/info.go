@@ -34,8 +34,8 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a second
-// after both ends report the link as up, which would fail locks that use WAIT.
+// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a
+// second after both ends report the link as up, so that locks that use WAIT would fail.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -226,7 +226,7 @@ func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
 	return c.Do(ctx, words...)
 }
 
-// quiet returns a client with one connection that sends no commands of its own and heeds contexts.
+// quiet returns a client with one connection that sends only the caller's commands and heeds contexts.
 func quiet(opts *redis.Options) *redis.Client {
 	opts.ContextTimeoutEnabled = true
 	opts.Protocol, opts.DisableIdentity = 2, true

@@ -289,7 +289,7 @@ func TestReplicaFollows(t *testing.T) {
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
-	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT is about writes of its own connection
+	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT covers only the writes of its connection
 	defer conn.Close()
 	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // set writes a key and returns the number of replicas that acknowledged it within a second.
 func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
-	conn := client(t, n.URL()).Conn() // WAIT is about writes of its own connection
+	conn := client(t, n.URL()).Conn() // WAIT covers only the writes of its connection
 	defer conn.Close()
 	must(t, conn.Set(t.Context(), key, "value", 0).Err())
 	within := 10 * time.Second

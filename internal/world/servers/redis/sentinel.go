@@ -23,8 +23,8 @@ const (
 	promotionTimeout = time.Minute      // a failed attempt is repeated after twice the failover-timeout
 )
 
-// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; until then
-// they promote none.
+// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; before
+// that they promote no node.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {

@@ -70,8 +70,9 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has ended is
-// noticed within a tick. In an ensemble each server has two peer ports, for the leader and for elections.
+// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has ended
+// is noticed within a tick. In an ensemble each server has two ports for the other servers: for the leader and for
+// elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
