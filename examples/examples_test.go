@@ -94,7 +94,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile: the lock file has checksums, and leaves the registry to the user.
+// TestLockfile checks that the lock file has checksums and names no registry.
 func TestLockfile(t *testing.T) {
 	text, err := os.ReadFile("redlock-node/package-lock.json")
 	if err != nil {
@@ -115,7 +115,7 @@ func local(t *testing.T) {
 	}
 }
 
-// TestProtocol: each example follows the worker protocol.
+// TestProtocol checks that each example follows the worker protocol.
 func TestProtocol(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func resource(t *testing.T, r workloads.Resource) {
 	}
 }
 
-// TestUnderAPause: if a process is paused beyond its lease, each of these locks is exclusive within its leases only.
+// TestUnderAPause checks that a process that is paused beyond its lease violates mutual exclusion but not lease exclusion.
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {

@@ -103,7 +103,7 @@ type Prober interface {
 // Impl describes a lock of the table: how to open it, and its expectations.
 type Impl struct {
 	Name           string
-	Doc            string        // one sentence
+	Doc            string        // one sentence that describes the lock
 	Store          string        // "redis", "mysql", ..., or "" for none
 	Deployment     string        // the usual one: single, replica, five or three; "" without a store
 	Control        bool          // a negative control: it is here for its defect

@@ -18,7 +18,7 @@ import (
 
 // TestInterruptedExternal checks that an interrupted run removes its keys from an external server.
 func TestInterruptedExternal(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)
 	} else if missing {

@@ -215,7 +215,7 @@ var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,
 // TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if its workers and
 // servers are paused, and that its histories can be judged and reported.
 func TestKilled(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func (r *started) standStill(chance *rand.Rand) {
 
 // TestCtrlC checks that an interrupted run reports its results and leaves nothing behind.
 func TestCtrlC(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
 	time.Sleep(3 * time.Second)
 	listened := listening(r.processes())
@@ -287,7 +287,7 @@ func TestCtrlC(t *testing.T) {
 
 // TestSecondCtrlC checks that a second interrupt ends a run at once, and that it leaves nothing behind.
 func TestSecondCtrlC(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
 	r.within(30*time.Second, "has servers", func() string {
 		if len(listening(r.processes())) == 0 {
@@ -315,7 +315,7 @@ func TestSecondCtrlC(t *testing.T) {
 
 // TestTwoAtOnce checks that two runs started together in one folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	ways := []string{"embedded"}
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 
 // TestInterruptedByUser checks that each verb that waits ends after one interrupt, says so, and exits with 130.
 func TestInterruptedByUser(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string

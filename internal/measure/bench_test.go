@@ -81,7 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn: an interrupted bench has its finished trials, and continues without measuring them again.
+// TestGoesOn checks that an interrupted bench keeps its finished trials, and continues without measuring them again.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -200,7 +200,7 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	}
 }
 
-// TestOrder: the order differs between blocks, follows from the seed, and has round trips first.
+// TestOrder checks that the order differs between blocks, follows from the seed, and has round trips first.
 func TestOrder(t *testing.T) {
 	order := func(seed uint64, block int) string {
 		p := small(t, 2)
@@ -230,7 +230,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestCheckSufficient: too few trials, or too short a budget, are refused with sufficient ones, and shipped suites suffice.
+// TestCheckSufficient checks that too few trials and too short a budget are refused, that the error names sufficient values,
+// and that the shipped suites are accepted.
 func TestCheckSufficient(t *testing.T) {
 	for _, c := range []struct {
 		trials int

@@ -28,7 +28,8 @@ func planned(t *testing.T, f flags) *Runner {
 	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
 }
 
-// TestParts: trials whose figures are compared run one at a time, all others beside each other, and none is lost.
+// TestParts checks that trials whose figures are compared run one at a time, that all others run concurrently, and that no
+// trial is lost.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -82,7 +83,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDefaultCells: without flags every lock is run, in no workload whose verdict another gives as well.
+// TestDefaultCells checks that without flags every lock is run, but in no workload whose verdict another workload gives too.
 func TestDefaultCells(t *testing.T) {
 	r := planned(t, flags{})
 	for _, l := range catalog.Own() {
@@ -95,7 +96,7 @@ func TestDefaultCells(t *testing.T) {
 	}
 }
 
-// TestLine: the count, the time left from the costs of what ended, unexpected results, and what runs.
+// TestLine checks the progress line: the finished trials, the estimated time left, unexpected results, and the running trial.
 func TestLine(t *testing.T) {
 	counter := workloads.All()[0]
 	w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}
