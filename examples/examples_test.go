@@ -25,7 +25,7 @@ import (
 	"lockbench/workloads"
 )
 
-// need skips the test because something is missing, or fails it if LOCKBENCH_REQUIRE names it.
+// need skips a test because something is missing, or fails it if LOCKBENCH_REQUIRE names what is missing.
 func need(t *testing.T, what, how string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
@@ -200,7 +200,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 		}
 		granted <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // as a rule it waits by now
+	time.Sleep(100 * time.Millisecond) // after this time the client usually waits
 	if err := a.Release(ctx, held.Grant); err != nil {
 		t.Error(err)
 	}

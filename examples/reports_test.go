@@ -31,7 +31,7 @@ func TestReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var from struct { // the input of the decision, which is the same in all versions
+		var from struct { // the input of the decision, which has the same form in all versions
 			Needs   selection.Needs    `json:"needs"`
 			Options []selection.Option `json:"options"`
 			selection.Evidence

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// planned returns a runner of the cells that a run without flags has, and of what f changes.
+// planned returns a runner with the cells of a run with the flags f and otherwise default flags.
 func planned(t *testing.T, f flags) *Runner {
 	t.Helper()
 	f.trials, f.params = max(1, f.trials), workloads.Defaults()
@@ -34,8 +34,8 @@ func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    flags
-		measured []string // the workloads of the trials that run alone, nil: all; "-": none
-		atOnce   int      // of these
+		measured []string // workloads of the trials that run alone; nil: all; "-": none
+		atOnce   int      // number of concurrent trials among the others
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},

@@ -93,7 +93,7 @@ func TestCompareRuns(t *testing.T) {
 	if err := runreport.WriteManifest(filepath.Join(dir, "unlike"), m); err != nil {
 		t.Fatal(err)
 	}
-	h.Lock = "broken" // the lock excludes in b
+	h.Lock = "broken" // in folder b this lock excludes
 	writeTrial(t, filepath.Join(dir, "b", "lock1/contend+none", "001"), h, sound(2, 4))
 	for _, name := range []string{"b", "unlike"} {
 		if _, err := runreport.Build(filepath.Join(dir, name)); err != nil {
