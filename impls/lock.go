@@ -30,7 +30,7 @@ func CheckTTL(ttl time.Duration) error {
 	return nil
 }
 
-// Affected returns ErrNotHeld if a release or renewal affected nothing in the store.
+// Affected returns ErrNotHeld if a release or renewal affected no entry of the store, and otherwise err.
 func Affected(n int64, err error) error {
 	if err == nil && n == 0 {
 		return ErrNotHeld
@@ -106,8 +106,8 @@ type Impl struct {
 	Doc            string        // one sentence that describes the lock
 	Store          string        // "redis", "mysql", ..., or "" for none
 	Deployment     string        // the usual one: single, replica, five or three; "" without a store
-	Control        bool          // a negative control: it is here for its defect
-	ThirdParty     bool          // a third-party library, called as its users call it; tried only if it is named
+	Control        bool          // a negative control, which is in the table because of its defect
+	ThirdParty     bool          // a third-party library, called as its users call it; run only if the user names it
 	Tracks         bool          // needs client tracking, which no emulator has, so it cannot run in virtual time
 	Reentrant      bool          // grants again to its holder
 	Renews         bool          // renews by itself while held

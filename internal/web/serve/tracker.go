@@ -100,7 +100,7 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who returns the names of the clients of an overlap.
+// Who lists the names of the clients of an overlap.
 func (o *overlap) Who() string {
 	if len(o.Clients) == 1 { // the client acquired the key again without knowing that it held the key
 		return "client " + clientWord(o.Clients[0]) + " twice"
