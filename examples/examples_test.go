@@ -25,7 +25,7 @@ import (
 	"lockbench/workloads"
 )
 
-// need skips the test because something is missing, or fails it if LOCKBENCH_REQUIRE names it.
+// need skips a test because something is missing, or fails it if LOCKBENCH_REQUIRE names what is missing.
 func need(t *testing.T, what, how string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
@@ -94,7 +94,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile: the lock file has checksums, and leaves the registry to the user.
+// TestLockfile checks that the lock file has checksums and names no registry.
 func TestLockfile(t *testing.T) {
 	text, err := os.ReadFile("redlock-node/package-lock.json")
 	if err != nil {
@@ -115,7 +115,7 @@ func local(t *testing.T) {
 	}
 }
 
-// TestProtocol: each example follows the worker protocol.
+// TestProtocol checks that each example follows the worker protocol.
 func TestProtocol(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 		}
 		granted <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // as a rule it waits by now
+	time.Sleep(100 * time.Millisecond) // after this time the client usually waits
 	if err := a.Release(ctx, held.Grant); err != nil {
 		t.Error(err)
 	}
@@ -256,7 +256,7 @@ func resource(t *testing.T, r workloads.Resource) {
 	}
 }
 
-// TestUnderAPause: if a process is paused beyond its lease, each of these locks is exclusive within its leases only.
+// TestUnderAPause checks that a process that is paused beyond its lease violates mutual exclusion but not lease exclusion.
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {

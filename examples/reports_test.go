@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the reports again, from the evidence in them and the current table of locks")
 
-// TestReports: the report beside each requirements file is for these requirements, and follows from its evidence.
+// TestReports checks that the report beside each requirements file has these requirements and follows from its evidence.
 func TestReports(t *testing.T) {
 	for _, name := range []string{"inventory", "cron-leader", "payment-ledger"} {
 		read := func(file string) []byte {
@@ -31,7 +31,7 @@ func TestReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var from struct { // the input of the decision, which is the same in all versions
+		var from struct { // the input of the decision, which has the same form in all versions
 			Needs   selection.Needs    `json:"needs"`
 			Options []selection.Option `json:"options"`
 			selection.Evidence

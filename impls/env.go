@@ -21,7 +21,7 @@ type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 type Env struct {
 	Nodes   []string // URLs of the servers; errors do not quote them, because they may contain passwords
 	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
-	Prefix  string   // of every key, so that runs do not disturb each other
+	Prefix  string   // prefix of every key, so that runs do not disturb each other
 	Process int
 	Params  map[string]string
 	Dial    Dialer     // nil: the network

@@ -30,7 +30,7 @@ func CheckTTL(ttl time.Duration) error {
 	return nil
 }
 
-// Affected returns ErrNotHeld if a release or renewal affected nothing in the store.
+// Affected returns ErrNotHeld if a release or renewal affected no entry of the store, and otherwise err.
 func Affected(n int64, err error) error {
 	if err == nil && n == 0 {
 		return ErrNotHeld
@@ -103,11 +103,11 @@ type Prober interface {
 // Impl describes a lock of the table: how to open it, and its expectations.
 type Impl struct {
 	Name           string
-	Doc            string        // one sentence
+	Doc            string        // one sentence that describes the lock
 	Store          string        // "redis", "mysql", ..., or "" for none
 	Deployment     string        // the usual one: single, replica, five or three; "" without a store
-	Control        bool          // a negative control: it is here for its defect
-	ThirdParty     bool          // a third-party library, called as its users call it; tried only if it is named
+	Control        bool          // a negative control, which is in the table because of its defect
+	ThirdParty     bool          // a third-party library, called as its users call it; run only if the user names it
 	Tracks         bool          // needs client tracking, which no emulator has, so it cannot run in virtual time
 	Reentrant      bool          // grants again to its holder
 	Renews         bool          // renews by itself while held

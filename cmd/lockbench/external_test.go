@@ -43,7 +43,7 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees no other test's folders
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // separate, so that clean finds no folders of other tests
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -66,12 +66,12 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// It stops at the first unknown argument.
+		// The server stops at the first unknown argument: its error shows whether it knows --tls-port.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
 	if missing && slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), product) {
-		return true, fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", what)
+		return true, fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE names it", what)
 	}
 	return missing, nil
 }
@@ -127,7 +127,7 @@ func admin(ts *testscript.TestScript) *redis.Client {
 	return c
 }
 
-// store KEY... sets keys that no run may touch.
+// store KEY... sets keys that no run may change.
 func store(ts *testscript.TestScript, _ bool, keys []string) {
 	for _, key := range keys {
 		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
@@ -148,8 +148,8 @@ func stored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
-// ran COMMAND... checks that the server was sent each command; with ! that it was sent none. Use it before stored, which
-// sends commands too.
+// ran COMMAND... checks that the server has received each command; with !, that it has received none of them. It must precede
+// stored, which sends commands too.
 func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
 	ts.Check(err)
@@ -160,7 +160,7 @@ func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	}
 }
 
-// within DURATION CODE PROGRAM ARGS... is exits with a time limit.
+// within DURATION CODE PROGRAM ARGS... works like exits, with a time limit.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -179,7 +179,7 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SILENT", l.Addr().String())
 }
 
-// tells [DIR] checks that stdout, stderr or a file of the folder, unpacked, contains the password. Scripts use ! tells.
+// tells [DIR] checks that stdout, stderr or an unpacked file of the folder contains the password. Scripts use ! tells.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

@@ -18,7 +18,7 @@ import (
 
 // TestInterruptedExternal checks that an interrupted run removes its keys from an external server.
 func TestInterruptedExternal(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)
 	} else if missing {
@@ -43,7 +43,7 @@ func TestInterruptedExternal(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(ctx, &stdout, &stderr, []string{"run", "--redis", g.URLs()[0], "--locks", "setnx", "--workloads", "contend", "--no-controls",
 		"--hold", "100ms", "--duration", "1m", "--out", filepath.Join(t.TempDir(), "run")})
-	swept := strings.Contains(c.Info(t.Context(), "commandstats").Val(), "cmdstat_scan:") // most locks leave no key
+	swept := strings.Contains(c.Info(t.Context(), "commandstats").Val(), "cmdstat_scan:") // scanned for keys; most locks leave none
 	keys, err := c.Keys(t.Context(), "*").Result()
 	if code != console.ExitInterrupted || err != nil || len(keys) != 1 || !swept {
 		t.Errorf("exit code %d, swept: %t, left: %q (%v)\n%s", code, swept, keys, err, &stderr)

@@ -22,13 +22,13 @@ import (
 // goneWithin bounds the cleanup after a killed run. A keeper waits for a second before it removes folders.
 const goneWithin = 20 * time.Second
 
-// started is a run in a separate process. Each process that it starts has the run's temporary folder in its environment, or
-// as its working directory.
+// started is a run in a separate process. Each of its child processes has the run's temporary folder in its environment or as
+// its working directory.
 type started struct {
 	*testing.T
 	cmd    *exec.Cmd
-	dir    string // of this test
-	out    string // the run's folder
+	dir    string // folder of this test
+	out    string // folder of the run
 	stderr bytes.Buffer
 	ended  chan struct{} // closed when the process has ended
 }
@@ -38,7 +38,7 @@ func start(t *testing.T, args ...string) *started {
 	t.Helper()
 	r := &started{T: t, dir: t.TempDir(), ended: make(chan struct{})}
 	r.out = filepath.Join(r.dir, "out")
-	program, err := exec.LookPath("lockbench") // this program, under its own name
+	program, err := exec.LookPath("lockbench") // this program under the name lockbench
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +70,13 @@ func exists(path string) bool {
 
 func (r *started) tmp() string { return filepath.Join(r.dir, "tmp") }
 
-// end kills the processes that a failed test left.
+// end kills the processes that a failed test has left behind.
 func (r *started) end() {
 	for _, pid := range append(r.processes(), r.cmd.Process.Pid) {
 		select {
 		case <-r.ended:
 			if pid == r.cmd.Process.Pid {
-				continue // the process id may be reused by now
+				continue // the process has ended, and its id may have been reused
 			}
 		default:
 		}
@@ -85,7 +85,7 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until wrong returns "".
+// within waits until wrong returns "", and fails the test after the bound.
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -183,7 +183,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// judged checks that each history can be judged and the page written. It returns the number of histories.
+// judged checks that each history can be judged and that the page can be written. It returns the number of histories.
 func (r *started) judged() int {
 	r.Helper()
 	var files []string
@@ -209,13 +209,13 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything is a run with pauses, kills and restarts, on several deployments.
+// everything is the command line of a run with pauses, kills and restarts, on several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
 // TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if its workers and
 // servers are paused, and that its histories can be judged and reported.
 func TestKilled(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestKilled(t *testing.T) {
 			listened := listening(alive)
 			most, sockets = max(most, len(alive)), max(sockets, len(listened))
 			if seed%2 == 1 {
-				r.standStill(chance)
+				r.pauseSome(chance)
 			}
 			if err := syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
@@ -247,19 +247,19 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// standStill pauses a random half of the run's workers and servers.
-func (r *started) standStill(chance *rand.Rand) {
+// pauseSome pauses a random half of the run's workers and servers.
+func (r *started) pauseSome(chance *rand.Rand) {
 	for _, pid := range r.processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if stops := bytes.Contains(line, []byte("worker")) || bytes.Contains(line, []byte("redis-server")); stops && chance.IntN(2) == 0 {
-			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by now
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // an error means that the process has ended
 		}
 	}
 }
 
 // TestCtrlC checks that an interrupted run reports its results and leaves nothing behind.
 func TestCtrlC(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
 	time.Sleep(3 * time.Second)
 	listened := listening(r.processes())
@@ -287,7 +287,7 @@ func TestCtrlC(t *testing.T) {
 
 // TestSecondCtrlC checks that a second interrupt ends a run at once, and that it leaves nothing behind.
 func TestSecondCtrlC(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
 	r.within(30*time.Second, "has servers", func() string {
 		if len(listening(r.processes())) == 0 {
@@ -315,7 +315,7 @@ func TestSecondCtrlC(t *testing.T) {
 
 // TestTwoAtOnce checks that two runs started together in one folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	ways := []string{"embedded"}
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// startMariaDB starts a server with a user who has a password and a database, and sets ADDR.
+// startMariaDB starts a server with a database and a user with a password, and sets ADDR.
 func startMariaDB(ts *testscript.TestScript, _ bool, _ []string) {
 	g, err := stores.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.MySQL})
 	ts.Check(err)

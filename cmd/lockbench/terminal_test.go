@@ -39,7 +39,7 @@ func hostile(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// tame checks that the output of the last command, and files, have no hidden character besides line ends and tabs.
+// tame checks that the output of the last command and the given files have no hidden characters except line ends and tabs.
 func tame(ts *testscript.TestScript, _ bool, files []string) {
 	for _, name := range append(files, "stdout", "stderr") {
 		text := ts.ReadFile(name)
@@ -60,11 +60,11 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 
 // TestInterruptedByUser checks that each verb that waits ends after one interrupt, says so, and exits with 130.
 func TestInterruptedByUser(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string
-		sign string // printed when it has begun
+		sign string // text that is printed when the verb has begun
 	}{
 		"question": {[]string{"advise"}, "Why:"},
 		"serve":    {[]string{"serve", ".", "--addr", "127.0.0.1:0"}, "http://127.0.0.1:"},

@@ -85,7 +85,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
-			return // this lock refuses no request
+			return // this lock never refuses a request
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -100,7 +100,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 			t.Errorf("try: %v, want busy", err)
 		}
 		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
-			return // the defect: after a refusal a client is always granted
+			return // known defect: after a refusal a client is always granted
 		}
 		start := time.Now()
 		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
@@ -151,11 +151,12 @@ func TestReleaseWithoutHold(t *testing.T) {
 	})
 }
 
-// TestPlainDelete checks that the first locks of the table have this defect, and that those that compare do not.
+// TestPlainDelete checks that locks that release by a plain DEL free another client's key, and that locks that compare a
+// token do not.
 func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {
-			return // several owners at a time
+			return // the lock allows several owners at a time
 		}
 		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))
@@ -174,7 +175,7 @@ func TestPlainDelete(t *testing.T) {
 	})
 }
 
-// TestReentry checks that the articles' locks have their defects and that the others count correctly.
+// TestReentry checks that the locks from articles have their known defects and that the other locks count correctly.
 func TestReentry(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if !impl.Reentrant {

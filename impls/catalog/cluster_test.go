@@ -17,7 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// beside gives every server a second address, which the server does not know, and returns a network with only these.
+// beside gives every server a second address, which the server does not know. It returns these addresses and a dialer that
+// reaches no others.
 func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()
 	real := map[string]string{}
@@ -77,7 +78,7 @@ func takeAndGive(t *testing.T, l impls.Lock, key string) {
 	}
 }
 
-// deaf is a connection that loses the first answer to a command and closes.
+// deaf is a connection that loses the first answer to a command and then closes.
 type deaf struct {
 	net.Conn
 	command []byte

@@ -21,8 +21,8 @@ type bench struct {
 	nodes []string
 }
 
-// eachNamed runs a test on some locks, concurrently because they wait for leases to expire: on the emulator and, if
-// installed, on a real server. The tests share servers.
+// eachNamed runs a test on some locks, on the emulator and, if installed, on a real server. The tests share servers and run
+// concurrently, because they wait for leases to expire.
 func eachNamed(t *testing.T, names []string, test func(bench)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -57,7 +57,7 @@ func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)
 	return lock
 }
 
-// server returns a connection beside the lock's.
+// server returns a connection that is separate from the lock's.
 func (b bench) server() *redis.Client {
 	b.t.Helper()
 	opts, err := redis.ParseURL(b.nodes[0])
@@ -107,7 +107,7 @@ func TestRefusedThenGranted(t *testing.T) {
 		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
 			b.t.Errorf("the first try: %v, want busy", err)
 		}
-		h := b.acquire(l, "b", 10*time.Second, 0) // though another client holds
+		h := b.acquire(l, "b", 10*time.Second, 0) // granted although another client holds the key
 		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("release: %v, want not held", err)
 		}
@@ -129,7 +129,8 @@ func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	})
 }
 
-// TestLegacyRelease checks that the release of an expired hold succeeds, and of another client's does not.
+// TestLegacyRelease checks that the release of an expired hold succeeds, and that the release of another client's hold does
+// not.
 func TestLegacyRelease(t *testing.T) {
 	eachNamed(t, []string{"redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)

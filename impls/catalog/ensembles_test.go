@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// leased lists the locks that a session with a lease holds.
+// leased lists the locks that are held by a session with a lease.
 var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
 
-// notBriefly skips a test of a slow store with -short, as in runs with the race detector.
+// notBriefly skips a test of a slow store with -short, which runs with the race detector use.
 func notBriefly(t *testing.T, store string) {
 	t.Helper()
 	if testing.Short() && store != servers.Redis {
@@ -141,7 +141,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 		var next impls.Hold
 		var all sync.WaitGroup
 		all.Go(func() { next = s.take(b, request("b", -1)) })
-		time.Sleep(50 * time.Millisecond) // so that it usually waits
+		time.Sleep(50 * time.Millisecond) // after this time the client usually waits
 		s.free(a, h)
 		all.Wait()
 		if next.Fence <= h.Fence {
@@ -229,7 +229,7 @@ func TestLeasedReportsLoss(t *testing.T) {
 	})
 }
 
-// TestLeasedOutlivesARestart checks that holds are on disk and their sessions continue.
+// TestLeasedOutlivesARestart checks that holds and their sessions survive a restart of the server.
 func TestLeasedOutlivesARestart(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -296,7 +296,7 @@ func TestZooKeeperSilentServer(t *testing.T) {
 	}
 }
 
-// TestLeasedOutlivesItsLeader checks that a majority has every hold.
+// TestLeasedOutlivesItsLeader checks that holds survive the loss of the leader.
 func TestLeasedOutlivesItsLeader(t *testing.T) {
 	eachLeasedAlone(t, servers.Three, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -316,8 +316,7 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 	})
 }
 
-// TestHerd checks that each release wakes one waiter of zookeeper, and of zookeeper-herd every waiter that has looked
-// again.
+// TestHerd checks that a release wakes one waiter of zookeeper, but every waiter of zookeeper-herd that has checked again.
 func TestHerd(t *testing.T) {
 	t.Parallel() // mostly waits
 	const waiters = 8
@@ -334,7 +333,7 @@ func TestHerd(t *testing.T) {
 			for w := range waiters {
 				all.Go(func() {
 					h := s.take(l, request(fmt.Sprint(w), -1))
-					time.Sleep(20 * time.Millisecond) // the others look again meanwhile
+					time.Sleep(20 * time.Millisecond) // meanwhile the other waiters check again
 					s.free(l, h)
 				})
 			}

@@ -99,7 +99,7 @@ func TestFences(t *testing.T) {
 		}
 		mustRelease(t, a, first)
 		second := mustAcquire(t, dies, "b", shortTTL, 0)
-		dies.Close() // it expires without a release
+		dies.Close() // the hold expires without a release
 		third := mustAcquire(t, a, "c", shortTTL, -1)
 		if !(first.Fence < second.Fence && second.Fence < third.Fence) {
 			t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
@@ -319,8 +319,8 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensAfterLossOfMemory checks that tokens that follow the clock go on rising after a loss of memory, whether an
-// acquire or a hand-over mints them. Counted tokens begin again.
+// TestTokensAfterLossOfMemory checks that tokens that follow the clock continue to rise after a loss of memory, whether an
+// acquire or a hand-over mints them. Counted tokens begin again at 1.
 func TestTokensAfterLossOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -332,7 +332,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
 				server := raw(t, g.URLs()[0])
 				last := int64(0)
-				third := func() impls.Hold { // the token of the third of three holds, each higher than the previous
+				third := func() impls.Hold { // returns the third of three holds, whose tokens rise
 					var h impls.Hold
 					for i := range 3 {
 						h = mustAcquire(t, a, "a", 10*time.Second, 0)
@@ -358,7 +358,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // as on a replica that lags
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores the state of a replica that lags
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -388,7 +388,8 @@ func TestTokenOfReleasedHold(t *testing.T) {
 	})
 }
 
-// TestFencedReleaseAfterExpiry checks that an expired hold is not held, although its token is still in the store.
+// TestFencedReleaseAfterExpiry checks that the release of an expired hold returns ErrNotHeld, although the token is still in
+// the store.
 func TestFencedReleaseAfterExpiry(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -408,7 +409,7 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// TestFreeFencedLockHasItsFence checks that a free lock has only the last fence in the store.
+// TestFreeFencedLockHasItsFence checks that only the last fence of a free lock is in the store.
 func TestFreeFencedLockHasItsFence(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
@@ -426,19 +427,19 @@ func TestFreeFencedLockHasItsFence(t *testing.T) {
 	})
 }
 
-// TestFencedQueuesOnce checks that a waiter that looks again is in the queue only once, also after it was removed.
+// TestFencedQueuesOnce checks that a waiter that checks again is in the queue only once, even if it was removed before.
 func TestFencedQueuesOnce(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		c := raw(t, g.URLs()[0])
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
-		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // it looks every 10 ms
+		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // checks every 10 ms
 		inQueue(t, g, 1)
 		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
 		inQueue(t, g, 2)
 		first := c.LRange(t.Context(), "k", 1, -1).Val()
-		for range 5 { // in each round both have looked again
+		for range 5 { // in each round both waiters have checked again
 			c.LRem(t.Context(), "k", 0, first[1])
 			eventually(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
 		}
@@ -452,7 +453,7 @@ func TestFencedQueuesOnce(t *testing.T) {
 	})
 }
 
-// TestFencedUnexpected checks that a process releases a grant to a waiter that has gone.
+// TestFencedUnexpected checks that a process releases a grant to a waiter that no longer waits.
 func TestFencedUnexpected(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -537,7 +538,7 @@ func TestFencedWithoutPermissionToPublish(t *testing.T) {
 		}
 	}
 	may("-publish")
-	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // tries once; a holder would try again
+	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // this client tries once; a holder would try again
 	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}

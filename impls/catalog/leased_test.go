@@ -25,7 +25,7 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it usually waits
+		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -68,7 +68,7 @@ func TestLeasedKeysAreApart(t *testing.T) {
 func TestZooKeeperTryIsBounded(t *testing.T) {
 	s := onZooKeeper(t)
 	l, req := s.open(0, nil), impls.Request{Key: "k", Owner: "a", TTL: 30 * time.Second}
-	s.free(l, s.take(l, req)) // its session becomes idle
+	s.free(l, s.take(l, req)) // afterwards its session is idle
 	if err := s.group.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
 	}

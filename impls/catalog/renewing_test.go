@@ -31,8 +31,8 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 	return append([]time.Duration(nil), r.sent...), r.last, errors.Join(r.errs...)
 }
 
-// TestRenewal checks that a key outlives its lease while it is held, that each renewal is reported, and that the release
-// ends it.
+// TestRenewal checks that a held key outlives its lease, that each renewal is reported, and that the release ends the
+// renewal.
 func TestRenewal(t *testing.T) {
 	t.Parallel() // mostly waits
 	const ttl = 900 * time.Millisecond
@@ -40,7 +40,7 @@ func TestRenewal(t *testing.T) {
 		var r told
 		l := b.open(0, r.renewed)
 		h := b.acquire(l, "a", ttl, 0)
-		if b.impl.Reentrant { // the inner hold neither doubles nor ends the renewal
+		if b.impl.Reentrant { // the inner hold neither starts a second renewal nor ends the first
 			inner := b.acquire(l, "a", ttl, 0)
 			if err := l.Release(b.t.Context(), inner.Grant); err != nil {
 				b.t.Error(err)
@@ -81,7 +81,7 @@ func TestCloseEndsRenewal(t *testing.T) {
 	})
 }
 
-// TestLossIsReported deletes the key of a holder. Redisson's watchdog reports the loss; the blind one goes on renewing.
+// TestLossIsReported deletes the key of a holder. Redisson's watchdog reports the loss; blind-renewal continues to renew.
 func TestLossIsReported(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
@@ -121,7 +121,7 @@ func TestNotified(t *testing.T) {
 			}
 		})
 		defer release.Stop()
-		h = b.acquire(second, "b", 700*time.Millisecond, -1) // within 20 s, under a lease of a minute
+		h = b.acquire(second, "b", 700*time.Millisecond, -1) // must be granted within 20 s, although the lease is a minute
 		server := b.server()
 		time.AfterFunc(100*time.Millisecond, func() { server.Del(context.Background(), b.key()) })
 		b.acquire(first, "c", time.Minute, -1)

@@ -102,7 +102,7 @@ func TestDatabaseRelease(t *testing.T) {
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
-		next := b.acquire(first, "c", 10*time.Second, 0) // by the same session, if the lock has sessions
+		next := b.acquire(first, "c", 10*time.Second, 0) // in the same session, if the lock has sessions
 		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("a second release: %v, want not held", err)
 		}
@@ -175,7 +175,7 @@ func TestRowTakenOver(t *testing.T) {
 	})
 }
 
-// TestRowStays checks the defect that nothing deletes the row of a holder that is gone.
+// TestRowStays checks the known defect that nothing deletes the row of a dead holder.
 func TestRowStays(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
@@ -191,7 +191,8 @@ func TestRowStays(t *testing.T) {
 	})
 }
 
-// TestSessionEnds checks that the next client is granted, the loss is reported, and the release returns an error.
+// TestSessionEnds checks that after the end of a holder's session the next client is granted, the loss is reported, and the
+// release returns an error.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
@@ -260,7 +261,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 			_, err := second.Acquire(b.t.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it usually waits
+		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
 		if err := second.Close(); err != nil {
 			b.t.Error(err)
 		}
@@ -295,7 +296,7 @@ func TestRowNamesAreWhole(t *testing.T) {
 	})
 }
 
-// TestUnlockThroughAPool checks that the release is answered ok and the lock stays.
+// TestUnlockThroughAPool checks the known defect that a release succeeds but does not free the lock.
 func TestUnlockThroughAPool(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"postgres-advisory-pool"}, func(b bench, _ servers.Node) {

@@ -72,14 +72,14 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 		if _, err := b.Acquire(s.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
 			s.Errorf("trying: %v, want busy", err)
 		}
-		s.givesUp(b)
+		s.timesOut(b)
 		var next impls.Hold
 		granted := make(chan struct{})
 		go func() {
 			defer close(granted)
 			next = s.soon(b, "b")
 		}()
-		time.Sleep(50 * time.Millisecond) // so that it usually waits
+		time.Sleep(50 * time.Millisecond) // after this time the client usually waits
 		s.free(a, h)
 		<-granted
 		if s.impl.Fences && next.Fence <= h.Fence {
@@ -89,9 +89,10 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 	})
 }
 
-// givesUp waits for a key that another client holds, until the timeout. If a library polls often, its last request may be
-// unanswered at that time, especially on a slow machine, and the outcome is then unknown, but not every time.
-func (s site) givesUp(l impls.Lock) {
+// timesOut waits for a key that another client holds, until the timeout. If a library polls often, its last request may be
+// unanswered at that time, especially on a slow machine, and the outcome is then unknown. One of several attempts must have a
+// known outcome.
+func (s site) timesOut(l impls.Lock) {
 	var err error
 	for range 20 {
 		_, err = l.Acquire(s.Context(), request("b", 100*time.Millisecond))
@@ -216,7 +217,7 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // so that it usually waits
+		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -232,8 +233,8 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRueidislockReportsLoss checks that the context ends when the keys are gone, and that the release then reports no
-// success.
+// TestRueidislockReportsLoss checks that the context ends when the keys have been deleted, and that the release then does not
+// report success.
 func TestRueidislockReportsLoss(t *testing.T) {
 	t.Parallel() // mostly waits
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
@@ -297,11 +298,11 @@ func TestRueidislockForgetsWaiters(t *testing.T) {
 		_, err := a.Acquire(ctx, request("a", -1))
 		waited <- err
 	}()
-	time.Sleep(500 * time.Millisecond) // so that its attempt is abandoned
+	time.Sleep(500 * time.Millisecond) // meanwhile the waiter's attempt is abandoned
 	if err := s.group.Nodes[0].Resume(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // so that its key is deleted
+	time.Sleep(500 * time.Millisecond) // meanwhile the waiter's key is deleted
 	s.free(b, s.soon(b, "b"))
 	select {
 	case err := <-waited:

@@ -84,7 +84,7 @@ type place struct {
 	queue string
 	waits bool
 	first bool
-	life  context.Context // of the lock
+	life  context.Context // lifetime of the lock
 }
 
 func (p *place) key() string { return p.queue + p.grant.Token }
@@ -110,7 +110,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits until no key precedes its own, and keeps the lease alive meanwhile.
+// Await waits until no earlier key is in the queue. Meanwhile it keeps the lease alive.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:
@@ -161,7 +161,7 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant needs no request: the key has existed since its creation with the lease.
+// Grant returns the grant without a request, because the key was created with the lease.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }
@@ -173,7 +173,7 @@ func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *etcdSession) error { return s.remove(ctx, l.queue(g.Key)+g.Token, g.Fence) })
 }
 
-// Probe reads the first of the queue and the rest of its lease.
+// Probe reads the first key of the queue and the rest of its lease.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
 		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
@@ -192,14 +192,14 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 // etcdSession is an etcd lease with a connection. Its user keeps it alive.
 type etcdSession struct {
 	*clientv3.Client
-	opened    time.Duration // the requested lease
+	opened    time.Duration // requested lease
 	lease     clientv3.LeaseID
-	ttl       time.Duration // as granted, in whole seconds
+	ttl       time.Duration // granted lease, in whole seconds
 	confirmed time.Time     // time of the last answered request; the lease lasts ttl from then on
-	fresh     bool          // not used yet
+	fresh     bool          // whether the session has not been used yet
 }
 
-// Config returns the client configuration for the servers of an Env, by its network.
+// Config returns the client configuration for the servers and the dialer of an Env.
 func Config(env impls.Env) (clientv3.Config, error) {
 	servers, err := env.Servers("etcd://host:port or etcd://user:password@host:port")
 	if err != nil {
@@ -216,7 +216,7 @@ func Config(env impls.Env) (clientv3.Config, error) {
 	return c, nil
 }
 
-// openETCDSession returns when a lease was granted. The context bounds only that.
+// openETCDSession opens a session, and returns when its lease was granted. The context bounds only this call.
 func openETCDSession(ctx context.Context, config clientv3.Config, ttl time.Duration) (*etcdSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -237,13 +237,13 @@ func openETCDSession(ctx context.Context, config clientv3.Config, ttl time.Durat
 // Seconds returns a lease in whole seconds, rounded up.
 func Seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
 
-// Dial returns the option to connect by the network of an Env.
+// Dial returns the option to connect with the dialer of an Env.
 func Dial(env impls.Env) grpc.DialOption {
 	dial := env.Network()
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// Alive sends one keep-alive if the lease was idle.
+// Alive reports whether the session can be used. It sends one keep-alive if the lease was idle.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
 		s.fresh = false
@@ -254,7 +254,8 @@ func (s *etcdSession) Alive(ctx context.Context) bool {
 
 func (s *etcdSession) TTL() time.Duration { return s.opened }
 
-// keepAlive renews the lease from now on, and returns an error when it may have expired. ErrNotHeld: it has expired.
+// keepAlive renews the lease until it may have expired, and then returns an error, which is ErrNotHeld if the lease has
+// certainly expired.
 func (s *etcdSession) keepAlive(ctx context.Context) error {
 	sent := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, s.confirmed.Add(s.ttl))

@@ -14,12 +14,13 @@ func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// LeaseRunsOut returns the expectations of work longer than a lease without renewal: the work of two clients overlaps.
+// LeaseRunsOut returns the expectations of a lock without renewal if work is longer than the lease: the work of two clients
+// overlaps.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease expires during the hold, and the next client is granted while the holder works on", "mutual-exclusion")
 }
 
-// PromiseOutlived is LeaseRunsOut for a lock whose late release frees no other client's hold.
+// PromiseOutlived returns the expectations of LeaseRunsOut for a lock whose late release does not free another client's hold.
 func PromiseOutlived() []impls.Expectation {
 	return In("long-hold", LeaseRunsOut(),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion"))
@@ -91,7 +92,7 @@ func LeasedSession() []impls.Expectation {
 		Survives("leader-loss", "a majority has every acknowledged write, and the next leader is one of it"))
 }
 
-// WriteFenced returns the expectations of a paused holder if only writes are checked for their tokens.
+// WriteFenced returns the expectations under a pause of the holder if the resource checks tokens of writes only.
 func WriteFenced() []impls.Expectation {
 	return In("write-fenced", Under("process-pause",
 		Violated("the next holder has only read, which raises no mark, and the late holder's write is accepted", "resource-integrity")))

@@ -20,8 +20,8 @@ type Lease struct {
 	Lost  chan struct{}
 	Depth int // number of nested holds; guarded by the lock's mutex
 
-	start time.Time   // of its acquire
-	first *time.Timer // fires at the first renewal; nil if a renewal goroutine runs from the beginning
+	start time.Time   // start of its acquire
+	first *time.Timer // fires at the time of the first renewal; nil if a renewal goroutine runs from the beginning
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -30,18 +30,18 @@ type Lease struct {
 	mu    sync.Mutex // guards the fields below; never held across a command
 	until time.Time  // end of the last confirmed lease, less the drift
 	timer *time.Timer
-	over  bool // lost or released
-	left  bool // the renewal has stopped without a release
+	over  bool // whether the hold was lost or released
+	left  bool // whether the renewal has stopped without a release
 }
 
-// New returns a lease that ends with life at the latest; start is the call of its acquire.
+// New returns a lease that ends at the end of life at the latest. start is the time of the call of its acquire.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease: the store granted it for lasts, from a time after sent. It returns false if the hold had
-// ended.
+// Confirm extends the lease, which the store granted for the duration lasts from a time after sent. It returns false if the
+// hold has ended.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,12 +95,12 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake starts the renewal at its first time: most holds end earlier and need no goroutine.
+// Wake starts the renewal at the time at. Most holds end earlier and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
 
-// End stops the renewal and waits for one under way. It returns false if the hold had ended before.
+// End stops the renewals, and waits for a renewal under way. It returns false if the hold had ended before.
 func (h *Lease) End() bool {
 	h.mu.Lock()
 	held := !h.over && !h.left
@@ -172,12 +172,12 @@ func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecon
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
-	life     context.Context // of a ping under way
+	life     context.Context // context of a ping under way
 	cut      context.CancelFunc
 	lost     chan struct{} // closed when the session has ended or may have ended
 	released chan struct{}
 	done     chan struct{} // closed when run has returned
-	intact   bool          // run returned because of the release
+	intact   bool          // whether run returned because of the release
 }
 
 // run pings three times in each period. If a ping fails or has no answer within the rest of the period, the hold is lost.

@@ -17,8 +17,8 @@ func TestCancelledRenewalsAreReported(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
 	for name, c := range map[string]struct {
-		released time.Duration // after the acquire
-		answer   error         // the result of the cancelled renewal
+		released time.Duration // time of the release, after the acquire
+		answer   error         // result of the cancelled renewal
 		told     error
 		none     bool
 	}{
@@ -60,7 +60,8 @@ func TestCancelledRenewalsAreReported(t *testing.T) {
 	}
 }
 
-// TestGrantedTooLate checks that a grant after its lease is lost at once, and that its end is not reported again.
+// TestGrantedTooLate checks that a grant that arrives after the end of its lease is lost at once, and that its loss is
+// reported only once.
 func TestGrantedTooLate(t *testing.T) {
 	const ttl = time.Second
 	for late, lost := range map[time.Duration]bool{0: false, ttl / 2: false, ttl: true, 2 * ttl: true} {

@@ -38,7 +38,7 @@ func NewSessions[S Session](env impls.Env, open func(context.Context, time.Durat
 	return l
 }
 
-// drop ends a session, and waits for that only if the lock is closed.
+// drop ends a session. It waits until the session has ended only if the lock is closed.
 func (l *Sessions[S]) drop(s S) {
 	if l.Life.Err() != nil {
 		s.End()
@@ -47,8 +47,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo ends a hold and returns its session. known reports whether this process had that hold, and intact whether it was
-// not lost: the session of a lost one is dropped.
+// LetGo ends a hold and returns its session. known reports whether this process had the hold. intact reports whether the hold
+// was not lost; the session of a lost hold is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -71,7 +71,8 @@ func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func
 	return l.Ask(ctx, command)
 }
 
-// Ask runs a command in an idle session. The command leaves nothing in it. ErrNotHeld is an answer.
+// Ask runs a command in an idle session. The command must not change the state of the session. ErrNotHeld counts as an
+// answer.
 func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) error) error {
 	s, err := l.Take(ctx, anyLease)
 	if err != nil {
@@ -85,7 +86,7 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 // anyLease is the lease of a session that is opened to hold nothing.
 const anyLease = 5 * time.Second
 
-// settle returns a session to the pool if it certainly holds nothing.
+// settle returns a session to the pool if it certainly holds nothing, and otherwise drops it.
 func (l *Sessions[S]) settle(s S, err error) error {
 	if err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		l.Drop(s)
@@ -97,8 +98,8 @@ func (l *Sessions[S]) settle(s S, err error) error {
 
 // Renewal describes how to renew a session's lease.
 type Renewal struct {
-	Start, Sent time.Time     // of the acquire, and of the request that the lease counts from
-	Lasts       time.Duration // as granted by the server
+	Start, Sent time.Time     // time of the acquire, and of the request from which the lease counts
+	Lasts       time.Duration // lease granted by the server
 	Renew       func(context.Context) error
 	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew detects that
 }

@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Mutex is the lock of a program written for one process: each process has a separate mutex.
+// Mutex returns the lock of a program that was written for one process: each process has a separate mutex.
 func Mutex() impls.Impl {
 	return impls.Impl{
 		Name: "local-mutex", Control: true,

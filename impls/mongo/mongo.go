@@ -34,7 +34,7 @@ const (
 	lockCollection = "lockbench_locks"
 )
 
-// goodbyeWithin bounds the end of a client with commands under way, whose connections are then closed.
+// goodbyeWithin is the time after which the connections of a client with commands under way are closed.
 const goodbyeWithin = time.Second
 
 // openDocuments opens a client of one server, which dials at its first use.
@@ -166,7 +166,7 @@ func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 	return g, impls.Affected(r.MatchedCount, nil)
 }
 
-// Probe reads the document of a key. An expired one means free.
+// Probe reads the document of a key. If the document has expired, the key is free.
 func (l *leaseLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	owner, left, err := l.left(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
 		return l.FindOne(ctx, l.named(key), opts...)

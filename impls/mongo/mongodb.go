@@ -31,7 +31,7 @@ func Lease() impls.Impl {
 	}
 }
 
-// serverClock uses MongoDB's clock, which counts milliseconds.
+// serverClock determines expiry by MongoDB's clock, which counts milliseconds.
 type serverClock struct{}
 
 func end(ttl time.Duration) bson.D {

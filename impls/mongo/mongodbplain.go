@@ -38,7 +38,7 @@ type mongoPlainLock struct{ documents }
 
 var _ impls.Prober = (*mongoPlainLock)(nil)
 
-// Acquire inserts a unique token with each attempt, so that the answer shows the owner.
+// Acquire inserts a document with a unique token in each attempt, so that the answer shows the owner.
 func (l *mongoPlainLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		mine := impls.Token(l.env.Rand)

@@ -33,7 +33,7 @@ func BlindRenewal() impls.Impl {
 
 type blindRenewalLock struct {
 	single
-	renewals *renewals // by token
+	renewals *renewals // renewals by token
 }
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

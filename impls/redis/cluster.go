@@ -46,15 +46,15 @@ func connectCluster(env impls.Env) (Node, error) {
 	return Node{c, env.Prefix}, nil
 }
 
-// reloadWithin bounds the query for the slots; otherwise the next command would go to a dead primary again.
+// reloadWithin is the timeout of the query for the slots, without which the next command would go to a dead primary again.
 const reloadWithin = 300 * time.Millisecond
 
 // directory maps the servers' addresses in the cluster to the given ones, because there may be a proxy in between.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
-	turn  chan struct{} // capacity 1: one queries, and the others use its result
-	given sync.Map      // by the address in the cluster or the given one
+	turn  chan struct{} // capacity 1: one goroutine queries, and the others use its result
+	given sync.Map      // given addresses, by the address in the cluster or the given address
 }
 
 const introduceWithin = time.Second
@@ -88,7 +88,7 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	return "", fmt.Errorf("no given server has the address %s in the cluster", addr)
 }
 
-// askAll queries the own address of every server and stores the answers.
+// askAll asks every server for its address in the cluster, and stores the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()

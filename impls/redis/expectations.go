@@ -7,10 +7,10 @@ import (
 	"lockbench/impls/expect"
 )
 
-// badWeather lists the faults that an atomic acquire with a lease and a compared release survive.
+// badWeather lists the faults that a lock survives if its acquire is atomic with a lease and its release compares a token.
 const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
-// plainDelete returns the expectations of a lease that a plain DEL releases.
+// plainDelete returns the expectations of a lock with a lease and a release by a plain DEL.
 func plainDelete() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("holder-stall", expect.Violated("a late release deletes the next holder's key, and a third client is granted",
@@ -20,7 +20,7 @@ func plainDelete() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// silence returns the expectations if an answer never comes on a connection that stays open.
+// silence returns the expectations if an answer is lost on a connection that stays open.
 func silence() []impls.Expectation {
 	const because = "an unknown grant expires"
 	return expect.Under("lost-reply-silent", expect.Excludes(because), expect.Holds(because, "no-orphan"),

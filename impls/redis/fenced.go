@@ -52,12 +52,12 @@ type fencedLock struct {
 	Node
 	*listener
 	env     impls.Env
-	mint    string // the base of new fences: "clock" or "count"
+	mint    string // base of new fences: "clock" or "count"
 	running waiting.Group
 
 	mu   sync.Mutex // guards the fields below; never held across a command
 	held map[string]*lease.Lease
-	last map[ownedKey]*lease.Lease // of those, the last one granted to an owner
+	last map[ownedKey]*lease.Lease // last of these holds that was granted to an owner
 }
 
 var _ impls.Prober = (*fencedLock)(nil) // replaces Node's method
@@ -83,10 +83,10 @@ type request struct {
 	token    string
 	place    string // for the queue: the process and the lease of a hand-over; empty for a try
 	start    time.Time
-	sent     time.Duration // time of the last request, since start
-	queued   bool          // requested at least once
-	handover time.Duration // the lease of a hand-over, until it is renewed
-	lookIn   time.Duration // after a refusal: the delay until the next check
+	sent     time.Duration // time from start to the last request
+	queued   bool          // whether the request was sent at least once
+	handover time.Duration // lease of a hand-over, until it is renewed
+	lookIn   time.Duration // delay between a refusal and the next check
 }
 
 func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -272,7 +272,7 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected releases a grant for which this process has no waiter, because its request was abandoned.
+// unexpected releases a grant for which this process no longer has a waiter.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]

@@ -20,7 +20,7 @@ import (
 // listener is one process's subscription to the grants for its waiters: one connection, made at the first wait.
 type listener struct {
 	Node
-	id    string // of the process; part of its channel's name
+	id    string // id of the process, which is part of its channel's name
 	names string // prefix of the names of all processes' channels
 	stray func(key, token string)
 
@@ -36,13 +36,13 @@ type listener struct {
 }
 
 type waiter struct {
-	granted chan int64    // the fence
-	look    chan struct{} // a message may have been lost: check the store
+	granted chan int64    // receives the fence
+	look    chan struct{} // tells the waiter to check the store, because a message may have been lost
 }
 
 const (
-	readyWithin = time.Second     // after this the request itself reports what is wrong
-	quietFor    = 3 * time.Second // a connection without messages for so long is pinged
+	readyWithin = time.Second     // timeout of the subscription; after it the request itself reports the problem
+	quietFor    = 3 * time.Second // time without messages after which a connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
 
@@ -113,7 +113,7 @@ func (l *listener) hand(payload string) {
 	number, key, _ := strings.Cut(rest, " ")
 	fence, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return // not from a lock: any client may publish
+		return // not from a lock, because any client may publish
 	}
 	l.mu.Lock()
 	w := l.waiters[token]
@@ -140,7 +140,7 @@ func (l *listener) lookAll() {
 	}
 }
 
-// join has grants with a token delivered to the waiter until it leaves.
+// join registers a waiter, to which grants with the token are delivered until leave is called.
 func (l *listener) join(token string) (w *waiter, leave func()) {
 	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()

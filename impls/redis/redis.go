@@ -1,6 +1,6 @@
-// Package redis implements the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Each
-// function returns an impls.Impl. The scripts are in lua. Several locks have published defects, which their expectations
-// state.
+// Package redis implements the locks on Redis, each in a separate file: from SETNX, as articles show it, to RedLock and
+// fenced. Each function returns an impls.Impl. The scripts are in the folder lua. Several locks have published defects, which
+// their expectations state.
 package redis
 
 import (
@@ -20,7 +20,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Quiet discards the Redis client's log for the whole process: each error is returned as well.
+// Quiet discards the log of the Redis client in the whole process. The client also returns each logged error.
 func Quiet() { redis.SetLogger(quiet{}) }
 
 type quiet struct{}

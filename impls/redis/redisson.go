@@ -55,12 +55,12 @@ func watched() []impls.Expectation {
 type redissonLock struct {
 	Node
 	env      impls.Env
-	id       string // of this process; part of the hash field
+	id       string // id of this process, which is part of the hash field
 	acquire  *redis.Script
 	release  *redis.Script
 	news     *subscriptions
 	watchdog bool
-	renewals *renewals // the watchdogs, by hold
+	renewals *renewals // watchdogs by hold
 }
 
 var _ impls.Prober = (*redissonLock)(nil)
@@ -141,7 +141,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	return hold, 0, nil
 }
 
-// holdName identifies a hold of the process: those of one owner on one key are one.
+// holdName returns the name of a hold in this process. The holds of one owner on one key share a name.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
 // Release stops the watchdog before it sends the last release; if the answer is lost, the key expires.

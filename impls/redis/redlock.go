@@ -60,14 +60,14 @@ var _ impls.Renewer = (*redLockLock)(nil)
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// lost reports whether so many servers refused that no majority is left.
+// lost reports whether so many servers have refused that a majority is impossible.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
 	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
-// perNode returns the timeout of one server: short compared with the lease, but long enough for a busy machine.
+// perNode returns the timeout for one server, which is short compared with the lease but long enough for a busy machine.
 func perNode(ttl time.Duration) time.Duration {
 	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
@@ -75,8 +75,8 @@ func perNode(ttl time.Duration) time.Duration {
 // votes holds the servers' answers: yes, no, or no reliable answer.
 type votes struct {
 	yes, no int
-	left    []Node  // the servers that did not refuse
-	missed  []error // errors of the servers without an answer, by their position
+	left    []Node  // servers that did not refuse
+	missed  []error // errors of the servers without an answer, by position of the server
 }
 
 func (v votes) err() error { return cmp.Or(v.missed...) }

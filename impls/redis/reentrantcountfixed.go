@@ -41,7 +41,7 @@ type ownedKey struct{ key, owner string }
 
 type entered struct {
 	token string
-	until time.Time // the lease's end, counted from the request that was granted
+	until time.Time // end of the lease, counted from the request that was granted
 	depth int
 }
 

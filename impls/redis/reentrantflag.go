@@ -40,7 +40,7 @@ type marked struct {
 	single
 
 	mu     sync.Mutex
-	marker map[string]string // by owner
+	marker map[string]string // markers by owner
 }
 
 func newMarked(s single) *marked { return &marked{single: s, marker: map[string]string{}} }

@@ -18,7 +18,7 @@ import (
 // is refused, or at close.
 type renewals struct {
 	env     impls.Env
-	blind   bool // a refused renewal does not end it
+	blind   bool // whether renewals continue after a refusal
 	life    context.Context
 	end     context.CancelFunc
 	running waiting.Group
@@ -32,7 +32,7 @@ type renewal struct {
 	depth int
 	lost  chan struct{}
 	stop  context.CancelFunc
-	ended chan struct{} // closed when it sends nothing any more
+	ended chan struct{} // closed when the renewal sends no more requests
 }
 
 func newRenewals(env impls.Env, blind bool) *renewals {
@@ -106,7 +106,7 @@ func (r *renewals) close(client io.Closer) error {
 	return errors.Join(client.Close(), endedSoon(&r.running))
 }
 
-// endedSoon waits for a lock's goroutines, whose connections are closed.
+// endedSoon waits for a lock's goroutines, whose connections have been closed.
 func endedSoon(running *waiting.Group) error {
 	ended := make(chan struct{})
 	go func() {

@@ -38,7 +38,7 @@ const defaultSegments = 5
 type segmentedLock struct {
 	simple
 	segments int
-	requests atomic.Uint64 // of this process so far
+	requests atomic.Uint64 // number of requests of this process
 }
 
 var _ impls.Segmenter = (*segmentedLock)(nil)

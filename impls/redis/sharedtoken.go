@@ -37,7 +37,7 @@ type sharedToken struct {
 	single
 
 	mu    sync.Mutex // serialises the writes of one word, which the article leaves to chance; nothing else
-	field string     // the token of the process's last try, of any thread and key
+	field string     // token of the process's last try, by any thread on any key
 }
 
 func (l *sharedToken) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {

@@ -29,10 +29,10 @@ type subscription struct {
 	channel string
 	life    context.Context
 	ready   chan struct{} // closed when the server has confirmed the subscription
-	woken   chan struct{} // capacity 1: a message that no waiter has taken
+	woken   chan struct{} // capacity 1: has an element if a message has not woken a waiter yet
 
 	waiters int  // guarded by the mutex of all subscriptions
-	active  bool // ready is closed; guarded by the same mutex
+	active  bool // whether ready is closed; guarded by the same mutex
 }
 
 func newSubscriptions(client redis.UniversalClient) *subscriptions {
@@ -78,7 +78,7 @@ func (s *subscriptions) leave(c *subscription) {
 // drop unsubscribes from a channel without waiters. An unconfirmed one is dropped at its confirmation, which could
 // otherwise be taken for that of the next.
 func (s *subscriptions) drop(c *subscription) {
-	s.turn <- struct{}{} // its holder waits only for a socket
+	s.turn <- struct{}{} // does not block for long, because other goroutines only wait for a socket
 	defer func() { <-s.turn }()
 	s.mu.Lock()
 	idle := c.waiters == 0 && c.active && s.of[c.channel] == c
@@ -115,7 +115,8 @@ func (s *subscriptions) read() {
 	}
 }
 
-// confirm handles a confirmation. A second one means a new connection, and a message may have been lost.
+// confirm handles the confirmation of a subscription. A second confirmation means a new connection, so a message may have
+// been lost.
 func (s *subscriptions) confirm(channel string) {
 	s.mu.Lock()
 	c := s.of[channel]

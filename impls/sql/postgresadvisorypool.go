@@ -21,7 +21,7 @@ import (
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
-		Lease: 300 * time.Millisecond, // it has no lease: the wait for a lock that is never released
+		Lease: 300 * time.Millisecond, // the lock has no lease; this limits the wait for a lock that is never released
 		Doc:   "the advisory lock through a pool of connections: the release reaches a session that does not hold it",
 		Expect: slices.Concat(
 			expect.Violated("no release reaches the session that holds", "no-orphan"),
@@ -48,7 +48,7 @@ type postgresPoolLock struct {
 	env    impls.Env
 	config *pgx.ConnConfig
 	next   atomic.Uint64
-	conns  [pooled]chan *postgresSession // a statement takes a connection out; nil: not connected
+	conns  [pooled]chan *postgresSession // a statement takes a connection out of its channel; nil: not connected
 }
 
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {

@@ -15,7 +15,7 @@ import (
 // session is a connection to a database that may hold one lock.
 type session interface {
 	lease.Session
-	// id identifies the session among the server's current ones.
+	// id identifies the session among the server's current sessions.
 	id() string
 	// take requests a name and waits at the server. It returns false if another session held the name for the whole wait.
 	take(ctx context.Context, name string, wait time.Duration) (bool, error)
@@ -126,7 +126,7 @@ func (l *sessionLock) Release(ctx context.Context, g impls.Grant) error {
 		l.Put(s)
 		return nil
 	}
-	l.Drop(s) // its state is unknown
+	l.Drop(s) // the state of the session is unknown
 	if err == nil {
 		err = impls.ErrNotHeld
 	}

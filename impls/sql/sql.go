@@ -113,7 +113,7 @@ func (r rows) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(r.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ?", r.name(g.Key), g.Token))
 }
 
-// Probe reads the row of a key. An expired row means free.
+// Probe reads the row of a key. If the row has expired, the key is free.
 func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()

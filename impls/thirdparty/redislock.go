@@ -60,7 +60,7 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-// asking is a retry strategy that records the earliest time of the attempt that follows.
+// asking is a retry strategy that records the earliest time of the next attempt.
 type asking struct {
 	redislock.RetryStrategy
 	sent  time.Time
@@ -71,7 +71,7 @@ type asking struct {
 func (a *asking) NextBackoff() time.Duration {
 	pause := a.RetryStrategy.NextBackoff()
 	a.sent = time.Now().Add(pause)
-	if pause > 0 { // otherwise it stops trying
+	if pause > 0 { // otherwise the library stops trying
 		a.tally.Attempt()
 	}
 	return pause
@@ -89,7 +89,7 @@ func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 	case wait == 0:
 		a.RetryStrategy = redislock.NoRetry()
 	case wait < 0:
-		wait = math.MaxInt64 // without a deadline it would stop after one lease
+		wait = math.MaxInt64 // without a deadline the library would stop after one lease
 	}
 	ctx, cancel := waiting.Limit(ctx, wait)
 	defer cancel()

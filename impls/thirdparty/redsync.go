@@ -76,7 +76,7 @@ type redSyncLock struct {
 	env   impls.Env
 	pools []redsyncredis.Pool
 	tries int
-	least time.Duration // bounds of the delay between two attempts
+	least time.Duration // minimum delay between two attempts
 	most  time.Duration
 	life  context.Context
 	end   context.CancelFunc
@@ -152,8 +152,8 @@ func (l *redSyncLock) Close() error {
 // answered records one server's answers to one acquire.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // a request's answer was not read
-	granted atomic.Bool // it granted, and was not undone
+	unread  atomic.Bool // whether the answer to a request was not read
+	granted atomic.Bool // whether the server granted, and the grant was not undone
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

@@ -82,8 +82,8 @@ type rueidisLockLock struct {
 
 type rueidisHold struct {
 	give   context.CancelFunc
-	end    context.CancelFunc // of the acquire's context
-	notice func() bool        // stops the report of a loss; false: it was lost
+	end    context.CancelFunc // cancels the acquire's context
+	notice func() bool        // stops the report of a loss; returns false if the hold was lost
 }
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {

@@ -16,8 +16,8 @@ import (
 // objects holds a library's objects for its holds. The last released one of each key is retained for a second release.
 type objects[T any] struct {
 	mu    sync.Mutex
-	held  map[string]T        // by token
-	spent map[string]spent[T] // by key
+	held  map[string]T        // held objects by token
+	spent map[string]spent[T] // last released object by key
 }
 
 type spent[T any] struct {
@@ -66,8 +66,8 @@ type attempt struct {
 	end   context.CancelFunc
 	stop  func() bool
 	timer *time.Timer
-	by    context.Context // the caller's
-	lock  context.Context // of the whole lock
+	by    context.Context // context of the caller
+	lock  context.Context // context of the lock
 }
 
 func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
@@ -89,7 +89,8 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over returns the result of an abandoned request: a refusal if only its wait had ended and nothing of it is left.
+// over returns the result of an abandoned request: a refusal if only its wait has ended and the request has no further
+// effect.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil

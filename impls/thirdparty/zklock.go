@@ -70,7 +70,7 @@ type zkHeld struct {
 
 type zkClient struct {
 	*zk.Conn
-	ttl  time.Duration // the requested lease
+	ttl  time.Duration // requested lease
 	over chan struct{} // closed when the session is known to have ended
 }
 
@@ -138,7 +138,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	return impls.Hold{Grant: g, Lost: c.over}, nil
 }
 
-// Release adds a timeout, which the library does not have.
+// Release releases with a timeout, which the library does not have.
 func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
 	h, first, err := l.holds.take(g)
 	if err != nil {

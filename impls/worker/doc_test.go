@@ -49,7 +49,7 @@ func strictlyReply(t *testing.T, text []byte, asked map[int64]bool) error {
 	if strings.Contains(string(text), `"lockbench_worker"`) {
 		r, err := ReadReady(text)
 		if r.Error != "" {
-			return nil // a worker that cannot start says so by an error
+			return nil // a worker that cannot start writes an error
 		}
 		return err
 	}

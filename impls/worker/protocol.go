@@ -59,7 +59,7 @@ type Ready struct {
 // Expectation states the expected result of a property.
 type Expectation struct {
 	Property string `json:"property"`
-	Fault    string `json:"fault,omitempty"`    // "": none
+	Fault    string `json:"fault,omitempty"`    // "": no fault
 	Workload string `json:"workload,omitempty"` // "": every workload that is not special
 	Expected string `json:"verdict"`            // holds, violated or unspecified
 	Because  string `json:"because,omitempty"`
@@ -74,12 +74,12 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 
 // The optional capabilities of a worker. All workers support acquire, release, ping, read, write and append.
 const (
-	CanRenew     = "renew"     // at the client's request
+	CanRenew     = "renew"     // renews at the client's request
 	CanProbe     = "probe"     // reads the store's state
 	CanRenewSelf = "watchdog"  // renews by itself while it holds
 	CanReenter   = "reentrant" // grants again to its holder
 	CanTellLoss  = "lost"
-	CanFence     = "fencing" // each grant bears a token higher than all before
+	CanFence     = "fencing" // each grant has a higher token than all earlier grants
 )
 
 // Request is a line that a worker reads after the first. Do determines which fields are set.
@@ -90,7 +90,7 @@ type Request struct {
 	Key       string `json:"key,omitempty"`
 	Owner     string `json:"owner,omitempty"`
 	TTLMS     int64  `json:"ttl_ms,omitempty"`
-	WaitMS    int64  `json:"wait_ms,omitempty"` // of acquire: 0 try once, -1 until granted or cancelled
+	WaitMS    int64  `json:"wait_ms,omitempty"` // timeout of an acquire in ms; 0: try once; -1: no timeout
 	KeepAlive bool   `json:"keep_alive,omitempty"`
 
 	Hold     int64  `json:"hold,omitempty"` // the id of the hold's acquire
@@ -98,7 +98,7 @@ type Request struct {
 	Fence    int64  `json:"fence,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
 	Validity int64  `json:"validity_ns,omitempty"`
-	Value    int64  `json:"value,omitempty"` // of write
+	Value    int64  `json:"value,omitempty"` // value to write
 }
 
 // The reasons of a definite refusal.

@@ -19,8 +19,8 @@ type About struct {
 	Name, Doc    string
 	Deployment   string // "": single
 	Reentrant    bool
-	Renews       bool // by itself
-	Fences       bool // each grant bears a token
+	Renews       bool // whether the lock renews by itself
+	Fences       bool // whether each grant has a fencing token
 	BackOff      time.Duration
 	Expectations []Expectation
 }
@@ -162,10 +162,10 @@ func (s *server) close() error {
 
 // held holds a worker's outermost holds by the ids of their acquires, to report their losses and renewals.
 type held struct {
-	over  map[int64]chan struct{} // closed when the loss is no longer reported
-	named map[string]int64        // the latest of each name
+	over  map[int64]chan struct{} // each is closed when the loss of the hold is no longer reported
+	named map[string]int64        // latest hold with each name
 	ended []string                // names of released holds, the oldest first
-	early map[string][]Line       // renewals before the answer to the grant, by name
+	early map[string][]Line       // renewals that arrived before the grant was answered, by name
 }
 
 // remembered bounds the released holds, whose late renewals are still reported.
@@ -247,7 +247,7 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	return l
 }
 
-// setOutcome sets a definite or an indeterminate outcome. When in doubt, indeterminate.
+// setOutcome sets the outcome, which is indeterminate unless the error is known to be definite.
 func (l *Line) setOutcome(err error) {
 	switch {
 	case err == nil:

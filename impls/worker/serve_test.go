@@ -23,7 +23,7 @@ type fake struct {
 	free   chan struct{} // full while the key is free
 	mu     sync.Mutex
 	tokens int
-	lost   chan struct{} // of the current hold
+	lost   chan struct{} // loss signal of the current hold
 	closed bool
 }
 

@@ -127,7 +127,7 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares findings with the header's expectations. With all, every property is expected to hold.
+// results compares findings with the header's expectations. If all is true, every property is expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {

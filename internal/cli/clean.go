@@ -118,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here removes the folders and containers on this machine whose process has ended.
+// here removes folders and containers on this machine whose process has ended.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove calls act and prints the result. It does not call act with --dry-run, or for something younger than --older-than
-// unless --run names the run.
+// remove calls act and prints the result. It does not call act with --dry-run, or if the thing is younger than --older-than
+// and --run does not name its run.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -40,7 +40,7 @@ func shopCommand() *cobra.Command {
 func explorerCommand() *cobra.Command {
 	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
-			debug.SetGCPercent(400) // it has little live memory
+			debug.SetGCPercent(400) // the process has little live memory
 			return explore.Serve(in, out, func() { os.Exit(0) })
 		})
 }
@@ -59,11 +59,11 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 	}}
 }
 
-// storeCommand returns the verb that runs a store's server, a Go module, in a separate process.
+// storeCommand returns the verb that runs the server of a store that is a Go module, in a separate process.
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,
-		DisableFlagParsing: true, // the arguments are the store's
+		DisableFlagParsing: true, // the store parses the arguments
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(os.Interrupt) // the parent process handles Ctrl-C
 			if err := builtin.Serve(cmd.Context(), args, cmd.ErrOrStderr()); err != nil {

@@ -91,7 +91,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// knownVerb returns an error for an unknown verb. It names only the verbs that the help lists.
+// knownVerb returns an error for an unknown verb. The error names only verbs that the help lists.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -134,8 +134,8 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	return console.Usage(err, hint)
 }
 
-// emptyFlag returns an error for a flag that was given an empty value: a script whose variable is not set would otherwise
-// run everything.
+// emptyFlag returns an error for a flag with an empty value. Otherwise a script whose variable is not set would run
+// everything.
 func emptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}

@@ -50,7 +50,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestSameFlagSameWords checks that verbs describe a flag alike, up to what stands in parentheses.
+// TestSameFlagSameWords checks that all verbs describe a flag in the same words, except for text in parentheses.
 func TestSameFlagSameWords(t *testing.T) {
 	meaning := map[string]bool{"all": true, "run": true, "in": true} // these differ between verbs
 	words := map[string]string{}

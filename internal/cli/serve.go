@@ -28,7 +28,7 @@ runs or two benches side by side, and the history of each trial as a timeline. I
 Ctrl-C ends it.
 
 It has no password, so it listens on this machine only. With --anyone it also listens on an
-address that other machines can reach, and everyone who can reach it can read all of DIR.
+address that other machines can reach, and every client that can reach it can read all of DIR.
 
   lockbench serve
   lockbench serve /data/runs --addr 127.0.0.1:0`,
@@ -60,15 +60,15 @@ func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
 	l, err := serve.Listen(address, anyone)
 	switch {
 	case errors.Is(err, serve.ErrNotLoopback):
-		return console.Usage(err, "listen on 127.0.0.1, or add --anyone if everyone who can reach that address may read all of "+dir)
+		return console.Usage(err, "listen on 127.0.0.1, or add --anyone if every client that can reach that address may read all of "+dir)
 	case errors.Is(err, serve.ErrNoAddress):
 		return console.Usage(err, "lockbench serve --addr 127.0.0.1:0")
 	case err != nil:
 		return console.Environment(err, "choose another address with --addr; port 0 picks a free port")
 	}
-	host, _, _ := net.SplitHostPort(address) // valid: Listen accepted it
+	host, _, _ := net.SplitHostPort(address) // no error: Listen has accepted the address
 	if anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "note: everyone who can reach this address can read all of "+dir+": there is no password")
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: every client that can reach this address can read all of "+dir+": there is no password")
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", l.Addr())
 	fmt.Fprintln(cmd.ErrOrStderr(), "Ctrl-C ends it")

@@ -17,12 +17,12 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The baselines of this file record no history.
+// The trials of these baselines record no history.
 
-// pingFor is the measured time of ping, after a warm-up of a tenth of it.
+// pingFor is the measured time of ping, which follows a warm-up of a tenth of that time.
 const pingFor = 100 * time.Millisecond
 
-// ping measures the round trip of a store that is otherwise unused.
+// ping measures the round trip to an otherwise unused store.
 func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {
@@ -37,7 +37,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		}
 		return nil
 	}
-	if err := ask(); err != nil { // connects
+	if err := ask(); err != nil { // the first request connects
 		return err
 	}
 	h := figures.NewHistogram()
@@ -47,7 +47,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // an error: longer than an hour
+			_ = h.RecordValue(int64(took)) // an error means longer than an hour
 		}
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
@@ -102,7 +102,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	return nil
 }
 
-// loops runs the clients of bare, and counts.
+// loops runs the clients of bare, and counts their grants.
 type loops struct {
 	script    *redis.Script
 	hold, ttl time.Duration

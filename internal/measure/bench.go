@@ -26,31 +26,31 @@ import (
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // remove each judged history, unless it has an unexpected violation
-	Setting trial.Setting                    // common to all trials
-	Begin   func(p Progress)                 // is called before each trial
-	End     func(p Progress, t *bench.Trial) // is called after each trial
+	Forget  bool                             // whether to remove each judged history without an unexpected violation
+	Setting trial.Setting                    // setting that all trials share
+	Begin   func(p Progress)                 // called before each trial
+	End     func(p Progress, t *bench.Trial) // called after each trial
 
 	groups map[store]*servers.Group
-	idle   map[store]idle          // of the current block
-	trips  map[store]time.Duration // round trips of the current block
+	idle   map[store]idle          // activity of the idle servers in the current block
+	trips  map[store]time.Duration // round trips in the current block
 	begun  time.Time
-	took   map[bench.Pair]time.Duration // by the last trial of each pair, with its overhead
+	took   map[bench.Pair]time.Duration // duration of the last trial of each pair, including overhead
 }
 
 // Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // the current one, from 1, and the expected number
+	Block, Blocks  int // number of the current block, from 1, and expected number of blocks
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
 
-// fewest is the least number of trials for an interval and for the self-checks.
+// fewest is the minimum number of trials for an interval and for the self-checks.
 const fewest = bench.FewestBlocks
 
-// Run measures blocks until the intervals are narrow, the budget is used up, or ctx is done. It skips the trials that the
-// folder has, to resume an interrupted bench. It sets Stopped.
+// Run measures blocks until the intervals are narrow, the budget is used up, or ctx is done, and sets Stopped to the reason.
+// It skips trials that the folder already has, in order to resume an interrupted bench.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
@@ -96,8 +96,8 @@ func (b *Bench) start(ctx context.Context, s store) error {
 	return nil
 }
 
-// todo returns the pairs of a block, or why the bench ends before it. After MinTrials blocks the bench ends if every
-// interval is narrow; after Trials blocks it continues with wide pairs only.
+// todo returns the pairs of a block, or the reason why the bench ends before the block. After MinTrials blocks the bench ends
+// if every interval is narrow. After Trials blocks it continues only with pairs whose interval is wide.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -119,7 +119,7 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether a pair needs no more trials: its interval is narrow, or its lock is unsafe.
+// narrow reports whether a pair needs no more trials, because its interval is narrow or its lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -135,7 +135,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds the baselines, to which figures of a block are compared.
+// withBaselines adds the baselines, with which the figures of a block are compared.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -145,7 +145,7 @@ func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order shuffles the pairs of a block by the seed. Round trips come first, as other figures are divided by them.
+// order shuffles the pairs of a block by the seed. Round trips come first, because other figures are divided by them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -155,7 +155,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures the pairs of a block that the folder lacks. If the budget ended it, cut says so.
+// block measures the pairs of a block that the folder does not have yet. If the budget was used up, cut is the reason for
+// Stopped.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -212,7 +213,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	}
 	err := b.measure(ctx, subject, point, t, now.Granted)
 	if ctx.Err() != nil {
-		return ctx.Err() // --resume measures it again
+		return ctx.Err() // --resume measures the trial again
 	}
 	if errors.Is(err, trial.ErrDiscarded) {
 		t.Discarded, err = err.Error(), nil
@@ -229,7 +230,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known stores the round trip of a block for its other trials.
+// known stores the round trip of a block for the other trials of the block.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
@@ -281,7 +282,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // its clients run in separate processes
+		p = nil // the clients run in separate processes
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -305,14 +306,14 @@ func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) tria
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
 	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
-	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the number of the block
-	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // the plan was checked
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the number of the block to the seed
+	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // no error: the plan was checked
 	p.Hiccup = duration(s.Params["stall"])
 	setting.Params = p
 	return setting
 }
 
 func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text) // set by NewPlan, or empty
+	d, _ := time.ParseDuration(text) // no error: NewPlan has set the text, or it is empty
 	return d
 }

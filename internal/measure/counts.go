@@ -12,15 +12,15 @@ import (
 	"lockbench/reports/figures"
 )
 
-// counts holds sums by metric, processor times in microseconds. A metric that is not counted is absent.
+// counts holds sums by metric. Processor times are in microseconds. A metric that is not counted is absent.
 type counts map[string]float64
 
 // reading holds all counters at one moment.
 type reading struct {
-	at      time.Duration // in the time of the history
+	at      time.Duration // time in the clock of the history
 	wall    time.Time
 	granted int64
-	server  map[string]float64 // counters of the server; nil: none
+	server  map[string]float64 // counters of the server; nil if it has none
 	counts
 }
 
@@ -60,8 +60,8 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	return now, nil
 }
 
-// readServers reads the counters and the processor time of a group. The time of the server is more precise than that of the
-// system. An emulator has neither.
+// readServers reads the counters and the processor time of a group. A processor time that the server reports is more precise
+// than that of the operating system. An emulator has neither.
 func readServers(ctx context.Context, g *servers.Group) (now reading, err error) {
 	if now.server, err = trial.Counters(ctx, g); err != nil {
 		return now, err
@@ -69,7 +69,7 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 	now.wall, now.counts = time.Now(), counts{}
 	if user, ok := now.server["used_cpu_user"]; ok {
 		now.counts["server_cpu"] = 1e6 * (user + now.server["used_cpu_sys"])
-	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // an error: remote servers
+	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // an error means remote servers
 		now.counts["server_cpu"] = microseconds(took)
 	}
 	return now, nil

@@ -18,8 +18,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// measured fills in a trial's figures from its stored history and from the counters. roundTrip is that of the block, or 0
-// if it is unknown.
+// measured sets a trial's figures from its stored history and from the counters. roundTrip is the round trip of the block, or
+// 0 if it is unknown.
 func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle, roundTrip time.Duration, t *bench.Trial) error {
 	window := figures.Window{}
 	if p != nil {
@@ -91,7 +91,7 @@ func sentence(f checker.Finding) string {
 	return f.Evidence
 }
 
-// ofHistory returns the figures that follow from the history alone.
+// ofHistory returns the figures that depend on the history alone.
 func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) bench.Figures {
 	f := bench.Figures{"goodput": s.Goodput(), "starved": 0, "bypassed": float64(s.Bypassed)}
 	length := s.Seconds()
@@ -172,7 +172,7 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures adds the figures of the counters.
+// figures adds the figures that depend on the counters.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
@@ -185,7 +185,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	}
 }
 
-// counted adds what was used in the window, divided by grants.
+// counted adds the counts of the window, divided by grants.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
@@ -202,7 +202,7 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again returns the figures that follow from a trial's history alone: latencies, rates and shares. dir is the bench folder.
+// Again returns the figures that depend on a trial's history alone: latencies, rates and shares. dir is the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {

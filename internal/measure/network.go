@@ -28,7 +28,7 @@ import (
 
 // network connects locks to their servers. It counts round trips and bytes, and may delay each answer.
 type network struct {
-	delay      time.Duration // of each answer
+	delay      time.Duration // delay of each answer
 	roundTrips atomic.Int64
 	bytes      atomic.Int64
 }
@@ -45,7 +45,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // there was a write and no read since
+	pending atomic.Bool // whether there was a write and no read since
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {
@@ -65,10 +65,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is more than the usual delay of a timer.
+// oversleep is longer than the usual delay of a timer.
 const oversleep = time.Millisecond
 
-// holdUp waits for the delay to the microsecond. It spins at the end, as a sleep takes too long.
+// holdUp waits for the delay, exact to the microsecond. It spins at the end, because a sleep would take too long.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -89,7 +89,7 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// pinger sends a store its simplest command: a round trip.
+// pinger sends a store its simplest command, which takes one round trip.
 type pinger struct {
 	ask   func(context.Context) error
 	close func()
@@ -98,7 +98,7 @@ type pinger struct {
 // askWithin is the timeout of a ping.
 const askWithin = 5 * time.Second
 
-// errURL leaves out the URL, which may have a password.
+// errURL does not contain the URL, which may have a password.
 var errURL = errors.New("parse the URL of a server: wrong format")
 
 func openPinger(store string, front []string) (pinger, error) {
@@ -145,7 +145,7 @@ func pingMySQL(front []string) (pinger, error) {
 
 func pingPostgres(front []string) (pinger, error) { return pingDatabase("pgx", front[0]) }
 
-// pingDatabase uses one connection only.
+// pingDatabase returns a pinger of a database, which uses a single connection.
 func pingDatabase(driver, at string) (pinger, error) {
 	db, err := sql.Open(driver, at)
 	if err != nil {

@@ -26,7 +26,7 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestNetworkCounts: several writes before a read are one round trip, and answers can be delayed.
+// TestNetworkCounts checks that several writes before a read count as one round trip, and that answers can be delayed.
 func TestNetworkCounts(t *testing.T) {
 	n := &network{delay: 20 * time.Millisecond}
 	c, err := n.dial(t.Context(), "tcp", echo(t))

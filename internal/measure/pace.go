@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	slice       = 50 * time.Millisecond // of the warm-up, in which grants are counted
+	slice       = 50 * time.Millisecond // part of the warm-up in which grants are counted
 	shortWarmUp = 2 * slice
 	longWarmUp  = time.Second
-	// trialOverhead is about the warm-up and the judging of a trial.
+	// trialOverhead is the approximate time for the warm-up and the judging of a trial.
 	trialOverhead = 2 * shortWarmUp
-	steadyWithin  = 0.1 // two slices whose rates differ by less are steady
-	chance        = 3.0 // standard deviations of a count that are noise
+	steadyWithin  = 0.1 // relative difference of the rates of two slices below which the rate is steady
+	chance        = 3.0 // number of standard deviations by which counts may differ by chance
 )
 
 // pace waits until the rate of a trial is steady, and then takes readings at both ends of the window.
@@ -23,15 +23,15 @@ type pace struct {
 	meter
 	clients int
 	window  time.Duration
-	wakes   bool // the lock's waiters are woken
+	wakes   bool // whether the lock wakes its waiters
 
 	before, after reading
 	warmup        time.Duration
 	steady        bool
-	err           error // of the readings
+	err           error // error of the readings
 }
 
-// run returns at the end of the window, or when ctx is done.
+// run takes the readings. It returns at the end of the window, or when ctx is done.
 func (p *pace) run(ctx context.Context, r trial.Running) {
 	begun := time.Now()
 	p.steady = p.warm(ctx, r)

@@ -25,8 +25,8 @@ import (
 // The self-checks of every bench, and their lock.
 const (
 	reference = "set-px-lua"
-	delay     = 5 * time.Millisecond   // added to a network, which must be measured
-	stall     = 100 * time.Millisecond // of the generator, which must be noticed
+	delay     = 5 * time.Millisecond   // delay added to a network, which must be measured
+	stall     = 100 * time.Millisecond // stall of the generator, which must be detected
 	controls  = bench.ControlSection
 	pingPoint = "round-trip"
 )
@@ -37,8 +37,8 @@ type Plan struct {
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
-	Absent    []string              // stores that are missing
-	locks     map[string]impls.Impl // by subject
+	Absent    []string              // missing stores
+	locks     map[string]impls.Impl // locks by subject
 	stores    []store
 }
 
@@ -71,8 +71,8 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	return p, nil
 }
 
-// CheckSufficient returns an error if the trials or the budget are too few for the controls, without which no figure is
-// shown. The error names what would suffice.
+// CheckSufficient returns an error if there are too few trials, or too short a budget, for the controls, without which no
+// figure is shown. The error names sufficient values.
 func (p *Plan) CheckSufficient() error {
 	if p.Trials < fewest {
 		return fmt.Errorf("%s cannot suffice: the controls need at least %d trials", format.Plural(p.Trials, "trial"), fewest)
@@ -108,7 +108,7 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) err
 	return nil
 }
 
-// subjects returns the section's locks that can run here, and notes why others are left out.
+// subjects returns the section's locks that can run here, and adds a note for each lock that is left out.
 func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([]bench.Subject, error) {
 	load, fault, err := workloadAndFault(s.Workload, s.Fault)
 	if err != nil {
@@ -192,8 +192,8 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// baseline adds a baseline of a section, except under a fault, when clients run in separate processes. The round trip to
-// each store is always measured.
+// baseline adds a baseline of a section, except under a fault, because then clients run in separate processes. The round trip
+// to each store is always measured.
 func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return

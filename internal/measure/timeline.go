@@ -10,17 +10,17 @@ import (
 
 const (
 	mostSlices   = 50
-	shortestTime = 10 * time.Millisecond // of a slice
+	shortestTime = 10 * time.Millisecond // minimum length of a slice
 	firstEdge    = 8 * time.Microsecond
-	edges        = 44 // half octaves: up to about half a minute
+	edges        = 44 // number of half octaves: up to about half a minute
 )
 
-// timeline spreads the acquires that were granted over time and latency.
+// timeline counts granted acquires by time and latency.
 type timeline struct {
 	clients   int32
 	slice     time.Duration
 	edges     []int64
-	low, high int // rows that have acquires
+	low, high int // first and last row with acquires
 	counts    [][]int
 }
 
@@ -30,7 +30,7 @@ func newTimeline(clients int, length time.Duration) *timeline {
 	for e := range edges {
 		edge := int64(firstEdge) << (e / 2)
 		if e%2 == 1 {
-			edge = edge * 181 / 128 // the square root of 2, about
+			edge = edge * 181 / 128 // approximately the square root of 2
 		}
 		t.edges = append(t.edges, edge)
 	}
@@ -54,12 +54,12 @@ func (t *timeline) visit(ev histories.Event) {
 	t.low, t.high = min(t.low, row), max(t.high, row)
 }
 
-// timeline returns the rows from the first that has acquires to the last; nil if nothing was granted.
+// timeline returns the rows from the first to the last with acquires, or nil if nothing was granted.
 func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil
 	}
-	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // with the upper edge of the last row
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // including the upper edge of the last row
 	for _, counts := range t.counts {
 		out.Counts = append(out.Counts, counts[t.low:t.high+1])
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// longest is the length of the longest name that is compared, since the cost is quadratic.
+// longest is the maximum length of a compared name, because the cost is quadratic.
 const longest = 80
 
-// Nearest returns the known name with the fewest edits, if these are at most half of its length.
+// Nearest returns the known name with the smallest edit distance, if that is at most half of its length.
 func Nearest(name string, known []string) (string, bool) {
 	if len(name) > longest {
 		return "", false
@@ -23,7 +23,7 @@ func Nearest(name string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// Meant returns a hint at the nearest name for the end of an error, or "" if no name is near.
+// Meant returns a hint at the nearest name, to be appended to an error, or "" if no name is near.
 func Meant(name string, known []string) string {
 	if near, ok := Nearest(name, known); ok {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -31,7 +31,7 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// edits returns the Levenshtein distance.
+// edits returns the Levenshtein distance of two names.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/suggest"
 )
 
-const maxList = 100 // most values of a list in YAML
+const maxList = 100 // maximum number of values in a YAML list
 
 // mapping reads a mapping. Each of its keys must be known and unique.
 func (f *File) mapping(n ast.Node, keys []Key) {
@@ -161,7 +161,7 @@ func (f *File) pairs(k Key, n ast.Node) {
 }
 
 type scalar struct {
-	text   string // without quotes
+	text   string // text without quotes
 	quoted bool
 }
 
@@ -191,7 +191,7 @@ func told(n ast.Node) string {
 	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 
-// plain returns a text, quoted if it has characters that cannot be printed.
+// plain returns a text, quoted if it has unprintable characters.
 func plain(text string) string {
 	text = short(text)
 	if text == "" || strconv.Quote(text) != `"`+text+`"` {

@@ -51,7 +51,7 @@ func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	return nil
 }
 
-// TestDocs checks that the tables of keys in the docs are up to date and that the first example of each page can be read.
+// TestDocs checks that the documented keys are up to date and that the first example of each page can be read.
 func TestDocs(t *testing.T) {
 	suite, needs := suites.Table(), requirements.Table()
 	for file, tables := range map[string]map[string][]yamlfile.Key{

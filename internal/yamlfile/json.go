@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ReadJSON reads a JSON file of any length like Read. Text must be quoted, and is not normalised.
+// ReadJSON reads a JSON file like Read, without a limit on its length. Text must be quoted, and is not normalised.
 func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	f.json = true
@@ -67,7 +67,7 @@ func DecodeJSON(whole []byte, into any) error {
 	if shape == nil {
 		return fields(file.Docs[0].Body, reflect.TypeOf(into))
 	}
-	before := whole[:max(0, shape.Offset-1)] // the offset is behind the value
+	before := whole[:max(0, shape.Offset-1)] // the offset is that of the end of the value
 	line, column := f.place(int64(bytes.LastIndexAny(before, " \t\n:,[{") + 1))
 	path := shape.Field
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	MaxBytes = 64 << 10 // limit of a YAML file
-	MaxLines = 1000     // limit of a YAML file
-	MaxWrong = 10       // most mistakes listed in an error
+	MaxBytes = 64 << 10 // maximum length of a YAML file
+	MaxLines = 1000     // maximum number of lines of a YAML file
+	MaxWrong = 10       // maximum number of mistakes in an error
 )
 
 // File is a file that was read. As an error it lists the mistakes, each with its position and the line of the file.
@@ -27,7 +27,7 @@ type File struct {
 	name  string
 	whole []byte
 	at    map[string]ast.Node // nodes by path, such as $.sections[0].name
-	json  bool                // text is quoted and not normalised; lists have any length
+	json  bool                // whether text is quoted and not normalised, and lists have any length
 	all   []mistake
 }
 
@@ -101,7 +101,7 @@ func position(n ast.Node) (line, column int) {
 		return position(n.Value)
 	case *ast.NullNode:
 		if n.Token.Type == token.ImplicitNullType {
-			return p.Line, p.Column - 1 // after the colon
+			return p.Line, p.Column - 1 // the position after the colon
 		}
 	}
 	return p.Line, p.Column
@@ -124,7 +124,7 @@ func (f *File) wrong(at ast.Node, format string, args ...any) {
 	f.fail(line, column, format, args...)
 }
 
-// Err returns all mistakes, or nil if there are none.
+// Err returns all mistakes as an error, or nil if the file has no mistakes.
 func (f *File) Err() error {
 	if len(f.all) == 0 {
 		return nil

@@ -25,7 +25,7 @@ var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placed
 // isNumber matches numbers, but not words such as inf.
 var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
 
-const fewValues = 8 // most values listed in an error
+const fewValues = 8 // maximum number of values listed in an error
 
 // Want describes the valid values.
 func (k Key) Want() string {
@@ -95,12 +95,12 @@ func (k Key) number(s scalar) (string, error) {
 	text := strings.ToLower(s.text)
 	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(text), 64)
 	if whole, e := strconv.ParseInt(text, 0, 64); e == nil {
-		v, err = float64(whole), nil // in another base
+		v, err = float64(whole), nil // a whole number in another base
 	}
 	if s.quoted || !isNumber.MatchString(text) || err != nil || v != v {
 		return "", fmt.Errorf("%v is no number (want %s)", s, k.Want())
 	}
-	return Plainly(v + 0), k.within(s, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max)) // -0 is 0
+	return Plainly(v + 0), k.within(s, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max)) // turns -0 into 0
 }
 
 func (k Key) span(s scalar) (string, error) {

@@ -2,7 +2,7 @@ package yamlfile
 
 import "reflect"
 
-// Schema returns the JSON schema of a table. It does not check names or the range of durations.
+// Schema returns the JSON schema of the keys. It does not restrict names or the range of durations.
 func Schema(keys []Key) map[string]any {
 	properties, together := map[string]any{}, map[string]any{}
 	for _, k := range keys {

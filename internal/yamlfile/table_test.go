@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table returns a table of keys in Markdown.
+// Table returns a Markdown table that documents the keys.
 func Table(keys []Key) string {
 	var b strings.Builder
 	b.WriteString("| key | value | default | |\n|---|---|---|---|\n")

@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is a number; 0 is many.
+// many is a number for which 0 means many.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -171,7 +171,7 @@ func TestPaths(t *testing.T) {
 		"placed[2].nam":  {"10:26", false},
 		"times.p50":      {"12:14", true},
 		"name.x.y":       {"1:7", false},
-		"choice[0]":      {"8:9", false}, // one value is a list of one
+		"choice[0]":      {"8:9", false}, // a single value is a list with one entry
 	} {
 		one := newFile("f.yaml", nil)
 		one.at = f.at

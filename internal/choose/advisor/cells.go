@@ -18,13 +18,14 @@ import (
 // Stage is a group of cells to try. It tries only the locks that earlier stages did not eliminate.
 type Stage struct {
 	Name   string
-	Doc    string // one sentence
-	Trials int    // for each cell
+	Doc    string // a sentence about its purpose
+	Trials int    // trials of each cell
 	loads  func(selection.Needs) []string
 	faults func(selection.Needs) []string
 }
 
-// AtOnce is the number of concurrent trials. They mostly wait, and their figures are not compared.
+// AtOnce is the number of concurrent trials. Trials can run concurrently because they mostly wait and their figures are not
+// compared.
 const AtOnce = 8
 
 // Stages returns all stages, in order.
@@ -48,12 +49,13 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workloads for faults that matter only if two holders do damage.
+// guarded returns the workloads of faults that are tried only if two holders at once do damage.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked returns the workloads of guarded, and one that checks tokens if the needs say that only writes are checked.
+// checked returns the workloads of guarded and, if the resource checks tokens of writes only, a workload with such a
+// resource.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
 		return []string{"counter", "write-fenced"}
@@ -61,7 +63,7 @@ func checked(n selection.Needs) []string {
 	return guarded(n)
 }
 
-// Cells returns the cells that a stage tries for options.
+// Cells returns the cells in which a stage tries the given options.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
 	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
 	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
@@ -84,11 +86,12 @@ func loadsNamed(names ...string) []workloads.Workload {
 }
 
 const (
-	longTrial = 2 * time.Second // the longest lease of a trial; with longer ones all times are scaled down
-	fewHolds  = 1               // holds of the victim before the paused one, so that other clients wait
+	longTrial = 2 * time.Second // longest lease of a trial; if the advised lease is longer, all times are scaled down
+	fewHolds  = 1               // holds of the victim before the paused hold; meanwhile the other clients begin to wait
 )
 
-// longestPause returns cells with the longest pause in the longest work. The advised lease must outlast both.
+// longestPause returns cells that pause the holder for the longest pause during the longest work. The advised lease must be
+// longer than both together.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)
@@ -104,7 +107,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 		p.Duration = pause + 5*hold + time.Second/2
 	}
 	f.Plan = func(s faults.Scene) faults.Plan {
-		first := workloads.Moment{Point: workloads.Granted} // other clients start when the victim holds
+		first := workloads.Moment{Point: workloads.Granted} // the other clients start when the victim holds the key
 		gates := []faults.Gate{{Client: 1, Until: first, Timeout: s.TTL}, {Client: 2, Until: first, Timeout: s.TTL}}
 		return faults.Plan{Gates: gates, Steps: []faults.Step{{
 			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
@@ -116,7 +119,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-// Warning returns an explanation of a scenario.
+// Warning returns a note on how to read the results of a scenario.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a holder is paused for " + pause + ", the longest pause of the requirements, with the advised lease"

@@ -19,8 +19,8 @@ import (
 const ConfirmTrials = 6
 
 const (
-	pausesEach = 10            // paused holds in each trial
-	longerWork = "longer-work" // the name in histories of the delay of the paused work
+	pausesEach = 10            // number of paused holds in each trial
+	longerWork = "longer-work" // name in histories of the fault that prolongs the paused work
 )
 
 // Confirming returns the cells that try the advised lease and two shorter ones. It returns none if the lock has no lease.
@@ -33,13 +33,13 @@ func Confirming(r *selection.Report) []trial.Cell {
 	return ConfirmCells(lock, on, points)
 }
 
-// ConfirmCells returns a cell for each point. It pauses a holder in each of its holds. Each cell takes ConfirmTrials trials.
-// Cells have no expectations and can run concurrently, because they mostly wait.
+// ConfirmCells returns a cell for each point, which pauses one holder in each of its holds. Each cell takes ConfirmTrials
+// trials. The cells have no expectations. They can run concurrently, because they mostly wait.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil
 	return lo.Map(points, func(p decision.TrialPoint, _ int) trial.Cell {
 		return trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
-			Partly: true, // a trial with fewer pauses than planned counts
+			Partly: true, // a trial with fewer pauses than planned is not discarded
 			Fault: faults.Fault{
 				Name: decision.PauseFault, Kind: faults.Clients,
 				Doc: fmt.Sprintf("the process of a holder is paused in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
@@ -47,11 +47,11 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 					seed := of.Seed
 					*of = workloads.Defaults()
 					of.Seed, of.TTL = seed, p.TTL
-					of.Clients, of.Processes = 3, 3 // the victim and two others, one of which waits
+					of.Clients, of.Processes = 3, 3 // the victim, a second client, and a third that waits
 					of.Hold, of.Think = othersHold, othersThink
 					of.Duration = between + lo.SumBy(draw(p, seed), func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
 				},
-				Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
+				Plan: func(s faults.Scene) faults.Plan { return pausing(draw(p, s.Seed)) },
 			}}
 	})
 }
@@ -68,9 +68,9 @@ func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// standing returns a plan that pauses the process of the victim in each hold. The work runs in this process, which is not paused,
-// so the plan also extends the work by the pause.
-func standing(pauses []decision.Struck) faults.Plan {
+// pausing returns a plan that pauses the process of the victim in each hold. The work itself runs in this process, which is
+// not paused, so the plan also prolongs the work by the pause.
+func pausing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
 	for i, s := range pauses {
@@ -78,7 +78,7 @@ func standing(pauses []decision.Struck) faults.Plan {
 		p.Steps = append(p.Steps,
 			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}},
 			faults.Step{Name: decision.PauseFault, When: faults.Trigger{At: granted, Later: max(s.After, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.Pause, 1),
-				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // so that a pause ends before the next hold
+				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // each pause ends before the next hold
 	}
 	return p
 }

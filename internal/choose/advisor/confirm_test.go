@@ -27,7 +27,7 @@ func point(ttl, pause time.Duration) decision.TrialPoint {
 	return decision.TrialPoint{TTL: ttl, Hold: always(50 * time.Millisecond), Pause: always(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
 }
 
-// TestPausesAreDrawn: the seed determines the drawn pauses.
+// TestPausesAreDrawn checks that the seed determines the drawn pauses.
 func TestPausesAreDrawn(t *testing.T) {
 	p := point(time.Second, 0)
 	p.Pause = decision.FromTimes(selection.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
@@ -36,7 +36,8 @@ func TestPausesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestConfirmCells: each lease has its own folder, the plan pauses the victim in each hold, and there are no expectations.
+// TestConfirmCells checks that each lease has its own folder, the plan pauses the victim in each hold, and there are no
+// expectations.
 func TestConfirmCells(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {
@@ -65,14 +66,15 @@ func TestConfirmCells(t *testing.T) {
 	}
 }
 
-// TestConfirmReal: holds overlap if and only if the pause outlasts the lease. Each trial uses its own seed.
+// TestConfirmReal checks that holds overlap if and only if the pause is longer than the lease, and that each trial uses a
+// different seed.
 func TestConfirmReal(t *testing.T) {
 	needRedis(t)
 	points := []decision.TrialPoint{point(400*time.Millisecond, 600*time.Millisecond), point(5*time.Second, 30*time.Millisecond)}
 	points[0].Predicted = 1
 	for _, name := range []string{"set-px-lua", "redisson"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it mostly waits
+			t.Parallel() // the test mostly waits
 			confirmReal(t, name, points)
 		})
 	}
@@ -93,7 +95,7 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 		t.Errorf("%s: the pauses are much shorter than the lease: %+v", name, none)
 	}
 	for _, seed := range tried {
-		if seed != 18 { // the run's is 17, and this is the second trial
+		if seed != 18 { // the seed of the run is 17, and this is the second trial
 			t.Errorf("a plan was drawn by seed %d", seed)
 		}
 	}
@@ -140,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // a seed of 0 is a plan without a trial
+			if s.Seed != 0 { // a plan with seed 0 belongs to no trial
 				note(s.Seed)
 			}
 			return drawn(s)

@@ -15,8 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// expectation is the expected decision for a requirements file, from its comments: `# expect: lock redisson`,
-// `# eliminated: fenced pause`, `# stays: redisson`.
+// expectation holds the expected decision for a requirements file, which the file states in comments:
+// `# expect: lock redisson`, `# eliminated: fenced pause`, `# stays: redisson`.
 type expectation struct {
 	outcome     selection.Outcome
 	recommended []string
@@ -46,8 +46,8 @@ func expectationOf(t *testing.T, text string) (e expectation) {
 	return e
 }
 
-// TestDecisions: each requirements file leads to the expected decision. The evidence agrees with the expectations of the locks,
-// and its figures are typical ones.
+// TestDecisions checks that each requirements file leads to the expected decision. The evidence agrees with the expectations
+// of the locks, and its figures are typical.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("testdata/needs/*.yaml")
 	if err != nil || len(files) < 15 {
@@ -101,7 +101,7 @@ func outs(d selection.Decision) string {
 	return b.String()
 }
 
-// TestSpecial: the decision and the table of workloads agree on which workloads are special.
+// TestSpecial checks that the decision and the table of workloads agree on which workloads are special.
 func TestSpecial(t *testing.T) {
 	for _, w := range workloads.All() {
 		if want := w.Special || w.Reentrant || w.Served; decision.Special(w.Name) != want {
@@ -110,7 +110,7 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// TestChoices: each choice is a lock of the table and agrees with it.
+// TestChoices checks that each choice is a lock of the table, with the same properties.
 func TestChoices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range choices() {

@@ -21,7 +21,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// candidate adds to a lock of the table the properties that a team must know.
+// candidate is a lock of the table with further properties that a team must know.
 type candidate struct {
 	lock      string // lock, or lock@deployment
 	lease     selection.Lease
@@ -30,10 +30,10 @@ type candidate struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere returns the languages of a lock that can be written in any language with a client of the store.
+// anywhere returns the languages of a lock that is easily written in any language with a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
-// choices returns the locks to choose from, in display order. Locks that demonstrate a defect are not among them.
+// choices returns the locks to choose from, in display order, without the locks that demonstrate a defect.
 func choices() []candidate {
 	const (
 		commands = "a few commands, with any client of Redis"
@@ -68,7 +68,7 @@ func choices() []candidate {
 	}
 }
 
-// Options returns the options of a team with these stores: first the replacements of a lock, then the locks of the stores.
+// Options returns the options of a team: first the replacements of a lock, then the locks on the team's stores.
 func Options(n selection.Needs) []selection.Option {
 	all := []selection.Option{
 		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "make the operation idempotent, so that a repetition changes nothing"},
@@ -77,7 +77,7 @@ func Options(n selection.Needs) []selection.Option {
 	}
 	for _, k := range choices() {
 		impl, on := k.in(table())
-		_, _, placed := strings.Cut(k.lock, "@") // the team must run the store with this deployment
+		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment requires that the team runs this deployment of the store
 		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
 			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
@@ -119,7 +119,7 @@ func Stores() []string {
 	}))
 }
 
-// Languages returns the valid names of languages.
+// Languages returns the known languages.
 func Languages() []string {
 	all := lo.FlatMap(choices(), func(k candidate, _ int) []string { return lo.Keys(k.languages) })
 	all = lo.Without(lo.Uniq(append(all, "c#", "javascript", "php", "ruby", "rust")), "any")
@@ -127,14 +127,14 @@ func Languages() []string {
 	return all
 }
 
-// The limits of the bench: a longer hold takes more time without showing more of a lock.
+// The limits of the bench. Longer holds take more time but give no further information about a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
-	fewestTurns = 8 // critical sections of each client in a trial
+	fewestTurns = 8 // minimum number of critical sections of each client in a trial
 )
 
-// Suite returns the bench of the options: one lock for all clients, and one lock for each client.
+// Suite returns a suite that measures the options with one key for all clients, and with one key for each client.
 func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	locks := lo.FilterMap(options, func(o selection.Option, _ int) (suites.Lock, bool) {
 		name, on, _ := strings.Cut(o.Name, "@")

@@ -11,30 +11,30 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures pauses of processes on this machine, by how much a short sleep oversleeps. It observes the garbage collection
-// of its own process only.
+// Meter measures the pauses of a process on this machine. A pause is the time by which a short sleep takes too long. Pauses
+// for garbage collection are those of this process only.
 type Meter struct {
-	For   time.Duration // limited to MeterAtMost
-	Floor time.Duration // the shortest pause that counts; 0: PauseFloor
+	For      time.Duration // duration of the measurement, at most MeterAtMost
+	Shortest time.Duration // shortest pause that counts; 0: ShortestPause
 
-	// For tests; nil: those of the system.
+	// Now and Sleep replace the system clock in tests; nil: the system clock.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) // returns early if the context ends
 }
 
 const (
-	// PauseFloor is the default of Meter.Floor. Shorter delays are usual scheduling.
-	PauseFloor = 5 * time.Millisecond
+	// ShortestPause is the default of Meter.Shortest. Shorter delays are normal scheduling delays.
+	ShortestPause = 5 * time.Millisecond
 	// MeterAtMost is the longest measurement.
 	MeterAtMost = time.Hour
 
 	nap        = time.Millisecond
-	mostPauses = 1_000_000 // more pauses would not change a quantile
+	mostPauses = 1_000_000 // maximum number of recorded pauses; more would not change a quantile
 )
 
 // Measure measures until For has passed or ctx ends. It fails if no time passed.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
-	now, sleep, floor := m.Now, m.Sleep, cmp.Or(m.Floor, PauseFloor)
+	now, sleep, shortest := m.Now, m.Sleep, cmp.Or(m.Shortest, ShortestPause)
 	if now == nil {
 		now, sleep = time.Now, sleepFor
 	}
@@ -44,7 +44,7 @@ func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	for end := start.Add(min(m.For, MeterAtMost)); last.Before(end) && ctx.Err() == nil; {
 		sleep(ctx, nap)
 		woke := now()
-		if over := woke.Sub(last) - nap; over >= floor && len(pauses) < mostPauses {
+		if over := woke.Sub(last) - nap; over >= shortest && len(pauses) < mostPauses {
 			pauses = append(pauses, over)
 		}
 		last = woke
@@ -53,21 +53,21 @@ func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	if took <= 0 {
 		return selection.Pauses{}, fmt.Errorf("measure pauses for %s: no time passed", m.For)
 	}
-	return summed(pauses, took, floor), nil
+	return summed(pauses, took, shortest), nil
 }
 
-func summed(pauses []time.Duration, took, floor time.Duration) selection.Pauses {
+func summed(pauses []time.Duration, took, shortest time.Duration) selection.Pauses {
 	p := selection.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
 	if len(pauses) == 0 {
 		p.Measured = fmt.Sprintf("no pause of %[2]s or longer in %[1]s on this machine; rare pauses may be missing",
-			format.Duration(took), format.Setting(int64(floor)))
+			format.Duration(took), format.Setting(int64(shortest)))
 		return p
 	}
 	slices.Sort(pauses)
 	at := func(percent int) time.Duration { return pauses[(len(pauses)-1)*percent/100] }
 	p.P50, p.P99, p.Longest = at(50), at(99), at(100)
 	p.Measured = fmt.Sprintf("%[2]d pauses of %[3]s or longer in %[1]s on this machine, at most %[4]s; rare pauses and the garbage collection of other programs may be missing",
-		format.Duration(took), len(pauses), format.Setting(int64(floor)), format.Duration(p.Longest))
+		format.Duration(took), len(pauses), format.Setting(int64(shortest)), format.Duration(p.Longest))
 	return p
 }
 

@@ -10,12 +10,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// machine is the clock of a machine that oversleeps in some naps.
+// machine is a clock whose sleeps take too long by given times.
 type machine struct {
 	now   time.Time
 	naps  int
 	over  map[int]time.Duration
-	every time.Duration // by which each nap is too long
+	every time.Duration // excess of each sleep
 	then  func(naps int)
 }
 
@@ -32,7 +32,7 @@ func (m *machine) meter(d time.Duration) Meter {
 	return Meter{For: d, Now: func() time.Time { return m.now }, Sleep: m.sleep}
 }
 
-// TestMeter: oversleeping by at least the floor counts as a pause.
+// TestMeter checks that oversleeping by at least ShortestPause counts as a pause.
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
@@ -55,21 +55,21 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterFloor: oversleeping by less than the floor is not a pause.
-func TestMeterFloor(t *testing.T) {
-	m := &machine{every: PauseFloor - 1}
+// TestMeterShortest checks that oversleeping by less than ShortestPause does not count as a pause.
+func TestMeterShortest(t *testing.T) {
+	m := &machine{every: ShortestPause - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())
 	if err != nil || got.PerHour != 0 || got.Longest != 0 || !strings.Contains(got.Measured, "no pause of 5 ms") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	low := m.meter(time.Second)
-	low.Floor = time.Millisecond
-	if got, err = low.Measure(t.Context()); err != nil || got.PerHour < 1000 || got.P50 != PauseFloor-1 {
+	low.Shortest = time.Millisecond
+	if got, err = low.Measure(t.Context()); err != nil || got.PerHour < 1000 || got.P50 != ShortestPause-1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// TestMeterEnds: the measurement ends with its time or its context, and not after MeterAtMost.
+// TestMeterEnds checks that the measurement ends with its time or its context, and not after MeterAtMost.
 func TestMeterEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
@@ -93,7 +93,7 @@ func TestMeterEnds(t *testing.T) {
 	}
 }
 
-// TestMeterByTheClock: the default clock, here a virtual one, never oversleeps.
+// TestMeterByTheClock checks that no pause is measured with the default clock in virtual time.
 func TestMeterByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -39,7 +39,7 @@ func drawn(r *rand.Rand) selection.Needs {
 	return n
 }
 
-// shaken returns evidence with some random deviations from the expectations.
+// shaken returns evidence that deviates from the expectations at random.
 func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selection.Evidence {
 	e := world(n, options)
 	for i := range e.Findings {
@@ -56,7 +56,7 @@ func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selecti
 	return e
 }
 
-// harm reports whether a finding rules out a lock for these needs. It does not use the rules of the decision.
+// harm reports whether a finding rules out a lock for these needs. It is independent of the rules of the decision.
 func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false
@@ -70,7 +70,7 @@ func harm(n selection.Needs, f selection.Finding) bool {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == selection.NoCheck { // else the guarded resource may refuse an old token
+	if n.Fence == selection.NoCheck { // otherwise the guarded resource may refuse an old token
 		needed = append(needed, decision.LongestPause)
 		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {
@@ -81,8 +81,8 @@ func harm(n selection.Needs, f selection.Finding) bool {
 	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
 }
 
-// TestNeverRecommended: a lock with a harmful finding is never recommended, with any weights, nor is it the best lock if no
-// lock is needed.
+// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights, and is not named
+// as the best lock if no lock is needed.
 func TestNeverRecommended(t *testing.T) {
 	recommended, findings := 0, 0
 	for seed := range uint64(60) {
@@ -110,7 +110,7 @@ func TestNeverRecommended(t *testing.T) {
 	}
 }
 
-// outlivesPauses reports whether a pause that outlasts every lease does no damage. Then shorter pauses do not matter.
+// outlivesPauses reports whether even a pause longer than every lease does no damage, so that shorter pauses do not matter.
 func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {
@@ -124,7 +124,7 @@ func outlivesPauses(e selection.Evidence, lock string) bool {
 	return held
 }
 
-// TestSame: the same needs and evidence give the same JSON, and trimming the evidence does not change the decision.
+// TestSame checks that the same needs and evidence give the same JSON, and that trimming the evidence keeps the decision.
 func TestSame(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -146,7 +146,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// unnumbered returns a decision without evidence ids, which trimming changes.
+// unnumbered returns a decision without the ids of evidence, because trimming changes them.
 func unnumbered(r *selection.Report) selection.Decision {
 	d := r.Decision
 	d.Against = slices.Clone(d.Against)

@@ -28,16 +28,16 @@ import (
 // Checked is the comparison of a finding or figure with its histories.
 type Checked struct {
 	ID      string
-	Absent  bool     // some histories are missing
+	Absent  bool     // whether histories are missing
 	Differs []string // one sentence for each difference
-	Files   []string // the histories that were judged or measured again
+	Files   []string // histories that were judged or measured again
 }
 
-// verifying judges and measures each history once.
+// verifying caches verdicts and measurements, so that each history is read once.
 type verifying struct {
 	base     string
 	sources  map[string]selection.Source
-	verdicts map[string]judged // by file
+	verdicts map[string]judged // verdicts by file
 }
 
 type judged struct {
@@ -45,7 +45,7 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures again the evidence of a report in the folder base. If ids are given, it checks these only.
+// Verify judges and measures the evidence of a report again, in the folder base. If ids are given, it checks only these.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
 	v := &verifying{base: base, verdicts: map[string]judged{},
 		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
@@ -78,7 +78,7 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the stated checksum. in is the folder of the source.
+// each calls read for every history that exists and has the stated checksum. The argument in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -140,7 +140,7 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time compares the quantiles of acquires with those of the histories.
+// time compares the quantiles of acquire times with those of the histories.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
@@ -185,8 +185,8 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// figure derives a metric again, from verdicts or as the bench does. A metric that histories do not contain is read from the
-// trial.
+// figure derives a metric again, from verdicts or as the bench does. A metric that does not follow from histories is read
+// from the file of the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -228,5 +228,5 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near reports whether two values are equal to four digits, the precision of a multiple of a lease.
+// near reports whether two values agree to four digits, the precision of a multiple of a lease.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

@@ -62,7 +62,7 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 				list = append(list, f)
 			}
 			if c.Fault.Name == decision.LongestPause {
-				list = append(list, outlasting(n, o, f))
+				list = append(list, outliving(n, o, f))
 			}
 		}
 	}
@@ -74,15 +74,15 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether exclusion holds in a situation without an expectation. A session survives the loss of a message.
+// held reports whether exclusion holds in a situation without an expectation: a lost message does not end a session.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outlasting returns the finding for a pause that the advised lease outlasts. It is violated for fenced, whose hand-off uses a
-// shorter lease.
-func outlasting(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
+// outliving returns the finding for a pause that is shorter than the advised lease. It is violated for fenced, whose hand-off
+// uses a shorter lease.
+func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
 	if o.Name == "fenced" {
@@ -91,7 +91,7 @@ func outlasting(n selection.Needs, o selection.Option, f selection.Finding) sele
 	return f
 }
 
-// figured returns the figures of a bench, and the recovery.
+// figured returns the figures of a bench and of the recovery.
 func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {

@@ -26,7 +26,7 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is as good as o in every criterion and better in one beyond noise, or nil.
+// dominates returns a lock that is at least as good as o in every criterion and better beyond noise in one, or nil.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -59,7 +59,8 @@ type scoring struct {
 	values  map[string]map[string]value
 }
 
-// parts returns how close each option comes to the best of each criterion: 1 is the best, and an unknown value is 0.
+// parts returns the score of each option in each criterion, relative to the best option: 1 for the best, 0 for an unknown
+// value.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
 	counted := make([]float64, len(s.options))
@@ -104,7 +105,7 @@ func (s *scoring) weights() []float64 {
 
 const (
 	resamples = 1000 // enough for two stable digits of an interval
-	fewest    = 6    // trials for an interval
+	fewest    = 6    // minimum number of trials for an interval
 )
 
 // scores returns the scores, from best to worst. Options share a rank if the interval of their difference contains 0.

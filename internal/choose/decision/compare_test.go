@@ -24,12 +24,12 @@ func two(goodput [2]float64, trials int) *scoring {
 	return s
 }
 
-// TestRanks: locks have different ranks only if their difference exceeds the noise and they have enough trials.
+// TestRanks checks that locks have different ranks only if their difference exceeds the noise and they have enough trials.
 func TestRanks(t *testing.T) {
 	for _, c := range []struct {
 		goodput [2]float64
 		trials  int
-		second  int // rank
+		second  int // rank of the second lock
 	}{{[2]float64{100, 50}, 8, 2}, {[2]float64{100, 99}, 8, 1}, {[2]float64{100, 50}, 5, 1}} {
 		scores := two(c.goodput, c.trials).scores()
 		if scores[0].Option != "a" || scores[0].Rank != 1 || scores[1].Rank != c.second {
@@ -38,7 +38,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestTurns: another lock leads from the weight or value at which the scores are equal.
+// TestTurns checks that another lock leads from the weight or value at which the scores are equal.
 func TestTurns(t *testing.T) {
 	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{
@@ -62,7 +62,7 @@ func TestTurns(t *testing.T) {
 		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
 			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
 		}
-		if turn.Value != nil && turn.Of == "goodput" { // a scores 0.75
+		if turn.Value != nil && turn.Of == "goodput" { // the score of a is 0.75
 			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
 				t.Errorf("%+v, want 50", turn)
 			}
@@ -77,7 +77,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestEnough: values beyond Enough count as Enough.
+// TestEnough checks that values beyond Enough count as Enough.
 func TestEnough(t *testing.T) {
 	s := two([2]float64{1000, 500}, 8)
 	for i := range s.by {

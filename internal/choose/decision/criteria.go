@@ -14,13 +14,13 @@ import (
 
 type criterion struct {
 	selection.Criterion
-	contended bool                          // measured with one lock for all clients; else with one lock for each
+	contended bool                          // measured with one key for all clients; otherwise with one key for each client
 	of        convert                       // converts a measured value to the needs; nil: unchanged
-	asked     func(selection.Needs) float64 // the limit of the needs, in the unit of the criterion; 0 or nil: none
+	asked     func(selection.Needs) float64 // limit of the needs, in the unit of the criterion; 0 or nil: none
 	limit     limit
 }
 
-// limit is the requirement that a criterion stays within its limit. The zero value is no requirement.
+// limit describes the requirement that a criterion stays within its limit. The zero value means no requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -30,7 +30,7 @@ func Criteria() []string {
 	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
-// evenly is the least min/max share of a fair lock.
+// evenly is the min/max share from which a lock counts as fair.
 const evenly = 0.5
 
 func criteria() []criterion {
@@ -58,7 +58,7 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // its values are shares, which always count in full
+const fairness = "fairness" // name of a criterion whose values are shares, which always count in full
 
 // weighed returns the criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -76,7 +76,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // values that are better than the limit by more than this factor count no further
+const plenty = 10 // factor beyond which a value that is better than the limit gives no higher score
 
 // counted returns v, or Enough if v is better.
 func (c criterion) counted(v float64) float64 {
@@ -87,10 +87,10 @@ func (c criterion) counted(v float64) float64 {
 }
 
 type value struct {
-	unknown   selection.Reason // "": it is known
+	unknown   selection.Reason // reason why the value is unknown; "": it is known
 	median    float64
 	low, high *float64
-	values    []float64 // by trial
+	values    []float64 // values of the trials
 	figure    selection.Figure
 }
 
@@ -119,7 +119,8 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure of a criterion whose conditions are nearest to the needs, or the reason why no figure counts.
+// figureOf returns the figure of a criterion whose conditions are nearest to the needs, or the reason why there is no usable
+// figure.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)
@@ -142,13 +143,13 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance returns the distance of a point from the needs, by the logarithms of clients and hold.
+// distance returns the distance of a point from the needs, in the logarithms of the number of clients and of the hold.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns the usual hold of the needs less the hold of the measurement, in seconds.
+// longer returns the usual hold of the needs minus the hold of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }

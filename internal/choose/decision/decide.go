@@ -12,11 +12,11 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Decide returns the report for these needs. Options are in display order, replacements of a lock first. An option that fails
-// a requirement, or of which it is unknown, is eliminated. A replacement of a lock is recommended before every lock. Dominated
-// locks are not scored.
+// Decide returns the report for these needs. Options are in display order, replacements of a lock first. An option is
+// eliminated unless it is known to meet every requirement. A replacement of a lock is recommended before every lock.
+// Dominated locks are not scored.
 func Decide(n selection.Needs, options []selection.Option, e selection.Evidence) *selection.Report {
-	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data has no error
+	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data, so no error occurs
 		n, options, e = clean.Needs, clean.Options, clean.Evidence
 	}
 	d := newDeciding(n, options, e)
@@ -37,10 +37,10 @@ type deciding struct {
 	selection.Evidence
 	needs   selection.Needs
 	options []selection.Option
-	rules   []rule      // those that apply to these needs
+	rules   []rule      // rules that apply to these needs
 	by      []criterion // all criteria, with their weights
 	ttl     map[selection.Lease]time.Duration
-	scoring *scoring // of the Pareto set; nil if it is empty
+	scoring *scoring // scores of the Pareto set; nil if the set is empty
 }
 
 func newDeciding(n selection.Needs, options []selection.Option, e selection.Evidence) *deciding {
@@ -102,7 +102,7 @@ func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge checks each requirement for an option. out is nil if the option meets all of them.
+// judge checks an option against each requirement. out is nil if the option meets all requirements.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
 	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
@@ -128,7 +128,7 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity orders reasons for the display. The highest is a no that does not depend on trials, then any other no, then a safety
+// gravity orders the reasons for an elimination: first a no that does not depend on trials, then any other no, then a safety
 // requirement, then a measured answer.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
@@ -190,7 +190,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	})
 }
 
-// quoted reports whether a lock's table is quoted for a property of which nothing was observed.
+// quoted reports whether the expectation of a lock is quoted if a property was not observed.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
 // documented returns the expected violations of a lock for which there is no observation.
@@ -204,7 +204,7 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns the evidence on which the decision rests, also with one answer changed. The evidence gets new ids.
+// Trim returns the evidence that the decision uses, or would use if one answer were different. The evidence gets new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -221,7 +221,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // else its expectation would be quoted instead
+	quotes := func(f selection.Finding) bool { // otherwise the expectation of the lock would be quoted instead
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{

@@ -11,13 +11,13 @@ import (
 	"lockbench/reports/stats"
 )
 
-// simple returns needs for which two holders do damage.
+// simple returns needs for which two holders at once do damage.
 func simple() selection.Needs {
 	return selection.Needs{TwoHold: selection.Corruption, Fence: selection.NoCheck, Hold: times(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond), Clients: 2,
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// passing returns a lock and evidence by which it meets all requirements of simple. Its recovery is in leases.
+// passing returns a lock and evidence that it meets all requirements of simple. recovery is a multiple of the lease.
 func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}
 	var e selection.Evidence
@@ -36,7 +36,7 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails returns the requirements for which the answer of the only lock is no or unknown.
+// fails returns the requirements that the only lock does not meet, or is not known to meet.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
 	if len(d.Eliminated) == 0 {
@@ -45,7 +45,8 @@ func fails(n selection.Needs, options []selection.Option, e selection.Evidence) 
 	return append(slices.Clone(d.Eliminated[0].Fails), d.Eliminated[0].Unknown...)
 }
 
-// TestOneThingMissing: a lock that meets all requirements is recommended, and one that fails any of them is eliminated.
+// TestOneThingMissing checks that a lock that meets all requirements is recommended, and that one that fails any of them is
+// eliminated.
 func TestOneThingMissing(t *testing.T) {
 	options, e := passing(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
@@ -99,7 +100,7 @@ func TestOneThingMissing(t *testing.T) {
 	}
 }
 
-// TestOutcomes: the outcome follows from the ranks.
+// TestOutcomes checks that the outcome follows from the ranks.
 func TestOutcomes(t *testing.T) {
 	lock := func(name string) selection.Option { return selection.Option{Name: name, Kind: selection.ALock} }
 	for _, c := range []struct {
@@ -121,7 +122,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLimit: a cell states the limit of the needs, whether more is better or less.
+// TestLimit checks that a cell states the limit of the needs, for criteria in which more is better and in which less is
+// better.
 func TestLimit(t *testing.T) {
 	options, e := passing(1)
 	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {

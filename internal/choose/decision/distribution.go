@@ -13,13 +13,13 @@ import (
 // Distribution is a distribution of durations, given by quantiles. Between two quantiles the share of longer durations falls as
 // a power of the duration. No duration exceeds the longest. The zero Distribution is always 0.
 type Distribution struct {
-	knots []knot // by rising time; the first has over 1, and the share over the last takes exactly its time
+	knots []knot // in ascending order; the first has over = 1, and all durations beyond the last equal its time
 }
 
 // knot is a time in nanoseconds and the share of longer durations.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // the share of the longest duration if only quantiles are known
+const rarest = 1e-4 // assumed share of the longest duration if only quantiles are known
 
 // FromTimes returns the distribution with these quantiles. Below the median it continues as between p50 and p99.
 func FromTimes(t selection.Times) Distribution {
@@ -36,7 +36,7 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := range 1000 { // hundredths, and thousandths of the longest 1 %
+	for q := range 1000 { // in hundredths, and for the longest 1 % in smaller steps
 		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
 			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
@@ -70,12 +70,12 @@ func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the time between two knots that the share over exceeds.
+// quantile returns the time, between two knots, that a share over of the durations exceeds.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the time in nanoseconds that the share over exceeds.
+// quantile returns the time in nanoseconds that a share over of the durations exceeds.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -107,7 +107,7 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions returns about this many durations, with their shares, that represent the distribution.
+// portions returns about this many durations that represent the distribution, with their shares.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}

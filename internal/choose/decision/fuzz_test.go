@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// FuzzReport: the file of a report is refused, or gives the same report and pages twice.
+// FuzzReport checks that the file of a report is either refused or gives the same report and pages twice.
 func FuzzReport(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/inventory/" + selection.DataName)
 	if err != nil {

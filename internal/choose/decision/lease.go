@@ -16,14 +16,14 @@ type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
 	Shortest time.Duration // the shortest lease to advise; 0: any
-	Acquire  Recorded      // from the start to the return of the successful attempt
-	HandOff  Recorded      // from the end of a lease to the next grant
+	Acquire  Recorded      // time from the start to the return of the successful attempt
+	HandOff  Recorded      // time from the expiry of a lease to the next grant
 }
 
 // Recorded holds durations from histories.
 type Recorded struct {
 	Sample   []time.Duration
-	Where    string   // the lock and the conditions
+	Where    string   // lock and conditions
 	Evidence []string // ids of findings and figures
 }
 
@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // the curve includes the leases to try, unscaled
+	for _, p := range a.Points { // the curve also has the leases to try, unscaled
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -71,19 +71,19 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
-// Needed returns the shortest lease that outlasts the longest pause of the needs, in any hold.
+// Needed returns the shortest lease with which the longest pause of the needs makes no hold overlap.
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // a pause may begin when a renewal is due: two thirds of the lease are left, less two round trips
+	if m.Lease == selection.Renewed { // a pause may begin when a renewal is due: then two thirds of the lease minus two round trips are left
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
 }
 
-const clockError = 2 * time.Millisecond // allowance for clocks besides 1 % of the lease, as in checker/judge
+const clockError = 2 * time.Millisecond // allowance for clock errors, in addition to 1 % of the lease, as in checker/judge
 
-// leases returns the lengths of the curve, up to about ten times the needed one.
+// leases returns the leases of the curve, up to about ten times the needed lease.
 func leases(needed time.Duration) []time.Duration {
 	var out []time.Duration
 	for decade := 100 * time.Millisecond; decade <= time.Hour; decade *= 10 {
@@ -121,8 +121,8 @@ const (
 	leastAdvised = time.Second
 )
 
-// AdviseTTL returns the lease that follows from the needs alone, with which locks are tried. It returns 0 if no lease meets the
-// requirements.
+// AdviseTTL returns the lease that follows from the needs without evidence; locks are tried with it. It returns 0 if no lease
+// meets the requirements.
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
@@ -164,7 +164,7 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with predictions. It ignores trials of other leases, which may come from other needs.
+// confirm compares trials with predictions. It ignores trials of other leases, which may be for other needs.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
 		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
@@ -174,7 +174,7 @@ func (a *Advice) confirm(tried []selection.PausedHolds) {
 	}
 }
 
-// Confirm compares a trial with the prediction. source is the id of the source of the histories.
+// Confirm compares a trial with the prediction. source is the evidence id of the folder that has the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
 	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
 	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,

@@ -21,7 +21,7 @@ func leaseInputs(l selection.Lease) LeaseInputs {
 		Acquire: Recorded{Sample: []time.Duration{time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond}, Where: "8 clients", Evidence: []string{"M1"}}}
 }
 
-// TestAdvisedLease: the shortest lease that outlasts every pause and recovers in time is advised.
+// TestAdvisedLease checks that the advised lease is the shortest one that is longer than every pause and recovers in time.
 func TestAdvisedLease(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -57,8 +57,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve: with a longer lease, overlaps are no more probable and recovery is no faster. No single pause outlasts the
-// advised lease.
+// TestLeaseCurve checks that with a longer lease overlaps are no more probable and recovery is no faster, and that no single
+// pause is longer than the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -84,7 +84,7 @@ func TestLeaseCurve(t *testing.T) {
 	}
 }
 
-// TestLeaseInputs: the report has the inputs of the curve and their evidence.
+// TestLeaseInputs checks that the report has the inputs of the curve and their evidence.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -106,7 +106,7 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose: a lock without a lease has no curve, and an option that is not a lock has no advice.
+// TestNoLeaseToChoose checks that a lock without a lease has no curve, and that an option that is not a lock has no advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))
@@ -121,7 +121,7 @@ func TestNoLeaseToChoose(t *testing.T) {
 	}
 }
 
-// TestLeaseSame: the same needs give the same JSON.
+// TestLeaseSame checks that the same needs give the same JSON.
 func TestLeaseSame(t *testing.T) {
 	one, err1 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)
 	two, err2 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)

@@ -10,28 +10,29 @@ import (
 // LeaseModel predicts the effect of a lease of any length, under these assumptions:
 //
 //   - A client always waits, and is granted the lock the moment the lease expires.
-//   - A lease begins when the successful attempt is sent. The holder works from when it has read the answer, Acquire later.
+//   - A lease begins when the successful attempt is sent. The holder starts its work when it has read the answer, a time
+//     Acquire later.
 //   - Pauses are a Poisson process with rate PerHour in each process, independent of work and round trips. A pause delays the
 //     end of the work by its length.
 //   - Distributions are as in Distribution. No pause exceeds the longest observed one, so each probability is a lower bound.
 //
 // A hold overlaps if another client is granted the lock before its holder has finished.
 //
-// Fixed: a hold overlaps if its acquire, its work and all pauses in both take longer than the lease.
+// With a fixed lease, a hold overlaps if its acquire, its work and all pauses in both together take longer than the lease.
 //
-// Renewed: the process of the holder renews the lease after a third of it plus a round trip (from Acquire). A hold overlaps if
-// a single pause is longer than the lease, less the time since the last renewal was sent, less the round trip of the next
-// renewal. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
+// With a renewed lease, the holder's process renews each time a third of the lease and a round trip (from Acquire) have
+// passed. A hold overlaps if a single pause is longer than the lease minus the time since the last renewal was sent, minus
+// the round trip of the next renewal. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
 //
 // The probability that a pause or a death falls into a hold is proportional to the length of the hold.
 type LeaseModel struct {
 	Lease   selection.Lease
-	Acquire Distribution // from the start to the return of the successful attempt
-	Hold    Distribution // of the work, without pauses
+	Acquire Distribution // time from the start to the return of the successful attempt
+	Hold    Distribution // duration of the work, without pauses
 	Pause   Distribution
-	PerHour float64 // pauses of one process
+	PerHour float64 // pauses of one process per hour
 
-	// From the expiry of a lease to the next grant, including back-off and delays of the store.
+	// The time from the expiry of a lease to the next grant, including retry intervals and delays of the store.
 	HandOffMean, HandOffMax time.Duration
 }
 
@@ -74,7 +75,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 		return p
 	}
 	for _, a := range m.Acquire.portions(acquirePortions) {
-		p += a.share * m.Hold.exceeds(ttl-a.at) // without any pause
+		p += a.share * m.Hold.exceeds(ttl-a.at) // the probability of an overlap without any pause
 	}
 	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
 	sums := newSums(m.Pause, ttl, m.rate()*longest)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// TestLeaseClosedForms: with constant durations the probabilities have a closed form.
+// TestLeaseClosedForms compares probabilities with their closed form, which exists for constant durations.
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
-	perHour := 3600.0 // one for each second of work
+	perHour := 3600.0 // one pause per second of work
 	fixed := LeaseModel{Lease: selection.Fixed, Hold: always(hold), Pause: always(pause), PerHour: perHour}
 	renewed := fixed
 	renewed.Lease = selection.Renewed
@@ -37,7 +37,7 @@ func TestLeaseClosedForms(t *testing.T) {
 	}
 }
 
-// TestRoundTripCounts: a lease begins when the acquire is sent.
+// TestRoundTripCounts checks that a lease begins when the acquire is sent.
 func TestRoundTripCounts(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(time.Second), Acquire: always(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
@@ -53,19 +53,19 @@ func TestRoundTripCounts(t *testing.T) {
 	}
 }
 
-// TestLongRoundTrip: a hold overlaps without a pause if the round trip of a renewal outlasts the lease.
+// TestLongRoundTrip checks that a hold overlaps without a pause if a renewal takes longer than the lease.
 func TestLongRoundTrip(t *testing.T) {
 	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
-// TestManyPauses: more pauses than mostPauses take at least as long as mostPauses.
+// TestManyPauses checks that more pauses than mostPauses count as at least mostPauses.
 func TestManyPauses(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
-// TestLeaseRecovery: a holder dies anywhere in its hold.
+// TestLeaseRecovery checks the mean recovery if the holder may die at any point of its hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
 		lease     selection.Lease
@@ -73,10 +73,10 @@ func TestLeaseRecovery(t *testing.T) {
 		mean      time.Duration
 	}{
 		{selection.Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
-		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die after the lease has expired
+		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after the lease has expired
 		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
-		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them die in the first period
+		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first period
 	} {
 		m := LeaseModel{Lease: c.lease, Hold: always(c.hold), Pause: always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
@@ -87,7 +87,7 @@ func TestLeaseRecovery(t *testing.T) {
 	}
 }
 
-// TestLeaseMonteCarlo: the model agrees with a simulation of single events.
+// TestLeaseMonteCarlo checks that the model agrees with a simulation of single events.
 func TestLeaseMonteCarlo(t *testing.T) {
 	base := LeaseModel{Acquire: FromTimes(times(2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond)),
 		Hold:    FromTimes(times(200*time.Millisecond, time.Second, 2*time.Second)),
@@ -105,7 +105,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 					overlapped++
 				}
 			}
-			for range n { // holds into which a pause falls, which are longer on average
+			for range n { // only holds with a pause, which are longer on average
 				weight, overlap := g.struck()
 				struckOnce += weight
 				overlappedOnce += weight * overlap
@@ -127,13 +127,13 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold and reports whether it overlaps.
+// play simulates one hold, and reports whether it overlaps.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)
 }
 
-// struck simulates a hold with one pause, and returns its length as its weight.
+// struck simulates a hold with one pause. weight is the length of the hold.
 func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
@@ -142,7 +142,7 @@ func (g game) struck() (weight, overlap float64) {
 	return trip + hold, overlap
 }
 
-// hold simulates a hold from pause to pause. A pause stops the work and the renewals.
+// hold simulates a hold, one pause after another. A pause stops the work and the renewals.
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
@@ -158,7 +158,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			next = math.Inf(1)
 		}
 		run := min(next, trip+hold-worked)
-		for g.m.Lease == selection.Renewed && renewal <= wall+run { // in time, because no pause has begun
+		for g.m.Lease == selection.Renewed && renewal <= wall+run { // the renewal is in time, because no pause has begun
 			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
 		}
 		wall, worked = wall+run, worked+run
@@ -174,7 +174,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		}
 		lost := wall
 		if g.m.Lease == selection.Renewed {
-			lost += trip // until a renewal has succeeded
+			lost += trip // the time until a renewal has succeeded
 		}
 		if lost > until {
 			return true

@@ -12,17 +12,17 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked is the evidence that a requirement asks for: no violation of a property under faults.
+// asked describes the evidence that a requirement needs: no violation of a property under faults.
 type asked struct {
-	property string   // must have been judged
-	with     []string // further properties, which may not apply
-	faults   []string // each must have been tried
-	either   bool     // one fault is enough, because each store has another one
-	workload string   // "": all except the special ones
+	property string   // property that must have been judged
+	with     []string // further properties, if they apply
+	faults   []string // faults that must have been tried
+	either   bool     // whether one of the faults is enough, because stores have different ones
+	workload string   // name of the workload; "": all that are not special
 	accept   func(selection.Finding) bool
 }
 
-// exclusion asks for exclusion under faults, as judged by the grants, the leases and the data.
+// exclusion requires exclusion under faults, judged by the grants, the leases and the data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
@@ -38,7 +38,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused asks whether the data stays intact because the guarded resource checks fencing tokens.
+// refused answers whether the data stays intact because the guarded resource checks fencing tokens.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -51,7 +51,8 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses asks whether a paused holder does no damage: tokens are checked, or its lease outlasts the pause.
+// survivesPauses answers whether a paused holder does no damage, because tokens are checked or the lease is longer than the
+// pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c
@@ -65,7 +66,7 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 		return assumed(false, "", selection.NoLeaseFits)
 	}
 	a := exclusion(LongestPause)
-	a.accept = func(f selection.Finding) bool { return d.outlasted(f, ttl) }
+	a.accept = func(f selection.Finding) bool { return d.longEnough(f, ttl) }
 	c := d.observed(o, a)
 	if c.Tag == selection.Unknown && c.Reason == selection.NotTried {
 		c.Reason = selection.PauseNotTried
@@ -73,8 +74,9 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// outlasted reports whether the pause of a finding, relative to its lease, was as long as the longest pause of the needs.
-func (d *deciding) outlasted(f selection.Finding, ttl time.Duration) bool {
+// longEnough reports whether the pause of a finding, relative to its lease, was at least as long as the longest pause of the
+// needs.
+func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
 	return err == nil && pause > 0 && f.TTLNS > 0 && float64(pause)/float64(f.TTLNS) >= 0.999*float64(d.needs.Pauses.Longest)/float64(ttl)
@@ -83,13 +85,13 @@ func (d *deciding) outlasted(f selection.Finding, ttl time.Duration) bool {
 // LongestPause is the fault of PauseScenario. No lock has an expectation under it.
 const LongestPause = "longest-pause"
 
-// The prefixes of scenarios whose times were chosen for the needs of one team.
+// The prefixes of the names of scenarios whose times follow from the needs of one team.
 const (
 	pauseScenario = "longest-pause-"
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario that pauses a holder for this long, with a lease that outlasts the pause.
+// PauseScenario returns the name of the scenario that pauses a holder for this time, with a longer lease.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
 // LeaseScenario returns the name of the scenario that tries a lease of the curve.
@@ -97,7 +99,7 @@ func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
 
-// survivesStore asks for exclusion under a fault of the store, or that the guarded resource refuses old tokens.
+// survivesStore requires exclusion under a fault of the store, or a guarded resource that refuses old tokens.
 func survivesStore(either bool, faults []string) answer {
 	return func(d *deciding, o selection.Option) selection.Cell {
 		if c, ok := d.refused(o, either, faults...); ok {
@@ -109,7 +111,7 @@ func survivesStore(either bool, faults []string) answer {
 	}
 }
 
-// recovers asks whether the lock of a dead holder is granted again in time.
+// recovers answers whether the lock of a dead holder is granted again in time.
 func recovers(d *deciding, o selection.Option) selection.Cell {
 	c := d.observed(o, asked{property: "recovery", with: []string{"no-orphan"}, faults: []string{"holder-kill"}})
 	if c.Answer != selection.Yes || d.needs.Recovery == 0 {
@@ -141,12 +143,12 @@ func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selectio
 	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
 }
 
-// Special reports whether a workload shows a single property and is not a usual use of a lock.
+// Special reports whether a workload tests a single property and is not a typical use of a lock.
 func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
-// usual reports whether a finding is of no scenario that was made for the needs of one team.
+// usual reports whether the scenario of a finding was not made for the needs of one team.
 func usual(f selection.Finding) bool {
 	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
 }
@@ -197,7 +199,7 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding is of the deployment of the option. Some faults are tried on another deployment.
+// at reports whether a finding applies to the deployment of the option. Some faults are tried on another deployment.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -206,7 +208,8 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns the reason why findings do not answer yes, or nil. A finding that one run left undecided may hold in another.
+// unsettled returns the reason why findings do not answer yes, or nil. A property that is undecided in one run may hold in
+// another.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
 	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
@@ -223,7 +226,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns a violation that the author of the lock expects, else otherwise. An expectation never counts for a lock.
+// expected returns a violation that the author of the lock expects, or otherwise the given cell. An expectation never counts
+// in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

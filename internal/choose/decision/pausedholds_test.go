@@ -22,7 +22,7 @@ const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
 `
 
-// TestReadPaused: the paused holds of cells that try a lease are read, and of no other cells.
+// TestReadPaused checks that paused holds are read from the cells that try a lease, and from no other cells.
 func TestReadPaused(t *testing.T) {
 	dir := t.TempDir()
 	var r run.Results
@@ -67,7 +67,7 @@ func TestReadPaused(t *testing.T) {
 	}
 }
 
-// TestConfirmedOfEvidence: a point is compared with the trials of its lock and lease only.
+// TestConfirmedOfEvidence checks that a point is compared with the trials of its lock and lease only.
 func TestConfirmedOfEvidence(t *testing.T) {
 	a := AdviseLease(leaseInputs(selection.Fixed))
 	if len(a.Points) != 3 {

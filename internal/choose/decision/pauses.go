@@ -16,8 +16,8 @@ import (
 
 // Paused counts the holds into which a pause fell.
 type Paused struct {
-	Holds      int // that ended
-	Overlapped int // those in which another client was granted the key before the holder had finished
+	Holds      int // paused holds that ended
+	Overlapped int // paused holds in which another client was granted the key before the holder had finished
 }
 
 // PauseFault is the fault of a paused process in histories.
@@ -44,11 +44,11 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 		number             int64
 		paused, overlapped bool
 	}
-	holds := map[int32]*hold{} // by client, which holds one key at a time
+	holds := map[int32]*hold{} // the current hold of each client
 	_, err = record.Replay(next, func(ev record.Event) error {
 		op, h := ev.Op, holds[ev.Op.Client]
 		switch {
-		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key overlaps
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key overlaps from now on
 			for client, other := range holds {
 				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
@@ -58,7 +58,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
 			h.paused = true
 		case op.EndsClient() && !ev.Return:
-			delete(holds, op.Client) // its outcome is unknown
+			delete(holds, op.Client) // the outcome of the hold is unknown
 		case h == nil || op.Hold != h.number:
 		case op.Kind == record.Release && !ev.Return, op.Kind == record.Lost:
 			delete(holds, op.Client)
@@ -96,13 +96,13 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 // sums holds the probabilities that several pauses together exceed a time, on a grid of times.
 type sums struct {
 	one    Distribution
-	cell   float64     // the step of the grid
-	longer [][]float64 // by number of pauses, from two, and by time
+	cell   float64     // step of the grid
+	longer [][]float64 // probabilities by number of pauses, from two, and by time
 }
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // in one hold; more pauses count as this many, which keeps probabilities a lower bound
+	mostPauses = 64 // maximum number of pauses in one hold; more pauses count as this many, so that probabilities stay lower bounds
 )
 
 // newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
@@ -147,13 +147,13 @@ func convolved(a, b []float64) []float64 {
 
 // exceed returns the probability that the pauses of a hold together exceed x. expected is their mean number.
 func (s sums) exceed(expected, x float64) float64 {
-	chance := expected * math.Exp(-expected) // of one pause
+	chance := expected * math.Exp(-expected) // the probability of exactly one pause
 	sum := chance * s.one.exceeds(x)
 	rest := -math.Expm1(-expected) - chance
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // of all higher numbers
+			chance = max(0, rest) // the probability of more pauses
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)

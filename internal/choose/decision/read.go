@@ -48,7 +48,7 @@ type gathering struct {
 	options []selection.Option
 }
 
-// sourcesIn returns the folders of results among dirs, or one level below them, each once.
+// sourcesIn returns the result folders among dirs and one level below them, without duplicates.
 func sourcesIn(dirs []string) (found []string, err error) {
 	for _, dir := range dirs {
 		here := []string{dir}
@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // sources are resolved too
+	base, err1 := filepath.Abs(resolved(base)) // the paths of sources are resolved too
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -134,7 +134,7 @@ func (g *gathering) source(kind, letter string, s selection.Source) selection.So
 	return s
 }
 
-// among reports whether a lock is one of the options, on any deployment.
+// among reports whether a lock is one of the options, whatever its deployment.
 func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
@@ -214,7 +214,7 @@ func historyOf(t *bench.Trial) selection.History {
 	return selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256}
 }
 
-// acquires returns the times of uncontended acquires over all trials: from the call to the grant.
+// acquires returns the times from call to grant of the uncontended acquires of all trials.
 func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	t := selection.RecordedTime{What: "acquire", Histories: []selection.History{}}
@@ -234,14 +234,14 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	return t, nil
 }
 
-// QuantilesOf returns the quantiles of a histogram in nanoseconds, at the middles of equal parts, and last the maximum.
+// QuantilesOf returns quantiles of a histogram in nanoseconds: those at the middles of equal parts, and last the maximum.
 func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
 	all := lo.Times(parts, func(i int) time.Duration { return time.Duration(h.ValueAtQuantile(100 * (float64(i) + 0.5) / parts)) })
 	return append(all, time.Duration(h.Max()))
 }
 
-// numbered returns the evidence with ids in order. No list in it is nil.
+// numbered returns the evidence with consecutive ids and without nil lists.
 func numbered(e selection.Evidence) selection.Evidence {
 	return selection.Evidence{
 		Sources:  append([]selection.Source{}, e.Sources...),

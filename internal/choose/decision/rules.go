@@ -14,9 +14,9 @@ import (
 // rule is a requirement with the functions that check an option against it.
 type rule struct {
 	selection.Requirement
-	asked   func(selection.Needs) bool // whether the needs ask for it; nil: always
-	lock    answer                     // checks a lock
-	instead answer                     // checks a replacement of a lock
+	asked   func(selection.Needs) bool // whether the needs have this requirement; nil: always
+	lock    answer                     // check of a lock
+	instead answer                     // check of a replacement of a lock
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
@@ -73,7 +73,7 @@ func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the network faults that a lock must survive if two holders do damage.
+// NetworkFaults returns the network faults that a lock must survive if two holders at once do damage.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
@@ -94,7 +94,7 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if c.Better > 0 { // turn a lower limit into an upper one
+	if c.Better > 0 { // turns a lower limit into an upper one
 		low, high, at = -high, -low, -at
 	}
 	switch {
@@ -120,7 +120,7 @@ func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
-// applies asks whether a replacement of a lock applies.
+// applies answers whether a replacement of a lock is applicable.
 func applies(d *deciding, o selection.Option) selection.Cell {
 	means := selection.Means(o.Name)
 	stated := slices.Contains(d.needs.Instead, means)
@@ -133,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available asks whether the team runs the store of the option, with its deployment.
+// available answers whether the team runs the store of the option in its deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")
@@ -160,7 +160,7 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers asks whether a lease outlasts the work and expires in time.
+// covers answers whether some lease is longer than the work and expires in time.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

@@ -15,7 +15,7 @@ import (
 
 const steps = 10 // the grid of weights is in tenths
 
-// weightings counts how often each option leads, over all ways to split the weight among the criteria in tenths.
+// weightings counts how often each option leads, over all ways to split the total weight among the criteria in tenths.
 func (s *scoring) weightings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
@@ -70,10 +70,10 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	if rest <= 1e-9 {
 		return nil
 	}
-	others := func(i int) float64 { // the score by all other criteria
+	others := func(i int) float64 { // the score from all other criteria
 		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
-	nearest := func(direction float64) []selection.Turn { // +1: above, -1: below
+	nearest := func(direction float64) []selection.Turn { // direction is +1 for weights above, -1 for weights below
 		var turn []selection.Turn
 		least := math.Inf(1)
 		for i := range parts {
@@ -81,7 +81,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 			if i == leading || slope*direction <= 0 {
 				continue
 			}
-			w := (others(leading) - others(i)) / slope // where the scores are equal
+			w := (others(leading) - others(i)) / slope // the weight at which the scores are equal
 			if by := (w - weights[k]) * direction; w > 0 && w < 1 && by > 0 && by < least {
 				least, turn = by, []selection.Turn{{Of: s.by[k].Name, Weight: four(w), To: s.options[i]}}
 			}
@@ -135,7 +135,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations returns other answers to single needs.
+// variations returns the needs with one answer changed, for each such change.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{
@@ -160,7 +160,7 @@ func variations(n selection.Needs) []variation {
 	return list
 }
 
-// toggled returns list without v if it contains v, else with v.
+// toggled returns list without v if it contains v, and otherwise with v appended.
 func toggled[T comparable](list []T, v T) []T {
 	if slices.Contains(list, v) {
 		return lo.Without(list, v)

@@ -14,17 +14,17 @@ import (
 // All times are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
-	Scale     float64 // of all times except round trips and retry intervals
-	Predicted float64 // the share of paused holds that overlap
+	Scale     float64 // factor of all times except round trips and retry intervals
+	Predicted float64 // predicted share of paused holds that overlap
 
 	Hold, Pause       Distribution
-	HoldCut, PauseCut time.Duration // the limits of drawn times
+	HoldCut, PauseCut time.Duration // limits of the drawn times
 }
 
 // Struck is a hold with a pause.
 type Struck struct {
-	Hold  time.Duration // of work, without the pause
-	After time.Duration // from the grant to the start of the pause
+	Hold  time.Duration // duration of the work, without the pause
+	After time.Duration // time from the grant to the start of the pause
 	Pause time.Duration
 }
 
@@ -42,19 +42,19 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 
 // The limits of a trial.
 const (
-	leastTried    = 500 * time.Millisecond // scheduling delays distort shorter leases
+	leastTried    = 500 * time.Millisecond // shortest lease; scheduling delays would distort a shorter one
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // of a pause or of work
-	shortestPause = 100 * time.Microsecond // shorter pauses would have to be scaled too much
-	periodsTried  = 3                      // of renewals; more periods only repeat
-	usualShare    = 0.5                    // the share of overlaps at the first point, and at the second
-	rarerShare    = 0.15
+	longestTried  = 8 * time.Second        // longest pause or work
+	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled too much
+	periodsTried  = 3                      // renewal periods in a hold; more would only repeat them
+	usualShare    = 0.5                    // share of overlaps at the first point
+	rarerShare    = 0.15                   // share of overlaps at the second point
 )
 
-// TrialPoints returns three leases to try: one that half of the pauses outlast, one that few outlast, and the advised one, or
-// the needed one if none is advised. It returns none if the pauses are too short to inject. shortest is the shortest lease of
-// the lock. All times are scaled by one factor to the limits of a trial. backOff is the longest retry interval of a waiter,
-// which delays the next grant because only two clients wait.
+// TrialPoints returns three leases to try: one that half of the pauses exceed, one that few pauses exceed, and the advised
+// lease, or the needed lease if none is advised. It returns none if the pauses are too short to inject. shortest is the
+// shortest lease of the lock. All times are scaled by one factor to the limits of a trial. backOff is the longest retry
+// interval of a waiter, which delays the next grant because only two clients wait.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -63,26 +63,26 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // repeated, because round trips are not scaled
+	for range 8 { // repeated because round trips are not scaled
 		t := m.tried(scale, backOff)
-		half := t.outlasted(usualShare)
+		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // in steps, because the retry interval does not scale
+		least = min(least, 4) // in steps because the retry interval does not scale
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
 	}
 	t := m.tried(round(scale, 2), backOff)
-	leases := []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale}
+	leases := []float64{t.leaseAt(usualShare), t.leaseAt(rarerShare), float64(advised) * t.scale}
 	return lo.Map(leases, func(ttl float64, _ int) TrialPoint { return t.point(max(rounded(ttl), shortest)) })
 }
 
 type trialModel struct {
 	LeaseModel
 	scale float64
-	late  []portion // from the expiry of a lease to the next grant
+	late  []portion // time from the expiry of a lease to the next grant
 	trips []portion
-	holds []portion // weighted by length
+	holds []portion // holds weighted by length
 }
 
 // tried returns the model with all times scaled, except round trips and the retry interval.
@@ -100,8 +100,8 @@ func untilTried(backOff float64) []portion {
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // the share of longer times to the next try of one waiter
-		at := 0.75 * (1 - left)                   // in the second half of an interval
+		left := math.Sqrt((float64(i) + 0.5) / n) // the share of longer times until the next try of one waiter
+		at := 0.75 * (1 - left)                   // a time in the second half of an interval
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
@@ -114,7 +114,7 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut returns the limit of work. Longer work has the same result.
+// holdCut returns the limit of the work in a trial, beyond which longer work does not change the result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
@@ -143,8 +143,8 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// outlasted returns the lease that a share of the pauses outlasts.
-func (t trialModel) outlasted(share float64) float64 {
+// leaseAt returns the lease that a given share of the pauses exceeds.
+func (t trialModel) leaseAt(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {
 		ttl := math.Sqrt(least * most)

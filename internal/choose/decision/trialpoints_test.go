@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrialPoints: trials stay within their limits and agree with the curve.
+// TestTrialPoints checks that trials stay within their limits and agree with the curve.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -48,7 +48,7 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff: pauses shorter than the retry interval are scaled up, but not more than required.
+// TestScaleBesideBackOff checks that pauses shorter than the retry interval are scaled up, but not more than required.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
@@ -59,7 +59,7 @@ func TestScaleBesideBackOff(t *testing.T) {
 	}
 }
 
-// TestDraw: the drawn holds overlap as often as predicted.
+// TestDraw checks that the drawn holds overlap as often as predicted.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)
@@ -86,7 +86,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestUntilTried: the distribution agrees with a simulation.
+// TestUntilTried checks that the distribution agrees with a simulation.
 func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	next := func() float64 { // the time from any moment to the next try
@@ -121,7 +121,7 @@ func TestUntilTried(t *testing.T) {
 	}
 }
 
-// TestBackOff: with a retry interval, fewer holds overlap.
+// TestBackOff checks that fewer holds overlap if waiters have a retry interval.
 func TestBackOff(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		m := leaseInputs(l).Model()
@@ -132,7 +132,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestNothingToTry: without pauses there are no trials.
+// TestNothingToTry checks that needs without pauses lead to no trials.
 func TestNothingToTry(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Needs.Pauses = selection.Pauses{}

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-const maxTries = 5 // wrong answers to one question; the limit ends input from a program
+const maxTries = 5 // maximum number of wrong answers to one question; ends endless input from a program
 
 // Ask reads the requirements from answers to questions, one line each. It prints plain lines, which suit screen readers and pipes.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
@@ -36,7 +36,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // ask has checked each answer with the earlier ones
+	n, _ := a.needs(known) // ask has checked each answer against the earlier ones
 	return n, nil
 }
 
@@ -114,7 +114,7 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the values of the keys of a question, with their names if named.
+// words returns the values of the keys of a question, with the names of the keys if named is true.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
@@ -185,7 +185,7 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with returns the answers with the answer in line added, or the reason why line is refused. An empty line keeps all defaults.
+// with returns the answers plus the one in line, or the reason why line is refused. An empty line keeps all defaults.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)

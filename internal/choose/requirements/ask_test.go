@@ -23,7 +23,7 @@ func someStores() Known {
 		"mongodb", "ferretdb", "zookeeper", "etcd"}, Languages: []string{"go", "java", "python"}}
 }
 
-// dialogues returns answers by the name of their golden file.
+// dialogues returns the input of each dialogue by the name of its golden file.
 func dialogues() map[string]string {
 	return map[string]string{
 		"defaults": strings.Repeat("\n", 12),
@@ -91,7 +91,7 @@ func plain(t *testing.T, said string) {
 	}
 }
 
-// TestQuestions checks the number of questions, that each key has one, and the order of the first three.
+// TestQuestions checks the number of questions, that each key has a question, and the order of the first three questions.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {
@@ -120,7 +120,7 @@ func TestQuestions(t *testing.T) {
 	if want := []string{"if_two_hold", "instead", "checks_fence"}; !slices.Equal(first, want) {
 		t.Errorf("the first questions are %v, want %v", first, want)
 	}
-	want := []string{"commands"} // only the file has it
+	want := []string{"commands"} // this key is in the file only
 	for _, l := range leaves("", Table()) {
 		if l.path != "commands" {
 			want = append(want, l.path)

@@ -8,13 +8,13 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few has the required keys only.
+// few is a file with the required keys only.
 const few = "name: few\nif_two_hold: corruption\n"
 
 // mistake is an invalid file and the expected error.
 type mistake struct {
 	text, want string
-	unseen     bool // the JSON schema cannot detect it
+	unseen     bool // whether the JSON schema cannot detect the mistake
 }
 
 func broken() map[string]mistake {

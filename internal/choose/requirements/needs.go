@@ -17,7 +17,7 @@ import (
 
 // Known holds the valid names of stores and languages. A nil list accepts every name.
 type Known struct {
-	Stores    []string // store, or store@deployment
+	Stores    []string // each is a store or store@deployment
 	Languages []string
 }
 
@@ -31,7 +31,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	r := reader{f}
 	r.fill(&n)
 	for _, l := range leaves("", Table()) {
-		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // guards does not influence the decision
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // the key guards does not influence the decision
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}
@@ -135,7 +135,7 @@ func (r reader) checkTogether(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise checks that each stated quantile is at least as long as the one before.
+// rise checks that each stated quantile is at least the previous one.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -149,7 +149,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits checks that the stated holds fit into a second, and the pauses into an hour.
+// fits checks that the stated holds fit into a second and the stated pauses into an hour.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
@@ -161,7 +161,7 @@ func (r reader) fits(n selection.Needs) {
 	}
 }
 
-// atLeast returns a lower bound of a mean, in seconds: half of all times are at least p50, and 1 % at least p99.
+// atLeast returns a lower bound of a mean in seconds: half of all times are at least p50, and 1 % are at least p99.
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
 func (r reader) weighs(n selection.Needs) {

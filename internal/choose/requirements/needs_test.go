@@ -141,7 +141,7 @@ func TestDefaultsFollow(t *testing.T) {
 	}
 }
 
-// checkAgain checks that requirements are the same after they were written and read again.
+// checkAgain checks that requirements do not change if they are written and read again.
 func checkAgain(t *testing.T, n selection.Needs) {
 	t.Helper()
 	text := Write(n)
@@ -169,7 +169,7 @@ func TestAgain(t *testing.T) {
 		text := anyNeeds(r)
 		n, err := Parse("n.yaml", []byte(text), Known{})
 		if err != nil {
-			refused++ // its values contradict each other
+			refused++ // the values contradict each other
 			continue
 		}
 		checkAgain(t, n)

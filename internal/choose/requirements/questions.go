@@ -16,14 +16,15 @@ import (
 )
 
 type question struct {
-	of   string   // the name of the question
-	keys []string // paths, in the order of the answers
+	of   string   // name of the question
+	keys []string // paths of the keys, in the order of the answers
 	text string
 	why  string
 	more string
 }
 
-// questions returns all questions in order, first those on whether a lock is needed. There is no question for `commands`.
+// questions returns all questions in order. The first questions are about whether a lock is needed. The key `commands` has no
+// question.
 func questions() []question {
 	return []question{
 		{"if_two_hold", []string{"if_two_hold"},
@@ -42,16 +43,16 @@ func questions() []question {
 				"reads-and-writes: a read counts as well as a write. If you do not know, answer nothing."},
 		{"hold", []string{"hold.p50", "hold.p99", "hold.max"},
 			"How long does the work under the lock take: at p50, at p99, at most?",
-			"a lease must outlast the work, or be renewed.",
+			"a lease must be longer than the work, or be renewed.",
 			"Three times with a unit, such as 5ms 40ms 200ms. A time that you leave out is estimated from the others."},
 		{"pauses", []string{"pauses.p50", "pauses.p99", "pauses.longest", "pauses.per_hour"},
 			"How long is a process paused: at p50, at p99, at most, and how often per hour?",
-			"if a pause outlasts the lease, another client is granted the lock while the first still works.",
+			"if a pause is longer than the lease, another client is granted the lock while the first still works.",
 			"Garbage collection, a busy host, a migrated machine: three times with a unit and a number, such as 10ms 100ms 500ms 60. " +
 				"The garbage collection log of your runtime shows some of them, but not all."},
 		{"waiting", []string{"recovery_within", "wait"},
 			"How soon after the death of a holder must another client be granted the lock, and how long does a client wait at most?",
-			"a short recovery requires a short lease, which a pause is more likely to outlast.",
+			"a short recovery requires a short lease, which a pause is more likely to exceed.",
 			"Two times with a unit, such as 10s 2s. The first 0s: no limit. The second 0s: until the lock is granted."},
 		{"load", []string{"clients", "rate", "fair", "reenters"},
 			"The busiest lock: how many clients wait at once, how many grants per second are required, must it be fair, and must it be re-entrant?",

@@ -90,9 +90,9 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // nil before the first trial
+	tried          *cli.Runner // run with all trials so far; nil before the first trial
 	from           []string    // evidence folders
-	told           []string    // notes that were printed
+	told           []string    // notes that have been printed
 	stdout, stderr io.Writer
 }
 
@@ -150,7 +150,7 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and reports. After an interrupt it reports the evidence so far.
+// run gathers evidence, decides and writes the report. After an interrupt the report has the evidence so far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
@@ -158,7 +158,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // no pause was observed: longer ones may occur
+		if p.Longest == 0 { // no pause was observed, which does not mean that none occur
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
@@ -213,7 +213,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tests and measures the locks in stages. Each stage has the locks that are not eliminated yet.
+// gather tests and measures the locks in stages. Each stage tries the locks that no earlier stage has eliminated.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()

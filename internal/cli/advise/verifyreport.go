@@ -158,7 +158,7 @@ func parting(at string, a, b any) (list []string) {
 	if isList && both && len(these) == len(those) {
 		return lo.FlatMap(these, func(one any, i int) []string { return parting(fmt.Sprintf("%s/%d", at, i), one, those[i]) })
 	}
-	one, _ := json.Marshal(a) // cannot fail: decoded from JSON
+	one, _ := json.Marshal(a) // no error: the value was decoded from JSON
 	other, _ := json.Marshal(b)
 	if bytes.Equal(one, other) {
 		return nil
@@ -171,7 +171,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn writes the files of the report again and compares them with the existing ones.
+// drawn renders the files of the report again and compares them with the existing files.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -181,7 +181,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // not all forms must exist
+				continue // a report need not exist in every format
 			}
 		}
 		var differs []string

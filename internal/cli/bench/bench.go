@@ -134,7 +134,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
-		return nil, console.Environment(err, "clients in processes of their own need to find this program")
+		return nil, console.Environment(err, "clients in separate processes need to find this program")
 	}
 	plan.Command, plan.Started, plan.Environment = console.Reproduce(cmd), time.Now().UTC(), run.Collect()
 	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
@@ -182,7 +182,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // so that the command in the report has the seed
+	f.shape.seed = s.Seed // the command in the report states the seed
 	return s, earlier, nil
 }
 
@@ -202,7 +202,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench returns an error if a resumed bench measures something else.
+// sameBench returns an error if a resumed bench has another plan than the bench in the folder.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)

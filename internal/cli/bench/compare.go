@@ -83,7 +83,7 @@ and -col /lock two locks.
 	usual := metrics
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "metrics to compare (the usual ones)")
-	cmd.Flags().Lookup("metric").DefValue = "" // too long for a line
+	cmd.Flags().Lookup("metric").DefValue = "" // the default is too long for a line
 	cmd.Flags().StringVar(&f.format, "format", "text", "format: "+strings.Join(forms.Names(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and baselines and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
@@ -98,7 +98,7 @@ func metricNames() string {
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare compares two bench folders or two locks. An argument with a bench.json in it is a folder.
+// compare compares two bench folders or two locks. An argument is a folder if it contains a bench.json.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {

@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // of the suite, which is measured without --run
+	bench                flags // flags of the suite, which is measured if there is no --run
 }
 
 // GateCommand returns the verb gate.

@@ -100,7 +100,7 @@ func (s *shape) suite() (*suites.Suite, error) {
 	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, k)
-	if err != nil { // without line numbers, since there is no file
+	if err != nil { // the error has no line numbers, because there is no file
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // known().Locks reports it
+			return nil // known().Locks reports the error
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}

@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the hint for errors of external servers that concern no single store.
+// HintOwn is the hint for errors of external servers that are not about a single store.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
-// hintOn returns the hint for the address of a store's servers.
+// hintOn returns the hint for errors in the address of a store's servers.
 func hintOn(of servers.Store) string {
 	hint := fmt.Sprintf("--%s takes %s", of.Name, of.External.Example)
 	if of.Name == servers.Redis {
@@ -34,7 +34,7 @@ func hintOn(of servers.Store) string {
 	return hint
 }
 
-// Unreached returns the error for external servers that do not serve, with the hint for their store.
+// Unreached returns the error for external servers that do not respond, with the hint for their store.
 func Unreached(err error) error {
 	var u *servers.Unreachable
 	if !errors.As(err, &u) {
@@ -48,7 +48,7 @@ func Unreached(err error) error {
 	return console.Environment(u, hint)
 }
 
-// Reach returns an error if a server that the user named does not serve.
+// Reach returns an error if a server that the user named does not respond.
 func (s *Servers) Reach(ctx context.Context) error {
 	errs := make([]error, len(s.Remote.Targets))
 	var all sync.WaitGroup
@@ -78,7 +78,7 @@ func (s *Servers) Define(fl *pflag.FlagSet) {
 	s.Own.Define(fl)
 }
 
-// Settle checks the flags and sets Remote. Locks run on the named servers if any are named.
+// Settle checks the flags and sets Remote. Locks run on the user's servers if the flags name any.
 func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	if s.Remote, err = s.Own.Remote(); err != nil {
 		return err
@@ -104,12 +104,12 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// Required returns an error if LOCKBENCH_REQUIRE names a missing store, so that a test in CI fails and is not skipped.
+// Required returns an error if LOCKBENCH_REQUIRE names a missing store, so that a test in CI fails instead of being skipped.
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
 		if slices.Contains(asked, store) || slices.Contains(asked, stores.Product(store)) {
-			return console.Environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), stores.Provide(store))
+			return console.Environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE names it", store), stores.Provide(store))
 		}
 	}
 	return nil
@@ -118,14 +118,14 @@ func Required(missing []string) error {
 // RunID returns a new id for a run. It is unique also among runs on other machines, since servers may be shared.
 func RunID() string {
 	random := make([]byte, 8)
-	rand.Read(random) // never fails
+	rand.Read(random) // returns no error
 	return fmt.Sprintf("%s-%d-%x", time.Now().UTC().Format("20060102150405"), os.Getpid(), random)
 }
 
 // Own holds the flags that name the user's servers.
 type Own struct {
 	caFile string
-	flags  []*addressFlag // Redis first, then the other stores
+	flags  []*addressFlag // flag of Redis, then those of the other stores
 }
 
 // Define defines the flags.
@@ -174,7 +174,8 @@ func (o *Own) given() []string {
 // Named reports whether a flag names servers.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag whose secrets are never printed. Set accepts any text, because the flag library quotes a refused one.
+// addressFlag is a flag whose secrets are never printed. Set accepts any text, because the flag library would quote a refused
+// value.
 type addressFlag struct {
 	store servers.Store
 	text  string

@@ -22,11 +22,12 @@ const LocksUsage = "locks, or lock@deployment"
 
 // Table is a table of named entries.
 type Table[T any] struct {
-	What     string // the noun for an entry
+	What     string // noun for an entry
 	All      func() []T
 	Describe func(T) (name, doc string)
 }
 
+// The tables of names that flags take.
 var (
 	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
@@ -74,7 +75,7 @@ func (t Table[T]) Choose(wanted ...string) ([]T, error) {
 	}), nil
 }
 
-// One returns the entry of a name.
+// One returns the entry with a name.
 func (t Table[T]) One(name string) (one T, err error) {
 	chosen, err := t.Choose(name)
 	if err == nil {

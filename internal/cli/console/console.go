@@ -38,7 +38,7 @@ const (
 	ExitInterrupted  = 130
 )
 
-// precedence lists the codes, the gravest first.
+// precedence lists the codes from the most to the least severe.
 var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
 // Exit is an error with an exit code. Err is nil if the output has shown the cause already.
@@ -66,7 +66,7 @@ type Refusal struct {
 	What, Hint string
 }
 
-// Refuse returns the first usage error whose condition is true. Hint is the default hint.
+// Refuse returns the first usage error whose condition is true, or nil. hint is the default hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -79,7 +79,7 @@ func Refuse(hint string, all ...Refusal) error {
 // Environment returns the error for something that is missing or fails on this machine.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }
 
-const manyNames = 12 // more do not fit a hint
+const manyNames = 12 // maximum number of names in a hint
 
 // Unknown returns the error for an unknown name, with the nearest known name.
 func Unknown(what, name string, known []string) error {
@@ -94,7 +94,7 @@ func Unknown(what, name string, known []string) error {
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code for a result; 0 if it is no failure.
+// CodeOf returns the exit code for a result, which is 0 unless the result is a failure.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
@@ -102,7 +102,7 @@ func CodeOf(s checker.Result) int {
 // Codes is the set of exit codes that apply.
 type Codes map[int]bool
 
-// Err returns the error with the gravest code, or nil if none applies.
+// Err returns the error with the most severe code, or nil if no code applies.
 func (c Codes) Err() error {
 	for _, code := range precedence {
 		if c[code] {
@@ -134,7 +134,7 @@ func Report(ctx context.Context, stderr io.Writer, err error) int {
 	return e.Code
 }
 
-// Note prints a remark about what is run or left out.
+// Note prints a note about what is run or left out.
 func Note(stderr io.Writer, text string) { say(stderr, "note", text) }
 
 // Cleaned returns a writer that replaces hidden characters, such as the escapes that steer a terminal.
@@ -201,7 +201,8 @@ func Width(stream any) int {
 	return 80
 }
 
-// Live shows progress: on a terminal one line that changes, elsewhere a line every ten seconds; and lines that stay.
+// Live shows progress: on a terminal as one line that changes, elsewhere as a line every ten seconds. It also prints lines
+// that stay.
 type Live struct {
 	Terminal bool
 
@@ -214,11 +215,11 @@ type Live struct {
 const clearLine = "\r\x1b[K"
 
 const (
-	redrawInterval = 100 * time.Millisecond // on a terminal
-	plainInterval  = 10 * time.Second       // elsewhere
+	redrawInterval = 100 * time.Millisecond // interval on a terminal
+	plainInterval  = 10 * time.Second       // interval elsewhere
 )
 
-// NewLive begins to show what line returns; "" is not shown. It must be closed.
+// NewLive begins to show the progress that line returns; "" is not shown. The caller must close it.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
 	l.ended.Go(func() { l.show(line) })
@@ -247,7 +248,8 @@ func (l *Live) show(line func() string) {
 	}
 }
 
-// redraw replaces the line that changes, cut to the width of the terminal: a line that wraps could not be cleared.
+// redraw replaces the line that changes. It cuts the line to the width of the terminal, because a wrapped line could not be
+// cleared.
 func (l *Live) redraw(text string) {
 	if !l.Terminal {
 		return
@@ -270,7 +272,7 @@ func (l *Live) Print(line string) {
 	fmt.Fprintln(l.w, line)
 }
 
-// Close ends the line that changes.
+// Close stops the progress line.
 func (l *Live) Close() {
 	close(l.stop)
 	l.ended.Wait()
@@ -296,8 +298,8 @@ func Folder(out, name string) (string, error) {
 	return out, nil
 }
 
-// Link points the link runs/<name> to a folder with complete results, if it is in runs/. The link is a convenience: its
-// errors are ignored.
+// Link points the link runs/<name> to a folder with complete results, if that folder is in runs/. The link is only a
+// convenience, so errors are ignored.
 func Link(dir, name string) {
 	if filepath.Dir(filepath.Clean(dir)) != "runs" {
 		return

@@ -89,7 +89,7 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
-	refused        []string // locks that cannot be explored, and why
+	refused        []string // locks that cannot be explored, with the reason
 	dir            string
 }
 
@@ -219,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it does not count here
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it is not counted here
 	}
 	return found.Err()
 }

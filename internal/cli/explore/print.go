@@ -37,7 +37,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the result, and a case and a picture for each counterexample.
+// keep writes the result, and for each counterexample a case and a picture.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -193,7 +193,7 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds how often each fault struck in which state of a client, over all locks.
+// addMet adds how often each fault took effect in each state of a client, over all locks.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {

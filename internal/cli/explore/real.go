@@ -21,22 +21,22 @@ import (
 
 // onServers is the result of a case on real processes and servers.
 type onServers struct {
-	Server  string `json:"server,omitempty"` // product, version and how
+	Server  string `json:"server,omitempty"` // product, version and kind of the server
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // that were not discarded; the last has the violation
-	Of      int    `json:"of"`                // the planned number
-	Missed  int    `json:"missed,omitempty"`  // trials that counted although not all of the plan took place
-	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, if the property was not violated
-	Example string `json:"example,omitempty"` // the violation, in a sentence
-	History string `json:"history,omitempty"` // of that trial
-	Folder  string `json:"folder,omitempty"`  // of all trials
+	Trials  int    `json:"trials"`            // trials that were not discarded; the last one has the violation, if any
+	Of      int    `json:"of"`                // planned number of trials
+	Missed  int    `json:"missed,omitempty"`  // trials that were not discarded although a part of the plan had no effect
+	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early without a violation
+	Example string `json:"example,omitempty"` // sentence that describes the violation
+	History string `json:"history,omitempty"` // path of the history with the violation
+	Folder  string `json:"folder,omitempty"`  // folder with all trials
 
-	disagree bool // judge and oracle disagree in a trial
+	disagree bool // whether judge and oracle disagree in a trial
 }
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realCell returns a case as a cell of real processes and servers.
+// realCell returns the cell that runs a case on real processes and servers.
 func realCell(c explore.Case) (trial.Cell, error) {
 	t, err := c.Trial()
 	if err != nil {

@@ -101,9 +101,9 @@ type simulated struct {
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Events   []string `json:"events,omitempty"`
-	Missing  string   `json:"incomplete,omitempty"` // the part of the plan that had no effect
+	Missing  string   `json:"incomplete,omitempty"` // part of the plan that had no effect
 
-	disagree bool // judge and oracle disagree
+	disagree bool // whether judge and oracle disagree
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {

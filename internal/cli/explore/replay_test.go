@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// TestReplayCodes checks that the exit code is 0 only if the property is violated wherever the case was run.
+// TestReplayCodes checks that the exit code is 0 only if the property is violated both in the simulation and on servers.
 func TestReplayCodes(t *testing.T) {
 	shows, silent := simulated{Shows: true}, simulated{}
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestReplayCodes(t *testing.T) {
 	}
 }
 
-// TestServersSaid checks that a property without a violation is not reported as one that holds.
+// TestServersSaid checks that a property without an observed violation is not reported to hold.
 func TestServersSaid(t *testing.T) {
 	for want, s := range map[string]onServers{
 		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                      {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Example: "who held", History: "h"},

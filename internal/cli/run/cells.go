@@ -35,7 +35,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	wanted := f.workloads
 	faulty := slices.ContainsFunc(injected, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
 	if faulty && len(wanted) == 0 {
-		wanted = []string{"counter"} // shows violations of lease-exclusion, mutual-exclusion and resource-integrity
+		wanted = []string{"counter"} // detects violations of lease-exclusion, mutual-exclusion and resource-integrity
 	}
 	loads, err := choice.Workloads.Choose(wanted...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		plan = append(plan, trial.On(on, of)...)
 	}
-	add(locks, "") // on their usual deployments
+	add(locks, "") // "": on their usual deployments
 	for _, name := range f.locks {
 		if !isPlaced(name) {
 			continue
@@ -118,8 +118,8 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	return append(locks, own), err
 }
 
-// isPlaced reports whether a name has the form lock@deployment. A URL has not: the text before its @ may be a password,
-// which must not be printed.
+// isPlaced reports whether a name has the form lock@deployment. A URL does not count, because the text before its @ may be a
+// password, which must not be printed.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {

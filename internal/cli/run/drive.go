@@ -16,20 +16,20 @@ import (
 	"lockbench/reports/run"
 )
 
-// work is one trial to do.
+// work is a planned trial.
 type work struct {
 	cell trial.Cell
-	n    int // number of the trial of its cell, from 0
+	n    int // number of the trial in its cell, from 0
 }
 
-// part is a list of trials of which several run at once.
+// part is a list of trials, several of which may run concurrently.
 type part struct {
 	of     []work
 	atOnce int
 }
 
-// drive does every trial of every cell, and returns the first failure. After a failure no trial begins, unless all attempts at
-// a trial were discarded. An interrupt is no failure.
+// drive runs every trial of every cell, and returns the first failure. After a failure no further trial begins, except if the
+// failure is that all attempts at a trial were discarded. An interrupt is not a failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	measured, beside := r.parts()
 	show := r.newProgress(measured, beside)
@@ -43,7 +43,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 		show.end(shown, out, err)
 		mu.Lock()
 		defer mu.Unlock()
-		if out.Server != "" { // known once the server has run
+		if out.Server != "" { // set if the server has run
 			r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
 		}
 		if err == nil || ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 	return failed
 }
 
-// each does all trials of a part, until ctx ends.
+// each calls do for all trials of a part, until ctx ends.
 func (p part) each(ctx context.Context, do func(work)) {
 	var running errgroup.Group
 	running.SetLimit(p.atOnce)
@@ -80,9 +80,10 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts separates the trials whose figures are compared, which run one at a time, from those that run beside others: trials
-// that mostly wait, and trials that keep a core busy. Each cell is tried once before any is tried again, so that a run that is
-// cut short has some of all. Neighbours in a part are of different locks, so that few servers of one store are needed.
+// parts divides the trials. Trials whose figures are compared run one at a time. The others run concurrently, in two parts:
+// trials that mostly wait, and trials that keep a core busy. Each cell is tried once before any cell is tried again, so that
+// an interrupted run has results of all cells. Neighbours in a part have different locks, so that few servers of one store
+// are needed.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}
@@ -106,7 +107,7 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials of a cell run beside others. On a user's own servers none does.
+// concurrent reports whether trials of a cell run concurrently with others. On a user's own servers they do not.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// planned returns a runner of the cells that a run without flags has, and of what f changes.
+// planned returns a runner with the cells of a run with the flags f and otherwise default flags.
 func planned(t *testing.T, f flags) *Runner {
 	t.Helper()
 	f.trials, f.params = max(1, f.trials), workloads.Defaults()
@@ -28,13 +28,14 @@ func planned(t *testing.T, f flags) *Runner {
 	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
 }
 
-// TestParts: trials whose figures are compared run one at a time, all others beside each other, and none is lost.
+// TestParts checks that trials whose figures are compared run one at a time, that all others run concurrently, and that no
+// trial is lost.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    flags
-		measured []string // the workloads of the trials that run alone, nil: all; "-": none
-		atOnce   int      // of these
+		measured []string // workloads of the trials that run alone; nil: all; "-": none
+		atOnce   int      // number of concurrent trials among the others
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},
@@ -82,7 +83,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDefaultCells: without flags every lock is run, in no workload whose verdict another gives as well.
+// TestDefaultCells checks that without flags every lock is run, but in no workload whose verdict another workload gives too.
 func TestDefaultCells(t *testing.T) {
 	r := planned(t, flags{})
 	for _, l := range catalog.Own() {
@@ -95,7 +96,7 @@ func TestDefaultCells(t *testing.T) {
 	}
 }
 
-// TestLine: the count, the time left from the costs of what ended, unexpected results, and what runs.
+// TestLine checks the progress line: the finished trials, the estimated time left, unexpected results, and the running trial.
 func TestLine(t *testing.T) {
 	counter := workloads.All()[0]
 	w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}

@@ -22,7 +22,7 @@ const hintExpectations = "docs/expectations.schema.json has the schema, and exam
 type expected struct {
 	Lock         string
 	Expectations []worker.Expectation
-	Params       map[string]string // passed to the worker
+	Params       map[string]string // parameters passed to the worker
 }
 
 func (c *expected) keys() []yamlfile.Key {
@@ -51,7 +51,7 @@ func expectationKeys(c *worker.Expectation) []yamlfile.Key {
 
 func stated(into any) error {
 	if *into.(*string) == "" {
-		return errors.New("there is none")
+		return errors.New("must not be empty")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// showing returns the default workload for a property. Some properties need a special workload.
+// showing returns the default workload for a property. Some properties are violated only in a special workload.
 func showing(property, fault string) string {
 	if property == "owner-release" && fault != faults.None().Name {
 		return "counter"

@@ -15,23 +15,23 @@ import (
 	"lockbench/reports/run"
 )
 
-// progress shows how far a run is: how many trials are judged, what runs, and about how long the rest will take. Results that
-// were not expected are printed at once.
+// progress shows the progress of a run: the number of judged trials, the running trial, and the estimated time left.
+// Unexpected results are printed at once.
 type progress struct {
 	*console.Live
-	verbose bool // print a line for each trial
+	verbose bool // whether to print a line for each trial
 	total   int
-	cost    func(work) time.Duration // of a trial, relative to other trials
+	cost    func(work) time.Duration // cost of a trial, relative to other trials
 
 	mu         sync.Mutex
 	began      time.Time
 	done       int
 	unexpected int
-	all, spent time.Duration // costs: of all trials, and of those that ended
+	all, spent time.Duration // costs of all trials, and of the finished trials
 	running    []*shownTrial
 }
 
-// shownTrial is a trial that runs.
+// shownTrial is a running trial.
 type shownTrial struct {
 	work
 	granted atomic.Int64
@@ -59,7 +59,7 @@ func (r *Runner) newProgress(measured part, beside []part) *progress {
 	return p
 }
 
-// line says how far the run is, and names the trial that runs for longest.
+// line returns the progress line, which names the trial that has been running for longest.
 func (p *progress) line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,8 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	}
 }
 
-// summary lists the results of a trial, those that were not expected by property, and reports whether there are any.
+// summary returns the results of a trial in a line that names each property with an unexpected result. unexpected reports
+// whether there are any.
 func summary(out trial.Outcome) (text string, unexpected bool) {
 	var n run.Tally
 	var parts, bad []string

@@ -23,10 +23,10 @@ import (
 )
 
 type flags struct {
-	name                     string // of the run
+	name                     string // name of the run
 	locks, workloads, faults []string
 	scenarios                []string
-	scenarioDocs             []run.Scenario // of the chosen scenarios, for the report
+	scenarioDocs             []run.Scenario // descriptions of the chosen scenarios, for the report
 	worker, deployment       string
 	trials, jobs             int
 	noControls, thorough     bool
@@ -34,8 +34,8 @@ type flags struct {
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
-	faultTTL                 time.Duration // --ttl; 0 if it is not set
-	shop                     trial.Asked   // --clients and --hold for the shop
+	faultTTL                 time.Duration // value of --ttl; 0 if it is not set
+	shop                     trial.Asked   // values of --clients and --hold, for the shop
 	params                   workloads.Params
 }
 
@@ -111,7 +111,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
-// plan checks the flags and turns them into cells, before anything starts.
+// plan checks the flags and derives the cells from them. It starts nothing.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err

@@ -28,16 +28,17 @@ type Runner struct {
 	*flags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
-	notes          []string // on locks that were left out, with the reason
+	notes          []string // locks that were left out, with the reason
 	missing        []string // requested stores that are missing
 	dir            string
 	setting        trial.Setting
 	manifest       run.Manifest
 	results        *run.Results
-	pool           trial.Pool // of servers that trials do not harm
+	pool           trial.Pool // servers that trials share because no fault harms them
 }
 
-// New returns a run with the usual parameters and makes its folder. The cells are for checking the servers; Try runs them.
+// New returns a run with the usual parameters and makes its folder. It uses the cells only to check the servers; Try runs
+// cells.
 func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
 	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
@@ -47,8 +48,8 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs more cells: a number of trials of each, atOnce of them concurrently. Scenarios are added to the report. The
-// results cover all cells so far. failed is the error of a trial that could not be completed.
+// Try runs more cells, with a number of trials of each, of which atOnce run concurrently. It adds the scenarios to the
+// report. The results cover all cells so far. failed is the error of a trial that could not be completed.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -67,7 +68,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	r.stdout, r.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	own, err := trial.OwnWorker()
 	if err != nil {
-		return console.Environment(err, "clients in processes of their own need to find this program")
+		return console.Environment(err, "clients in separate processes need to find this program")
 	}
 	if err = r.checkServers(cmd.Context()); err == nil {
 		r.dir, err = console.Folder(r.out, r.name)
@@ -87,8 +88,8 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 }
 
 // measure runs every cell and writes the report. failed is the error that ended the run early, or of a trial that could not
-// be completed; the results are valid all the same. The manifest is written before the first trial, so that a killed run can
-// be reported.
+// be completed; the results are still valid. The manifest is written before the first trial, so that a killed run can be
+// reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {
@@ -106,7 +107,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	if failed != nil {
 		what := "the run ended early: "
 		if errors.Is(failed, trial.ErrDiscarded) {
-			what = "a trial was given up: "
+			what = "all attempts at a trial were discarded: "
 		}
 		m.Warnings = append(m.Warnings, what+format.Scrub(failed.Error()))
 	}
@@ -126,7 +127,7 @@ func (r *Runner) writeManifest() error {
 	return nil
 }
 
-// conditions returns notes on the processes that clients run in.
+// conditions returns notes on the processes in which clients run.
 func (r *Runner) conditions() []string {
 	isServed := func(c trial.Cell) bool { return c.Workload.Served }
 	isApart := func(c trial.Cell) bool { return !c.Workload.Served && c.InProcesses() }
@@ -143,10 +144,10 @@ func (r *Runner) conditions() []string {
 		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each has its own lock object, and all run in one process", what, r.params.Processes))
 	}
 	if apart {
-		notes = append(notes, "under faults clients run in processes of their own, each behind a proxy: do not compare latencies there")
+		notes = append(notes, "under faults clients run in separate processes, each behind a proxy: do not compare latencies there")
 	}
 	if served {
-		notes = append(notes, fmt.Sprintf("a shop's services are processes of their own; unless --clients and --hold say otherwise it has %d buyers, and the work under the lock takes %s",
+		notes = append(notes, fmt.Sprintf("a shop's services are separate processes; unless --clients and --hold say otherwise it has %d buyers, and the work under the lock takes %s",
 			trial.UsualBuyers, trial.UsualHold))
 	}
 	return notes
@@ -172,12 +173,12 @@ func parameters(p workloads.Params) []run.Parameter {
 
 // checkServers returns an error if the locks have no servers. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // external servers are named one by one
+	if r.servers.How != servers.External { // the user names each external server
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}
 	}
-	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // only locks without a store are left
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // all locks with a store were left out
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:
@@ -193,7 +194,7 @@ func (r *Runner) checkServers(ctx context.Context) error {
 	return r.preflight(ctx)
 }
 
-// preflight starts a server of each store once, so that a missing one is found before anything is written.
+// preflight starts a server of each store once, so that a missing store is reported before anything is written.
 func (r *Runner) preflight(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {

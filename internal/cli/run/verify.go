@@ -50,7 +50,7 @@ violation was expected and not detected; 130 interrupted.`,
 	return cmd
 }
 
-// verify checks the expectations and plans their cells, before anything is measured.
+// verify reads the expectations and returns a run of their cells. It starts no trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
 		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
@@ -108,10 +108,11 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// inapplicable returns an error if an expectation does not apply to what was observed: it did not pass.
+// inapplicable returns an error if an expectation was not applicable to the observations, because such an expectation has not
+// passed.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
-	if r.results == nil { // run has returned the error
+	if r.results == nil { // run has returned an error
 		return nil
 	}
 	for _, o := range r.results.Cells {

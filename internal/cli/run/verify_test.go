@@ -32,7 +32,7 @@ func TestExpectationsThatAreWrong(t *testing.T) {
 		`{"lockbench_expectations":1}`:   "expectations.json:1:1: lock is missing: the name that its worker states",
 		`{"lockbench_expectations":"1"}`: `expectations.json:1:27: lockbench_expectations: "1" is no whole number`,
 		`{"lockbench_expectations":2,"lock":"x"}`: "expectations.json:1:27: lockbench_expectations: 2 is more than 1",
-		`{"lockbench_expectations":1,"lock":""}`:  "expectations.json:1:36: lock: there is none",
+		`{"lockbench_expectations":1,"lock":""}`:  "expectations.json:1:36: lock: must not be empty",
 		fileOf(``):                                "expectations.json:1:55: expectations: the list is empty",
 		fileOf(`7`):                               "expectations.json:1:56: 7 is no mapping",
 		`{"lockbench_expectations":1,"lok":"x"}`:  `expectations.json:1:29: unknown key "lok" (did you mean lock?)`,

@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is a suite with the required keys only.
+// few is the text of a suite with the required keys only.
 const few = `name: few
 sections:
   - name: one
@@ -19,13 +19,13 @@ sections:
 // mistake is an invalid file and its error.
 type mistake struct {
 	text, want string
-	unseen     bool // the schema cannot express it
+	unseen     bool // whether the schema cannot detect the mistake
 }
 
-// with returns few with more keys in its section.
+// with returns the text of few with more keys in its section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held returns few with a threshold.
+// held returns the text of few with a threshold.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {

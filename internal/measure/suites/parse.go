@@ -173,9 +173,9 @@ func metrics() []string {
 	return lo.Map(bench.Metrics(), func(m bench.Metric, _ int) string { return m.Name })
 }
 
-const maxPoints = 1000 // of a suite: more would take days
+const maxPoints = 1000 // maximum number of points of a suite; more would take days
 
-const handOver = 300 * time.Microsecond // about the time between two holds
+const handOver = 300 * time.Microsecond // approximate time between two holds
 
 // Points returns the combinations of clients, keys, holds and rates.
 func (s *Section) Points() []bench.Point {
@@ -198,7 +198,7 @@ func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))
 }
 
-// short writes a duration in whole units and plain letters, for the name of a folder.
+// short formats a duration in whole units and ASCII letters, for the name of a folder.
 func short(d time.Duration) string {
 	switch {
 	case d%time.Millisecond == 0:

@@ -15,7 +15,7 @@ import (
 
 type reader struct{ *yamlfile.File }
 
-// sense checks valid values against each other.
+// sense checks that valid values are consistent with each other.
 func (r reader) sense(s *Suite, limits []limit) {
 	if s.MaxTrials < s.Trials {
 		r.Wrong("max_trials", "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
@@ -53,7 +53,7 @@ func (r reader) sections(s *Suite) {
 	}
 }
 
-// rate checks that there is one unless arrivals are closed.
+// rate checks that a section has a rate unless its arrivals are closed.
 func (r reader) rate(n string, c Section) {
 	switch closed := c.Arrivals == bench.Closed; {
 	case closed && len(c.Rate) > 0:
@@ -88,7 +88,7 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	}
 }
 
-// limit checks that a threshold applies to a point; otherwise it would always pass.
+// limit checks that a threshold applies to at least one point, because otherwise it would always pass.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })

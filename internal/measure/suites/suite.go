@@ -1,4 +1,5 @@
-// Package suites reads the YAML file that says what a bench measures. Parse returns a Suite, or all mistakes with their places.
+// Package suites reads the YAML file of a suite, which lists the locks and conditions that a bench measures. Parse returns a
+// Suite, or all mistakes with their positions.
 package suites
 
 import (
@@ -12,18 +13,19 @@ import (
 	"lockbench/reports/bench"
 )
 
-// Suite is what a bench measures.
+// Suite lists the locks and conditions that a bench measures.
 type Suite struct {
 	Name      string
 	Doc       string
-	Trials    int           // of each subject at each point
-	MaxTrials int           // of points whose intervals are wide
-	Budget    time.Duration // total; 0: unlimited
-	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which trials end.
+	Trials    int           // number of trials of each subject at each point
+	MaxTrials int           // maximum number of trials if the interval is wide
+	Budget    time.Duration // total time; 0: unlimited
+	// Narrow is the half width of the 95 % interval of the goodput, relative to the median, below which no more trials are
+	// needed.
 	Narrow     float64
-	Seed       uint64 // of all randomness; 0: random
+	Seed       uint64 // seed of all random choices; 0: random
 	Sections   []Section
-	Thresholds []bench.Threshold // each with one number of clients and one other subject
+	Thresholds []bench.Threshold // each is for one number of clients and one other subject
 }
 
 // Section lists subjects and points. Every subject is measured at every point.
@@ -35,25 +37,25 @@ type Section struct {
 	Clients   []int
 	Keys      []Keys
 	Hold      []time.Duration
-	Wait      time.Duration // 0: until granted
+	Wait      time.Duration // timeout of an acquire; 0: wait until granted
 	TTL       time.Duration
-	Processes int // at most one for each client
+	Processes int // number of processes, at most one for each client
 	Arrivals  bench.Arrivals
-	Rate      []float64 // per second, of all clients together; none if arrivals are closed
+	Rate      []float64 // requests per second of all clients together; empty if arrivals are closed
 	Fault     string
-	Duration  time.Duration // the least measured time
-	Rounds    int           // turns of each client that must fit into the window
+	Duration  time.Duration // minimum measured time
+	Rounds    int           // number of turns of each client that must fit into the window
 }
 
 // Lock is a lock of the table and its parameters.
 type Lock struct {
-	Name       string            // in the table
-	Deployment string            // empty: its usual one
-	As         string            // the name of the subject; empty: that of the lock
-	Params     map[string]string // of the lock
+	Name       string            // name in the table of locks
+	Deployment string            // empty: the usual deployment of the lock
+	As         string            // name of the subject; empty: the name of the lock
+	Params     map[string]string // parameters of the lock
 }
 
-// Subject returns the name in figures and thresholds.
+// Subject returns the name of the lock in figures and thresholds.
 func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
@@ -61,14 +63,14 @@ func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment
 // Keys is the number of different keys.
 type Keys int
 
-// OneEach is a key for each client, so that no client waits.
+// OneEach stands for a key for each client, so that no client waits.
 const OneEach Keys = 0
 
-// Baselines returns the names of the baselines: the harness, a lock within one process, a loop of plain commands, and a
-// round trip.
+// Baselines returns the names of the baselines: the harness without a lock, a lock within one process, a loop of plain
+// commands, and a round trip.
 func Baselines() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
-// Filled returns the suite with its defaults.
+// Filled returns the suite with defaults in place of zero values.
 func (s Suite) Filled() Suite {
 	fill(&s.Trials, 10)
 	fill(&s.MaxTrials, s.Trials)
@@ -94,7 +96,7 @@ func (s *Section) fill() {
 	}
 }
 
-// fill sets a zero value to its default.
+// fill sets a variable to its default if it is zero.
 func fill[T comparable](at *T, to T) {
 	if *at == *new(T) {
 		*at = to
@@ -111,7 +113,7 @@ func shippedNames() []string { return []string{"quick", "stores", "contention", 
 func Shipped() []Suite {
 	return lo.Map(shippedNames(), func(name string, _ int) Suite {
 		whole, _ := Source(name)
-		return *lo.Must(Parse(name+".yaml", whole, Known{})) // a test reads each
+		return *lo.Must(Parse(name+".yaml", whole, Known{})) // no error: a test parses every shipped suite
 	})
 }
 

@@ -176,7 +176,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// checkAgain checks that a suite is the same after it is written and read.
+// checkAgain checks that a suite does not change if it is written and read again.
 func checkAgain(t *testing.T, s *Suite) {
 	t.Helper()
 	text := Write(*s)

@@ -16,7 +16,7 @@ const (
 	Left  = kb.ArrowLeft
 )
 
-// mostStops limits the walk over a page with very many links.
+// mostStops limits the number of controls that walk visits.
 const mostStops = 600
 
 // Accessible checks whether people who cannot see the page or have no mouse can use it: names, headings, landmarks, text
@@ -26,7 +26,7 @@ func (b *Page) Accessible() {
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
-// walk visits the controls of the page with the Tab key and returns the complaints.
+// walk visits the controls of the page with the Tab key, and returns the complaints about them.
 func (b *Page) walk() []string {
 	b.t.Helper()
 	stops := Evaluate[int](b, b.wrapped("setOut()"))

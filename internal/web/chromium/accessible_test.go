@@ -14,7 +14,7 @@ import (
 const soundPage = `<!doctype html><html lang="en"><head><title>A page</title><style>a:focus-visible, button:focus-visible { outline: 2px solid #005 }</style></head><body>
 <a href="#main">Skip to the content</a><header><h1>Sound</h1></header><main id="main"><h2>A part</h2>%s</main></body></html>`
 
-// TestBarriers: each kind of barrier is found, and none is found on a page without barriers.
+// TestBarriers checks that each kind of barrier is found, and that none is found on a page without barriers.
 func TestBarriers(t *testing.T) {
 	ctx := Open(t)
 	for _, c := range []struct{ name, html, want string }{
@@ -51,7 +51,7 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-// TestVisit: a page may fetch from its own server only.
+// TestVisit checks that a page may fetch from its own server only.
 func TestVisit(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

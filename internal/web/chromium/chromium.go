@@ -1,5 +1,6 @@
-// Package chromium checks pages in a headless browser, for tests. A file or an address goes in, and a Page reports what it
-// fetches and logs, whether it fits every width and paper, its contrast in light and dark mode, and its accessibility.
+// Package chromium checks pages in a headless browser, for tests. Load and Visit open a file or an address as a Page. Its
+// methods check that the page makes no foreign requests, logs nothing, fits every width and paper, and has enough contrast in
+// light and dark mode, and that it is accessible.
 package chromium
 
 import (
@@ -76,7 +77,7 @@ type Page struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string // to other addresses
+	requests []string // requests to other addresses
 	console  []string
 }
 
@@ -98,7 +99,7 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a new tab; own reports whether a request is allowed.
+// show opens a page in a new tab. own reports whether a request is allowed.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -148,7 +149,8 @@ func (b *Page) Complaints(call string) []string {
 	return Evaluate[[]string](b, b.wrapped(call))
 }
 
-// wrapped returns a call of one of these functions in a scope that hides their names from the page.
+// wrapped returns a script that calls a function of measures.js or accessible.js in a scope that hides their names from the
+// page.
 func (b *Page) wrapped(call string) string {
 	return "(() => {" + measures + accessible + "; return " + call + "})()"
 }

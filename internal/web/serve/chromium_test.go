@@ -60,7 +60,7 @@ func lookAt(t *testing.T, pages map[string]string) {
 	}
 }
 
-// TestReports: the pages of a report work on the server as they do in files, and fetch nothing.
+// TestReports checks that the pages of a report work on the server as they do as files, and fetch nothing.
 func TestReports(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
@@ -152,7 +152,7 @@ func TestKeyboard(t *testing.T) {
 	b.Quiet()
 }
 
-// TestLive: the page of a run under way updates without a reload, and changes when the run ends.
+// TestLive checks that the page of a run under way updates without a reload, and changes when the run ends.
 func TestLive(t *testing.T) {
 	ctx := chromium.Open(t)
 	s, address := liveServer(t)

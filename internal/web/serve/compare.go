@@ -15,7 +15,7 @@ import (
 // comparePage holds the comparison of two folders, or only the form to choose them.
 type comparePage struct {
 	A, B     string
-	Of       []group // the folders to choose from
+	Of       []group // folders to choose from
 	Problem  string
 	Tables   []comparedTable
 	Withheld []string
@@ -27,8 +27,8 @@ type group struct {
 	Folders []string
 }
 
-// comparedTable holds the rows that differ between the two folders. Folded holds the other rows: those that are the same,
-// and those that only one folder has.
+// comparedTable holds the rows that differ between the two folders. Folded holds the rows that are equal or that only one
+// folder has.
 type comparedTable struct {
 	Title, Status string
 	Head          []string
@@ -47,7 +47,7 @@ type comparedCell struct {
 	Small string
 }
 
-// settle keeps the rows that differ, folds the others, and sets the status.
+// settle moves the rows that do not differ to Folded, and sets the status.
 func (t *comparedTable) settle(noun string) {
 	all := t.Rows
 	t.Rows = slices.DeleteFunc(slices.Clone(all), func(r comparedRow) bool { return !r.Differs })

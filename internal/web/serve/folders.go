@@ -34,28 +34,28 @@ var manifests = []struct {
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
-// folder is the summary of one folder. Kind is empty if it is not of a run, a bench or an advice.
+// folder is the summary of one folder. Kind is empty if the folder is not that of a run, a bench or an advice.
 type folder struct {
 	Name     string
 	Kind     kind
-	What     string // in a few words
+	What     string // description in a few words
 	Started  time.Time
-	States   []state // the worst first
+	States   []state // states, the worst first
 	Expected expectations
 	Counts   string
 	Servers  []string
-	Problem  string // why it cannot be read, in a sentence
+	Problem  string // sentence with the reason why the folder cannot be read
 	Latest   bool
 	Ended    bool
-	Progress *progress          // if it has not ended
-	Sentence string             // the result of a run or an advice
-	Sources  []selection.Source // of an advice
+	Progress *progress          // nil if the run or bench has ended
+	Sentence string             // result of a run or an advice
+	Sources  []selection.Source // sources of an advice
 
-	// of a run or a bench
-	manifest    string // file name
-	interrupted bool   // by hand
-	cells       []cell // of the plan, with their results
-	unreported  error  // why there are no results
+	// The following fields are set for a run or a bench.
+	manifest    string // name of the manifest file
+	interrupted bool   // whether the user interrupted it
+	cells       []cell // cells of the plan, with their results
+	unreported  error  // reason why there are no results
 }
 
 func (f folder) passes(filter string) bool {
@@ -70,15 +70,15 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or bench is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the folders, newest first and unreadable ones last. It leaves out the oldest folders beyond mostFolders, and
-// more is their number.
+// all returns the folders, newest first and unreadable ones last. It leaves out the oldest folders beyond mostFolders; more
+// is the number of these.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return nil, 0, err
 	}
 	latest := map[string]bool{}
-	slices.Reverse(entries) // their names begin with the time
+	slices.Reverse(entries) // newest first, because names begin with the time
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
 			if to, err := s.root.Readlink(e.Name()); err == nil {
@@ -110,15 +110,15 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// foldersIn returns the name of a run or a bench, or the names of the folders in another folder. An advice has both, since
-// its evidence is in it.
+// foldersIn returns the name of a folder if it is a run or a bench, and otherwise the names of the folders in it. For an
+// advice it returns both, because the folder of an advice contains its evidence.
 func (s *Server) foldersIn(name string) (names []string) {
 	if k, _ := s.kindOf(name); k != "" {
 		if names = append(names, name); k != adviceKind {
 			return names
 		}
 	}
-	below, _ := fs.ReadDir(s.root.FS(), name) // none if it is unreadable
+	below, _ := fs.ReadDir(s.root.FS(), name) // an unreadable folder has no entries
 	for _, e := range below {
 		if inner := path.Join(name, e.Name()); e.IsDir() && s.isFolder(inner) {
 			names = append(names, inner)
@@ -145,7 +145,7 @@ func (s *Server) isFolder(name string) bool {
 	return k != ""
 }
 
-// folder returns the summary of a folder. If the run has ended, it is cached until a file changes that it is made of.
+// folder returns the summary of a folder. If the run has ended, the summary is cached until one of its files changes.
 func (s *Server) folder(name string) folder {
 	var stamps string
 	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
@@ -194,7 +194,7 @@ func (s *Server) look(name string) folder {
 	return f
 }
 
-// startedOf returns the time in the name of a folder or, without one, the time of its last change.
+// startedOf returns the time in the name of a folder, or the time of its last change if the name has no time.
 func (s *Server) startedOf(whole string) time.Time {
 	const form = "20060102-150405"
 	name := path.Base(whole)
@@ -219,7 +219,8 @@ func reason(err error, dir string) string {
 	return text
 }
 
-// sum completes the summary of a run or a bench. If it has not finished, the first state says so, and none is green.
+// sum completes the summary of a run or a bench. If the run or bench has not finished, the first state says so and no state
+// is green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
@@ -245,7 +246,7 @@ func (s *Server) sum(f *folder) {
 	f.States = append([]state{now}, f.States...)
 }
 
-// soFar replaces green states by amber ones: an unfinished run has no good result yet.
+// soFar replaces green states by amber ones, because an unfinished run has no good result yet.
 func soFar(states []state) {
 	for i, s := range states {
 		if s.Class == pass.Class {
@@ -256,7 +257,7 @@ func soFar(states []state) {
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run. The number of trials per cell is in its command line.
+// readRun reads a run. It takes the number of trials per cell from the run's command line.
 func (s *Server) readRun(f *folder) error {
 	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {

@@ -51,7 +51,7 @@ func overlapping(key string) []histories.Op {
 	}
 }
 
-// sound returns a history of clients that hold one after another, each for a millisecond.
+// sound returns a history of clients that hold the key in turn, each for a millisecond.
 func sound(clients, sections int) []histories.Op {
 	var ops []histories.Op
 	for i := range sections {
@@ -179,7 +179,8 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 // theTime returns the current time of the tests.
 func theTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// writeGoing writes a run under way with a time for its last write: one cell is done, one has begun, one is waiting.
+// writeGoing writes a run under way whose last write was at the given time: one cell has finished, one has begun, and one has
+// not.
 func writeGoing(t testing.TB, dir string, last time.Time) {
 	t.Helper()
 	m := manifestOf(last.Add(-time.Minute), "done", "driven", "waits")
@@ -197,7 +198,7 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	setTimes(t, dir, last)
 }
 
-// setTimes sets the time of the last write of a folder and all that is in it.
+// setTimes sets the modification time of a folder and of all files in it.
 func setTimes(t testing.TB, dir string, at time.Time) {
 	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
@@ -272,7 +273,7 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds checks what a text must have, escaped or not, and what it must not have.
+// holds checks that a text has the texts of has, escaped or not, and none of those of lacks.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

@@ -24,12 +24,12 @@ type historyPage struct {
 	Window      *window
 	Drawing     template.HTML
 	Strip       []slice
-	Jumps       jumps // to violations and overlaps
+	Jumps       jumps // links to violations and overlaps
 	Faults      jumps
 	Result      trialResult
 	Judged      bool
 	Clients     []int32
-	Hidden      int // clients without a lane
+	Hidden      int // number of clients without a lane
 	File        string
 	Warnings    []string
 }
@@ -44,7 +44,7 @@ type jump struct {
 	State state
 	Text  string
 	To    view
-	Here  bool // it is in the window
+	Here  bool // whether the place is in the window
 }
 
 func (j *jumps) add(v view, st state, from, to time.Duration, text string, args ...any) {
@@ -57,7 +57,7 @@ func (j *jumps) add(v view, st state, from, to time.Duration, text string, args 
 
 // slice is a bar of the strip that shows the whole history.
 type slice struct {
-	X, W, H  float64 // of 1000 by 48
+	X, W, H  float64 // position, width and height in a strip of 1000 by 48
 	Overlaps bool
 	Shown    bool
 	Title    string
@@ -143,7 +143,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	for i, o := range p.Over.Overlaps {
 		st := p.Result.State
 		if st.Class == pass.Class || !p.Judged {
-			st = inconclusive // holds overlapped: never green
+			st = inconclusive // not green, because holds overlapped
 		}
 		st.Word = overlapped.Word
 		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
@@ -164,7 +164,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	}
 }
 
-// strip fills the strip: operations and overlaps over time, and the part in the window.
+// strip sets the bars of the strip (operations and overlaps over time) and the part in the window.
 func (p *historyPage) strip(v view) {
 	o := p.Over
 	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)

@@ -26,7 +26,7 @@ func serverWith(t testing.TB, ops []histories.Op) *Server {
 
 const trialFile = "run/cell/001/" + run.HistoryName
 
-// TestWindow: a window has the operations and holds that overlap it, with their true ends, and no others.
+// TestWindow checks that a window has the operations and holds that overlap it, with their true ends, and no others.
 func TestWindow(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestOverlaps: which holds count as an overlap.
+// TestOverlaps checks which holds count as an overlap.
 func TestOverlaps(t *testing.T) {
 	grant := func(client, life int32, hold int64, at time.Duration, depth uint16) histories.Op {
 		return histories.Op{Client: client, Life: life, Hold: hold, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Depth: depth, Due: at - msec, Call: at - msec, Return: at}
@@ -98,7 +98,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestLongHistory: the page of a long history is limited, and a window at its start does not read all of it.
+// TestLongHistory checks that the page of a long history is limited, and that a window at its start does not read all of it.
 func TestLongHistory(t *testing.T) {
 	const sections = 100_000
 	s := serverWith(t, sound(8, sections))
@@ -141,7 +141,7 @@ func TestLongHistory(t *testing.T) {
 	}
 }
 
-// TestTornHistory: the history before an error is shown, with the error.
+// TestTornHistory checks that the part of a history before an error is shown, with the error.
 func TestTornHistory(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for name, text := range map[string]string{
@@ -165,7 +165,7 @@ func TestTornHistory(t *testing.T) {
 	}
 }
 
-// TestMoves: each move gives the expected times, within the history.
+// TestMoves checks that each move gives the expected times, within the history.
 func TestMoves(t *testing.T) {
 	v := view{From: 40 * msec, To: 60 * msec, until: 100 * msec}
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// FuzzView: the view of any valid query is in the history, and its own query gives the same view.
+// FuzzView checks that the view of any valid query lies within the history, and that the query of a view gives the same view.
 func FuzzView(f *testing.F) {
 	for _, q := range []string{"", "from=1&to=2", "from=1.5", "to=0.000001", "from=9e9&to=x", "from=-1", "from=1&to=1", "client=3&key=k0", "client=harness", "client=4294967296",
 		"key=%3Cscript%3E", "from=99999999999999999999999999", "from=0.0000001&to=0.0000002", "from=NaN&to=Inf", "from=1/3&to=2", "client=-1", "from=.&to=.."} {

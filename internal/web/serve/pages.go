@@ -20,10 +20,10 @@ import (
 type listPage struct {
 	Dir        string
 	Filter     string
-	Newest     *folder // the newest run, whether it matches or not
+	Newest     *folder // newest run, whether it matches or not
 	Folders    []folder
 	Unreadable []folder
-	Of         int // number of folders without the filter
+	Of         int // number of folders before filtering
 	More       int // number of folders left out
 }
 
@@ -54,7 +54,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 // folderPage holds one folder with its cells and links to its reports and histories.
 type folderPage struct {
 	folder
-	Cells   []cell // of a run or a bench
+	Cells   []cell // cells of a run or a bench
 	Reports []string
 	Others  []string // names of folders to compare with
 	s       *Server
@@ -112,9 +112,9 @@ type overview struct {
 	Clients  []int32
 	Keys     []string
 	MoreKeys bool
-	Width    time.Duration // of a bucket
+	Width    time.Duration // width of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first of OverlapCount
+	Overlaps []*overlap // the first overlaps, of OverlapCount
 	Faults   []checker.Band
 	Warnings []string
 
@@ -143,7 +143,7 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 		return nil, err
 	}
 	o.Clients = slices.Sorted(maps.Keys(o.clients))
-	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
+	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // sorts k2 before k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
 	s.overviews.Add(now, o)
 	return o, nil
@@ -204,7 +204,7 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // save memory: a window reads them again
+		v.Parts = nil // saves memory; a window reads the parts again
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"lockbench/reports/selection"
 )
 
-// progress says how far a run or a bench is.
+// progress holds the progress of a run or a bench.
 type progress struct {
-	Planned, Finished, Discarded int // trials
+	Planned, Finished, Discarded int // numbers of trials
 	LastWrite                    time.Time
-	Idle                         time.Duration // since LastWrite
-	Left                         time.Duration // estimated from the trials so far; 0: unknown
+	Idle                         time.Duration // time since LastWrite
+	Left                         time.Duration // time left, estimated from the trials so far; 0: unknown
 	Alive                        bool
 	Cells                        []cell
-	Newest                       []trial // unless the run has ended
+	Newest                       []trial // newest trials; nil if the run has ended
 }
 
 // cell is one cell of the plan. In a bench it is a lock under one condition.
@@ -35,11 +35,11 @@ type cell struct {
 	Stage                        state
 	States                       []state
 	Expected                     expectations
-	Gap                          string // why results are missing
+	Gap                          string // reason why results are missing
 	Trials                       []trial
 }
 
-// expectations says beside a state whether the expectations were met.
+// expectations is the mark beside a state that shows whether the expectations were met.
 type expectations struct {
 	Text  string
 	Unmet bool
@@ -52,11 +52,11 @@ type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
-	Result    trialResult // of the newest trials
-	at        time.Time   // of the last write
+	Result    trialResult // result, for the newest trials only
+	at        time.Time   // time of the last write
 }
 
-// trialResult is the verdict on a trial: whether the lock excluded, and a mark for each checked property.
+// trialResult holds the verdict on a trial: whether the lock excluded, and a mark for each checked property.
 type trialResult struct {
 	State    state
 	Expected expectations
@@ -83,7 +83,7 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells at a stage.
+// Cut returns the number of cells whose stage has this name.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -125,7 +125,7 @@ func (s *Server) progress(f *folder) *progress {
 	for i := range p.Newest {
 		r := s.resultOf(f.Name, p.Newest[i].Dir)
 		if r.State.Class == pass.Class {
-			r.State.Class = observed.Class // the run has not finished: nothing is green
+			r.State.Class = observed.Class // not green, because the run has not finished
 		}
 		p.Newest[i].Result = r
 	}
@@ -139,7 +139,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the trials of a cell and sets its stage. An unfinished trial of a run that is not alive was not judged.
+// count counts the trials of a cell and sets the cell's stage. If the run is not alive, an unfinished trial will not be
+// judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -172,7 +173,7 @@ func (c *cell) count(alive bool) {
 }
 
 func (s *Server) trialsOf(name, dir string) (trials []trial) {
-	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // fails before the first trial
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // an error means that no trial has begun
 	for _, at := range dirs {
 		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
 		files, _ := fs.ReadDir(s.root.FS(), at)
@@ -198,7 +199,7 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 	return trials
 }
 
-// state is shown as a symbol, a word and a colour. The colour is what happened, expected or not.
+// state is shown as a symbol, a word and a colour. The colour depends on the observation, whether it was expected or not.
 type state = html.Badge
 
 var (
@@ -306,7 +307,7 @@ func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 		case o.Observed == checker.Undecided && o.Why != "":
 			m.Text += ": " + o.Why
 		}
-		m.State.Class = observed.Class // colour is for the state of the whole trial
+		m.State.Class = observed.Class // only the state of the whole trial has a colour
 		r.Marks = append(r.Marks, m)
 	}
 	return r

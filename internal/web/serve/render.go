@@ -18,8 +18,8 @@ import (
 
 type page struct {
 	Title   string
-	Folder  string // that the page belongs to
-	Refresh bool   // the page reloads every second
+	Folder  string // folder that the page belongs to
+	Refresh bool   // whether the page reloads every second
 	Content any
 }
 
@@ -42,7 +42,7 @@ func funcs() template.FuncMap {
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
-		"up":      func(height float64) float64 { return 48 - height }, // the y of a bar in the strip
+		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar of the strip
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
 		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}
@@ -55,7 +55,7 @@ type move struct {
 	Key, ID, Text string
 }
 
-// link returns a path of this server. It escapes each name, so that none can lead to another page.
+// link returns a path of this server. It escapes each name, so that no name can lead to another page.
 func link(room, name string, more ...string) template.URL {
 	path := "/" + room + "/" + url.PathEscape(name)
 	for _, part := range strings.Split(strings.Join(more, "/"), "/") {
@@ -93,7 +93,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 		w.Header().Set("X-Running", "1")
 	}
 	w.WriteHeader(status)
-	w.Write(harmless(text)) // fails only if the client has gone away
+	w.Write(harmless(text)) // an error means that the client has gone away
 }
 
 type failure struct{ Sentence, Hint string }
@@ -111,10 +111,10 @@ func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	s.fail(w, http.StatusUnprocessableEntity, what+" cannot be read: "+reason(err, s.dir)+".", "")
 }
 
-// credentials matches the user and password of a URL, also if it is escaped.
+// credentials matches the user and password of a URL, whether it is escaped or not.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
-// harmless removes passwords in URLs and control characters from a whole page, so that no text on it can be missed.
+// harmless removes passwords in URLs and control characters from a whole page, so that it covers every text on the page.
 func harmless(text []byte) []byte {
 	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }

@@ -1,6 +1,6 @@
-// Package serve shows the folders of runs, benches and advice in a browser. A folder that holds such folders goes in, and
-// a Server of HTML pages comes out. The server never writes, reads nothing outside the folder, and has no password, so it
-// listens on loopback by default.
+// Package serve shows the folders of runs, benches and advice in a browser. New returns a Server of HTML pages for a folder
+// that contains such folders. The server never writes and reads nothing outside the folder. It has no password, so it listens
+// on loopback by default.
 package serve
 
 import (
@@ -24,27 +24,27 @@ var own embed.FS
 //go:embed static/serve.js
 var script []byte
 
-// Server shows one folder of folders.
+// Server serves pages about the folders in one folder.
 type Server struct {
-	dir   string // as given
+	dir   string // path of the folder, as given
 	root  *os.Root
 	now   func() time.Time
 	pages map[string]*template.Template
 
-	folders   *lru.Cache[string, folder] // by stamp
+	folders   *lru.Cache[string, folder] // summaries by stamp
 	overviews *lru.Cache[string, *overview]
-	scans     chan struct{} // limits the histories that are read at once
+	scans     chan struct{} // limits the number of histories that are read at once
 }
 
 // Limits of what is cached, read and shown.
 const (
-	mostRequests  = 64 // at once
+	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
-	mostScans     = 2         // histories read at once
-	mostUnmarked  = 2_000_000 // operations between two marks of a history: replay keeps them in memory
-	mostFileBytes = 256 << 20 // of a JSON file
-	mostPageBytes = 64 << 20  // of a report
-	mostNewest    = 6         // verdicts of a run under way
+	mostScans     = 2         // histories that are read at once
+	mostUnmarked  = 2_000_000 // operations between two marks of a history, which replay keeps in memory
+	mostFileBytes = 256 << 20 // length of a JSON file
+	mostPageBytes = 64 << 20  // length of a report
+	mostNewest    = 6         // verdicts that are shown of a run under way
 
 	// idleTimeout is the time without a write after which a run counts as stopped. A run writes twice a second, except
 	// while servers start or a long history is judged.
@@ -56,29 +56,29 @@ const (
 	mostKeys     = 1000
 	mostOverlaps = 200
 	mostFaults   = 200
-	mostParts    = 500 // holds of one overlap: without a lock it lasts as long as the run
+	mostParts    = 500 // holds of one overlap, which without a lock lasts as long as the run
 	mostJumps    = 24
 
 	// Limits of a window.
 	narrowest  = time.Microsecond
-	mostOps    = 300 // drawn and listed individually
+	mostOps    = 300 // operations that are drawn and listed individually
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // holds closer than this part of the window are drawn as one
+	resolution = 450 // holds are drawn as one if they are closer than the window's length divided by this
 	mostHatch  = 60
-	mostBeyond = 20_000 // events read after the window to find the ends of its operations
+	mostBeyond = 20_000 // events that are read after the window to find the ends of its operations
 )
 
-const harness = "harness" // the harness as a client in a query
+const harness = "harness" // name of the harness as a client in a query
 
-// New returns a server for a folder. Close frees it.
+// New returns a server for a folder. The caller must close it.
 func New(dir string) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, scans: make(chan struct{}, mostScans)}
-	s.folders, _ = lru.New[string, folder](mostFolders) // it fails only for a size below 1
+	s.folders, _ = lru.New[string, folder](mostFolders) // no error: the size is positive
 	s.overviews, _ = lru.New[string, *overview](32)
 	if s.pages, err = parsePages(); err != nil {
 		root.Close()
@@ -90,7 +90,7 @@ func New(dir string) (*Server, error) {
 // Close closes the folder.
 func (s *Server) Close() error { return s.root.Close() }
 
-// Handler returns the handler of all pages. It accepts requests for bound, the host that the server listens on.
+// Handler returns the handler of all pages. bound is the host that the server listens on.
 func (s *Server) Handler(bound string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.list)
@@ -122,7 +122,7 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name resolved to another address
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name has resolved to another address
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
 	return l, err
@@ -167,7 +167,7 @@ const (
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-// guard accepts only read requests that name this server, and limits their number at once.
+// guard accepts only read requests that name this server, and limits the number of concurrent requests.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	places := make(chan struct{}, mostRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

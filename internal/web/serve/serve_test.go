@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestCompareRuns: of the checks in both runs only those that differ are in the open table.
+// TestCompareRuns checks that the open table has the checks of both runs whose results differ, and no others.
 func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	for name, second := range map[string]string{"a": "broken", "b": "broken"} {
@@ -93,7 +93,7 @@ func TestCompareRuns(t *testing.T) {
 	if err := runreport.WriteManifest(filepath.Join(dir, "unlike"), m); err != nil {
 		t.Fatal(err)
 	}
-	h.Lock = "broken" // the lock excludes in b
+	h.Lock = "broken" // in folder b this lock excludes
 	writeTrial(t, filepath.Join(dir, "b", "lock1/contend+none", "001"), h, sound(2, 4))
 	for _, name := range []string{"b", "unlike"} {
 		if _, err := runreport.Build(filepath.Join(dir, name)); err != nil {
@@ -105,7 +105,7 @@ func TestCompareRuns(t *testing.T) {
 	holds(t, "nothing shared", get(s, "/compare?a=a&b=unlike").Body.String(), []string{"A and B share no check.", "2 checks only in A", "1 check only in B"}, []string{`class="differs"`, "the same in both"})
 }
 
-// TestHostile: hostile texts of files are escaped, and control characters and passwords are removed.
+// TestHostile checks that hostile texts of files are escaped, and that control characters and passwords are removed.
 func TestHostile(t *testing.T) {
 	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
 	for _, path := range []string{"/", "/folder/20261114-hostile", "/history/20261114-hostile/lock0/contend+none/001",
@@ -126,7 +126,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHost: a request for another host name is refused.
+// TestHost checks that a request for another host name is refused.
 func TestHost(t *testing.T) {
 	dir := t.TempDir()
 	s := serverOf(t, dir)
@@ -196,7 +196,7 @@ func TestMethodsAndHeaders(t *testing.T) {
 	}
 }
 
-// TestNothingOutside: neither a path nor a link leads out of the folder.
+// TestNothingOutside checks that neither a path nor a link leads out of the folder.
 func TestNothingOutside(t *testing.T) {
 	dir := writeAll(t)
 	outside := t.TempDir()
@@ -265,7 +265,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestOlderResults: results of an earlier version are unreadable, and the page has the command that writes them again.
+// TestOlderResults checks that results of an earlier version are reported as unreadable, with the command that writes them
+// again.
 func TestOlderResults(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "20261118-100000-first"), theTime().Add(-50*time.Hour), "broken")
@@ -279,7 +280,8 @@ func TestOlderResults(t *testing.T) {
 		"results.json has version 1 and this lockbench reads version 2: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
 }
 
-// TestInProgress: the page of a run under way shows its progress, and that of a killed run the time of its last write.
+// TestInProgress checks that the page of a run under way shows its progress, and the page of a killed run the time of its
+// last write.
 func TestInProgress(t *testing.T) {
 	dir := writeAll(t)
 	s := serverOf(t, dir)
@@ -328,7 +330,7 @@ func TestInProgress(t *testing.T) {
 	}
 }
 
-// TestRun: the server stops when its context ends.
+// TestRun checks that the server stops when its context ends.
 func TestRun(t *testing.T) {
 	l, err := Listen("127.0.0.1:0", false)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read") // ends a replay early
+var errEnough = errors.New("enough was read") // returned by visit to end a replay early
 
 // replay reads a history and visits its events in order. It stops at a malformed line and returns a warning, since the
 // events before it are valid.
@@ -55,14 +55,14 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
-	overlaps map[*projection.Key]*overlap // the current overlap of each key
+	overlaps map[*projection.Key]*overlap // current overlap of each key
 	into     reader
 }
 
 // reader receives the events, holds and overlaps of a history.
 type reader interface {
 	event(histories.Event, *tracker) error
-	hold(run.Hold) // ended, or open at the end of the history
+	hold(run.Hold) // a hold that has ended, or is open at the end of the history
 	overlap(*overlap)
 }
 
@@ -100,9 +100,9 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who names the clients of an overlap.
+// Who lists the names of the clients of an overlap.
 func (o *overlap) Who() string {
-	if len(o.Clients) == 1 { // it acquired the key again without knowing that it held it
+	if len(o.Clients) == 1 { // the client acquired the key again without knowing that it held the key
 		return "client " + clientWord(o.Clients[0]) + " twice"
 	}
 	const most = 6
@@ -156,7 +156,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether a hold that was granted before a time has not ended.
+// holds reports whether a hold that was granted before the given time has not ended.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

@@ -20,13 +20,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// view selects a part of a history. Its query contains all of it, so that a link shows the same view.
+// view selects a part of a history. The query of a link contains all fields, so that the link shows the same view.
 type view struct {
 	From, To time.Duration
-	Client   string // a number, harness, or empty for all
-	Key      string // empty for all
+	Client   string // number of a client, "harness", or empty for all
+	Key      string // key, or empty for all
 
-	until time.Duration // the end of the history
+	until time.Duration // end of the history
 }
 
 // parseView reads a query. Times are in milliseconds, down to the nanosecond, and are moved into the history. Without
@@ -275,7 +275,7 @@ func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (na
 	return "", "", false
 }
 
-// stamp returns a cache key that changes with the file.
+// stamp returns a cache key that changes if the file changes.
 func stamp(name string, info fs.FileInfo) string {
 	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }

@@ -14,10 +14,10 @@ import (
 // window is a part of a history, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // the first of Count, in the order of their calls
+	Ops      []histories.Op // the first operations, of Count, in the order of their calls
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // the first of OverlapCount
+	Overlaps []*overlap // the first overlaps, of OverlapCount
 	Clients  []clientShare
 	Warnings []string
 
@@ -27,16 +27,16 @@ type window struct {
 	bars   int
 	shares map[int32]*clientShare
 	open   map[openID]histories.Op
-	beyond int // events after the window
+	beyond int // number of events read after the window
 }
 
-// clientShare sums up what one client did in the window, as the text alternative of the drawing.
+// clientShare summarises the operations of one client in the window, as a text alternative of the drawing.
 type clientShare struct {
 	Client   int32
 	Ops      int
 	Grants   int
 	Held     time.Duration
-	Overlaps int // holds that overlapped a hold of another client
+	Overlaps int // number of holds that overlapped a hold of another client
 }
 
 type openID struct {
@@ -47,13 +47,13 @@ type openID struct {
 // Crowded reports whether the window has too many operations to draw each.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history in a view, and what follows until the operations in it have ended.
+// windowOf reads the part of a history in a view, and the following events until the operations in the view have ended.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
 	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	for _, op := range w.open { // operations without an end
+	for _, op := range w.open { // these operations have no end
 		w.add(op)
 	}
 	w.settle()
@@ -99,7 +99,7 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold adds a hold that is in the window, and merges it with the client's previous hold for a crowded drawing if both are
+// hold adds a hold that is in the window. In a crowded drawing, it merges a hold with the client's previous one if they are
 // close together.
 func (w *window) hold(t run.Hold) {
 	end := t.End
