@@ -94,16 +94,20 @@ var forbidden = []term{
 }
 
 // exceptions are the places where a pattern is right, with the reason.
-var exceptions = []struct{ pattern, path, because string }{}
+var exceptions = []struct{ pattern, path, because string }{
+	{`witness(es)?`, "docs/results.schema.json", "a key of results.json, whose version would change"},
+	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "docs/results.schema.json", "a value in results.json"},
+	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "reports/figures/stats.go", "a value in results.json"},
+	{`for ever`, "docs/evidence/scenarios.md", "generated from the texts of internal/drive/scenarios"},
+}
 
 var list = flag.Bool("list", false, "list the forbidden terms of rooms that are not checked yet")
 
 // unchecked are the rooms that are not checked yet: empty it.
 var unchecked = []string{
-	"README.md", "CHANGELOG.md", "cmd", "examples", "reports", "internal",
-	"docs/benchmarking.md", "docs/faults-and-scenarios.md", "docs/getting-started.md", "docs/reading-results.md", "docs/selection.md",
-	"docs/reference/suites.md", "docs/evidence",
-	"docs/case.schema.json", "docs/needs.schema.json", "docs/results.schema.json", "docs/suite.schema.json",
+	"cmd",
+	"examples",
+	"internal",
 }
 
 // finder finds a pattern in a text.

@@ -176,7 +176,7 @@ func (v Violation) Exclusion() bool {
 	return false
 }
 
-// Unsafe returns the first violation of exclusion; nil if there is none.
+// Unsafe returns the first violation of exclusion, or nil.
 func (t *Trial) Unsafe() *Violation {
 	if t.Judged == nil {
 		return nil

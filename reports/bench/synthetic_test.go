@@ -28,7 +28,7 @@ type options struct {
 	Thresholds []bench.Threshold
 
 	// Self-checks that fail.
-	NoControls   bool     // there are none
+	NoControls   bool     // without controls
 	BlindJudge   bool     // the broken lock is not detected
 	WrongDelay   bool     // the known delay is half of what it should be
 	UnseenStall  bool     // the stopped generator is not noticed

@@ -59,10 +59,11 @@ type Style struct {
 	Marker int
 }
 
+// The numbers of colours and markers, and the values of Color that are not for subjects.
 const (
-	Colors  = 7  // that are easy to distinguish
-	Grey    = -1 // the Color of the background
-	Ink     = 6  // the Color of text
+	Colors  = 7  // colours that are easy to distinguish
+	Grey    = -1 // Color of the background
+	Ink     = 6  // Color of text
 	Markers = 6
 )
 
@@ -127,7 +128,7 @@ func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// words is a text style of a class. The size is what the style sheet sets for it.
+// words is a text style with a CSS class and the font size that the style sheet sets for it.
 func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color: class, XAlign: x, YAlign: y, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 12},

@@ -120,7 +120,7 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 			write(d.c, "held", text.XLeft, from+8, d.y(s.Lane, callAt), s.Label)
 		}
 	}
-	d.instants()
+	d.moments()
 }
 
 // shown returns the spans that lie within the time of the drawing, in its lanes.
@@ -227,8 +227,8 @@ func (d *laneMarks) violation(v Violation) {
 	}
 }
 
-// instants draws numbered circles side by side, with their labels if there is room.
-func (d *laneMarks) instants() {
+// moments draws numbered circles side by side, with their labels if there is room.
+func (d *laneMarks) moments() {
 	type placed struct {
 		LaneSpan
 		at vg.Length

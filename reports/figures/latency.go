@@ -17,10 +17,11 @@ import (
 // Class is a kind of duration. Each class has a separate histogram; latency.hgrm merges both kinds of grants.
 type Class int
 
+// The classes; Classes is their number.
 const (
 	Uncontended Class = iota // granted; at the call no other client held the key or was acquiring it
 	Contended                // granted; another client held or was acquiring the key
-	Refusals                 // answered busy
+	Refusals                 // refused (busy)
 	Unknowns                 // returned with an unknown outcome
 	HandOffs                 // from release.call to the next grant's return, if a client was waiting at the release
 	HoldTimes                // from acquire.return to release.call

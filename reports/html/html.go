@@ -27,6 +27,7 @@ var files embed.FS
 // Tone selects the colour of a verdict. A word or a symbol always says the same.
 type Tone string
 
+// The tones of a verdict.
 const (
 	Good   Tone = "good"
 	Bad    Tone = "bad"

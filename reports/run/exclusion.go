@@ -7,7 +7,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionKeys holds the badge and the meaning of each class. The colour is what happened, expected or not.
+// exclusionKeys holds the badge and the meaning of each class. The colour shows the observation, expected or not.
 var exclusionKeys = [...]html.Key{
 	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},

@@ -76,8 +76,8 @@ func (o *Observation) explain(trials []*trialRead) {
 			continue
 		}
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
-		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
-			o.Witness, o.shown = f.Witness.Story, f.Witness
+		if o.Example == "" && f.Observed == checker.Violated && f.Witness != nil {
+			o.Example, o.shown = f.Witness.Story, f.Witness
 			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, t.verdict.Faults
 		}
 	}
@@ -152,6 +152,7 @@ func (o *Observation) inTable() bool {
 // Where returns the cell in words.
 func (o Observation) Where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
+// Where returns the cell in words.
 func (m *Measurement) Where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 
 func cellWords(scenario, workload, fault string) string {
@@ -202,7 +203,7 @@ type Observation struct {
 
 	Counts   checker.Counts `json:"counts"`   // over all trials
 	Evidence []Evidence     `json:"evidence"` // one per trial judged
-	Witness  string         `json:"witness"`  // the violation in a sentence; empty without a violation
+	Example  string         `json:"witness"`  // the violation in a sentence; empty without a violation
 
 	shown   *checker.Witness // the first violation
 	shownIn string           // its trial

@@ -58,8 +58,8 @@ func TestWorstTrialCounts(t *testing.T) {
 			if len(o.Evidence) != len(c.trials) || o.Counts.Operations != 10*len(c.trials) || o.Counts.Takeovers != len(c.trials) {
 				t.Errorf("evidence %v, counts %+v: not of all trials", o.Evidence, o.Counts)
 			}
-			if (o.Witness != "") != (c.observed == vio) {
-				t.Errorf("witness %q of %v", o.Witness, c.observed)
+			if (o.Example != "") != (c.observed == vio) {
+				t.Errorf("witness %q of %v", o.Example, c.observed)
 			}
 		})
 	}

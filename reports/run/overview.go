@@ -21,7 +21,7 @@ const (
 	overlapped                   // promised holds overlapped, or holds of a lock that promises no end
 )
 
-// look is how an answer about a lock is shown.
+// look is the appearance of an answer about a lock.
 type look struct {
 	Symbol, Word string
 	Tone         html.Tone
@@ -92,7 +92,7 @@ type overviewRow struct {
 	starves, stuck   bool
 }
 
-// Overall returns the mark of the whole row: green needs a lock that excluded, got free after faults and starved nobody.
+// Overall returns the mark of the whole row: green if the lock excluded, became free after faults and starved no client.
 func (row overviewRow) Overall() look {
 	if row.Class == excluded && (row.starves || row.stuck) {
 		return look{"~", "yes", html.Unsure}

@@ -53,7 +53,7 @@ type example struct {
 	Drawing  template.HTML
 	Ops      []histories.Op
 	Dir      string
-	Viewer   string // the page of Porcupine's viewer, beside this one; empty if there is none
+	Viewer   string // file name of Porcupine's viewer; empty if it was not written
 	viewer   []byte
 }
 

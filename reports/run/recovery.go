@@ -19,7 +19,7 @@ type Recovery struct {
 	Multiples []float64 `json:"multiples"` // of the TTL, in rising order
 }
 
-// recoveryOf returns the recoveries of the trials, or nil if there are none or the lock has no lease.
+// recoveryOf returns the recoveries of the trials, or nil without recoveries or without a lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {

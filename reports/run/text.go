@@ -220,7 +220,7 @@ func observed(o checker.Observed) string {
 // labels returns a function that names locks. It appends @deployment if the deployment is not the usual one of the lock or, in
 // a manifest without usual deployments, if the lock ran on several.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual := map[string]string{} // "several" if there is none
+	usual := map[string]string{} // "several" if no deployment is usual
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
 			usual[c.Lock] = "several"

@@ -31,7 +31,7 @@ const (
 type Trial struct {
 	Dir    string `json:"dir"` // in the run folder
 	State  State  `json:"state"`
-	Reason string `json:"reason"` // if the trial does not count
+	Reason string `json:"reason"` // reason why the trial was discarded, or empty
 	SHA256 string `json:"sha256"` // of its history; empty without one
 }
 

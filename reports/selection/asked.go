@@ -144,6 +144,7 @@ const (
 // Check is the set of operations whose fencing tokens the guarded resource checks.
 type Check string
 
+// The kinds of checks.
 const (
 	NoCheck  Check = "nothing"
 	OnWrites Check = "writes"           // it refuses a write whose token is lower than that of an earlier write

@@ -6,7 +6,7 @@ import "github.com/samber/lo"
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // the lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // the shortest lease that outlasts the longest pause, and the work if the lease is not renewed
+	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, unless it is renewed, the work
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // inputs of the curve
 	Curve     []LeasePoint `json:"curve"`               // by increasing lease

@@ -22,6 +22,7 @@ type Option struct {
 // Kind is a lock or a replacement of a lock.
 type Kind string
 
+// The kinds of options.
 const (
 	ALock  Kind = "lock"
 	NoLock Kind = "no-lock" // a replacement of a lock

@@ -17,6 +17,7 @@ import (
 // Reason is the reason for the answer or value of a cell. Each has a fixed sentence, filled with figures of the cell.
 type Reason string
 
+// The reasons; sentences has their wording.
 const (
 	Applies           Reason = "applies"
 	DoesNotApply      Reason = "does-not-apply"
@@ -78,7 +79,7 @@ var sentences = map[Reason]string{
 	HeldByConnection:  "A hold lasts as long as its connection; no lease expires during the work.",
 	LeaseCovers:       "A lease of $advised covers work of $work.",
 	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
-	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
+	NoLeaseFits:       "No lease covers work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
 	Violated:          "$property violated in $violated of $of$under$where. $example",
 	ExpectedViolation: "$property is expected to be violated$under: $because.",

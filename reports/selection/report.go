@@ -23,6 +23,7 @@ type Report struct {
 // Tag is the kind of evidence for a statement.
 type Tag string
 
+// The kinds of evidence.
 const (
 	Unknown    Tag = "unknown" // no evidence: it never counts as yes
 	Measured   Tag = "measured"
@@ -33,6 +34,7 @@ const (
 // Answer states whether an option meets a requirement.
 type Answer string
 
+// The answers.
 const (
 	DontKnow Answer = "unknown"
 	Yes      Answer = "yes"

@@ -88,9 +88,9 @@ func (v *view) Derivation() string {
 		return "no lease ends a hold."
 	}
 	pause, work := v.stated("pauses.longest", v.Needs.Pauses.Longest), v.stated("hold.max", v.Needs.Hold.Max)
-	text := "outlasts the longest pause (" + pause + "), and is renewed while the work lasts"
+	text := "covers the longest pause (" + pause + "), and is renewed while the work lasts"
 	if l.Lease == Fixed {
-		text = "outlasts the longest work (" + work + ") plus the longest pause (" + pause + ")"
+		text = "covers the longest work (" + work + ") plus the longest pause (" + pause + ")"
 	}
 	p, _ := lo.Find(l.Curve, func(p LeasePoint) bool { return p.TTLNS == l.AdvisedNS })
 	text += "; after a holder dies, the lock is free within " + format.Duration(p.RecoveryMaxNS)

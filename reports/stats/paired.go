@@ -15,7 +15,7 @@ type Comparison struct {
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
 	// Ratio is the median of the ratios: within each block if trials are paired, else of each value to each.
-	// If it is 0 there is none, and Note is the reason.
+	// It is 0 if it could not be computed; Note has the reason.
 	Ratio  float64  `json:"ratio"`
 	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
