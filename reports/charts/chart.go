@@ -26,11 +26,11 @@ import (
 // Chart is a drawing with a takeaway, which is one sentence, and a table of its data.
 type Chart struct {
 	ID       string
-	Name     string // of the place where it was measured
+	Name     string // name of the place of measurement
 	Takeaway string
 	SVG      template.HTML
-	Note     string // how to read it, and what it omits
-	Worded   bool   // the table has words instead of numbers
+	Note     string // reading aid, and omissions
+	Worded   bool   // whether the table has words instead of numbers
 	Head     []string
 	Rows     [][]string
 }
@@ -55,7 +55,7 @@ var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 // Style is the look of a subject in every chart: a colour, a dash and a marker. Nothing depends on colour alone.
 type Style struct {
 	Color  int // one of the Colors of Okabe and Ito, or Grey
-	Dash   int // of a line
+	Dash   int // dash of a line
 	Marker int
 }
 

@@ -21,7 +21,7 @@ func ExclusionKeys() []html.Key { return exclusionKeys[:] }
 // ExclusionBadge returns the badge of the class of a lock, a cell or a trial by its observations.
 func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
-// ExclusionBadges returns a badge with the number of locks for each class of locks, the worst first.
+// ExclusionBadges returns a badge with the number of locks for each class, the worst first.
 func (r *Results) ExclusionBadges() (all []html.Badge) {
 	var locks [len(exclusionKeys)]int
 	for _, seen := range r.byLock() {

@@ -69,7 +69,7 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a row for each weight or value at which another option leads: its name, the present value, the other value, and the option.
+// Turns returns a row for each weight or value at which another option leads: name, present value, other value, and option.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]

@@ -144,12 +144,12 @@ func under(fault string) string {
 	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
 }
 
-// Gravity returns the order of an observation: violated is the highest, then undecided, then held.
+// Gravity ranks an observation: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed summarises the findings of a cell. Details are those of the first violated finding, if any.
+// observed summarises the findings of a cell. The details are from the first violated finding, if any.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
 	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // properties of one cell share its trials
