@@ -95,7 +95,8 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns the tables with escaped names. The argument unsafe formats the figure and the violated property of an unsafe lock.
+// tables returns the tables with escaped names. The argument unsafe formats the figure and the violated property of an
+// unsafe lock.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {

@@ -169,7 +169,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, row := range regexp.MustCompile(`(?s)<tr><th scope="row">set-px-lua.*?</tr>`).FindAllString(comparison, -1) {
 		rows++
 		plain := regexp.MustCompile(`<td>[\d\[][^<]*</td>`).FindAllString(row, -1)
-		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // the sentence has the number of trials
+		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") {
 			t.Errorf("a row of set-px-lua has %v", plain)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a Grid. The
-// method SVG of each returns an element for a page:
+// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a
+// Grid. The method SVG of each returns an element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //

@@ -69,7 +69,8 @@ func lanes() Lanes {
 	return l
 }
 
-// TestDrawings checks that each drawing is XML with a name and a description, stays within its bounds, escapes text, and is reproducible.
+// TestDrawings checks that each drawing is XML with a name and a description, stays within its bounds, escapes text, and is
+// reproducible.
 func TestDrawings(t *testing.T) {
 	again := drawings()
 	for name, svg := range drawings() {

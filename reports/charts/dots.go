@@ -88,7 +88,8 @@ func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a free space for the name of a dot, as near to the dot as possible; right is false if the name is left of the dot.
+// place returns a free space for the name of a dot, as near to the dot as possible; right is false if the name is left of
+// the dot.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {

@@ -38,7 +38,7 @@ type LaneSpan struct {
 	Faint    bool
 }
 
-// AllLanes is the Lane of a fault that affects more than one client.
+// AllLanes is the Lane of a fault that concerns no single client.
 const AllLanes = -1
 
 // Violation is a hatched time span.

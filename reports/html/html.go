@@ -196,7 +196,8 @@ type fold struct{ ID, Title, Note, Class string }
 // section is an entry of the nav.
 type section struct{ ID, Title string }
 
-// sections returns the nav. Its arguments are an id, a title and a condition for each section of a page: {{sections "lease" "Lease" .Lease}}.
+// sections returns the nav. Its arguments are an id, a title and a condition of each section: {{sections "lease" "Lease"
+// .Lease}}.
 func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
 		return nil, fmt.Errorf("sections: %d arguments, want three for each section", len(all))

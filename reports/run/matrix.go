@@ -20,8 +20,9 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks its cell or, without a
-// fault, every cell of its workload. A violation of lease-exclusion that is expected without a fault marks every cell of the lock.
+// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks its cell or,
+// without a fault, every cell of its workload. A violation of lease-exclusion that is expected without a fault marks every
+// cell of the lock.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]

@@ -77,7 +77,8 @@ func rangeOf(values []float64) Range {
 	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
-// compared reports whether the figures may be compared with those of other cells: without a fault, and without other trials at the same time.
+// compared reports whether the figures may be compared with those of other cells: without a fault, and without other trials
+// at the same time.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
 // measure summarises the judged trials of a cell, at least one.

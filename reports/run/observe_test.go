@@ -146,8 +146,8 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks checks that the sentences follow from the observations and not from expectations. An unknown is never shown as exclusion, and the tone is bad
-// if a lock let two clients hold at once that is not known to be broken.
+// TestSayLocks checks that the sentences follow from the observations and not from expectations. An unknown is never shown
+// as exclusion, and the tone is bad if a lock let two clients hold at once that is not known to be broken.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}

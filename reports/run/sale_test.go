@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales checks that the figures of a shop are those of the median trial, compared with the plain form. A trial that did not sell
-// exactly the stock is mentioned, and results.json has every trial.
+// TestSales checks that the figures of a shop are those of the median trial, compared with the plain form. A trial that did
+// not sell exactly the stock is mentioned, and results.json has every trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

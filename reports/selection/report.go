@@ -1,5 +1,5 @@
-// Package selection renders selection reports. It takes a Report, which internal/choose/decision makes, and returns a page (Page),
-// a decision record (Markdown), text for the terminal (Text) and JSON (Data). The same Report gives the same bytes.
+// Package selection renders selection reports. It takes a Report, which internal/choose/decision makes, and returns a page
+// (Page), a decision record (Markdown), text for the terminal (Text) and JSON (Data). The same Report gives the same bytes.
 package selection
 
 // Version is the version of advice.json that this package writes and reads.

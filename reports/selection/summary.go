@@ -185,7 +185,8 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance returns the number of requirements that an option fails. It is greatest for a replacement that does not apply.
+// distance ranks eliminated options by the requirements that they fail, then by unknown ones. It is greatest for a
+// replacement that does not apply.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

@@ -84,8 +84,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestShiftsAreFound checks that a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a block effect
-// that hides it from the unpaired test.
+// TestShiftsAreFound checks that a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a
+// block effect that hides it from the unpaired test.
 func TestShiftsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[string]int{}
