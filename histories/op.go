@@ -76,8 +76,8 @@ const (
 // The values of a probe: the state of the key in the store.
 const (
 	ProbeFree  int64 = iota // the key is free
-	ProbeMine               // the key bears this hold's token
-	ProbeOther              // the key bears another token
+	ProbeMine               // the key has this hold's token
+	ProbeOther              // the key has another token
 )
 
 // Gone is the Value of an inject that ends its client at its call: it was killed or abandons its hold.

@@ -36,7 +36,7 @@ type Order struct {
 	Rest  bool          // Asking: the client stops, but not because of a fault
 }
 
-// at passes the client's position to the director, if there is one.
+// at passes the client's position to the director, if any.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

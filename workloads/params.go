@@ -20,15 +20,15 @@ type Params struct {
 	Duration  time.Duration `json:"duration_ns"`        // time in which iterations start
 	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish iterations that have begun; 0: the TTL + 1 s
 	TTL       time.Duration `json:"ttl_ns"`             // the requested lease
-	Wait      time.Duration `json:"wait_ns,omitempty"`  // for workloads that wait; 0: until granted
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: until granted
 	Hold      time.Duration `json:"hold_ns"`            // time in the critical section
 	Think     time.Duration `json:"think_ns"`           // mean delay between two iterations of a client; uniform from 0 to twice that
 	Keys      int           `json:"keys"`               // number of different locks
-	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
+	Spread    Spread        `json:"distribution"`       // distribution of clients over the keys
 	Stock     int           `json:"stock,omitempty"`    // stock of each key, in the workload inventory
 	Seed      uint64        `json:"seed"`
 
-	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations begin
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // starts of iterations
 	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients together, unless arrivals are closed
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator pauses once for so long, soon after its start: a test of the measurement
 
@@ -150,7 +150,7 @@ type Workload struct {
 	Served    bool          // clients are buyers of an HTTP shop whose services hold the lock; internal/drive/shop drives them, and Iterate is nil
 	Gated     bool          // the shop has a gate in front
 	Usual     []string      // the default locks; nil: all that apply
-	Check     Check         // how the resource checks fencing tokens; "": Checking
+	Check     Check         // check of fencing tokens by the resource; "": Checking
 	Adapt     func(*Params) // adapts the parameters; nil: no change
 	Iterate   func(context.Context, *Client)
 }

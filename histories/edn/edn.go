@@ -265,7 +265,7 @@ func (h *history) complete(e *entry) error {
 	return nil
 }
 
-// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both bear its :call, and a heal is one
+// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both have its :call, and a heal is one
 // entry.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")

@@ -15,7 +15,7 @@ type Comparisons struct {
 	New      Side       `json:"new"`
 	Withheld []string   `json:"withheld,omitempty"` // reasons for missing rows: failed self-checks of a bench
 	Notes    []string   `json:"notes,omitempty"`    // omitted rows, and differences between the machines
-	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
+	Rows     []Compared `json:"rows"`               // sorted by metric, then by point, then by subject
 }
 
 // Side is a run, or one subject of a run.

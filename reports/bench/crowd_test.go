@@ -81,7 +81,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // with so many locks it takes too long
+			if name != "crowd" { // crowd takes too long
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

@@ -82,7 +82,7 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a line for each lock, and the ceiling if there is a hold.
+// scaled returns a line for each lock, and with a hold the ceiling.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}

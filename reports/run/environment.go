@@ -115,7 +115,7 @@ const (
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Text  string `json:"text,omitempty"` // its meaning
+	Text  string `json:"text,omitempty"` // meaning
 }
 
 // LockDoc describes a lock in one sentence.
@@ -136,7 +136,7 @@ type Scenario struct {
 
 // Cell is one planned combination. Its trials are the folders 001, 002, ... in Dir.
 type Cell struct {
-	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>; unique
+	Dir        string `json:"dir"` // folder in the run folder, with slashes: <lock>/<workload>+<fault>; unique
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`

@@ -32,7 +32,7 @@ const (
 
 // File is one file of a run folder.
 type File struct {
-	Path   string `json:"path"` // in the run folder, with slashes
+	Path   string `json:"path"` // relative to the run folder, with slashes
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hexadecimal
 }

@@ -211,7 +211,7 @@ type Observation struct {
 	faults  []checker.Band   // faults of the trial
 }
 
-// Evidence names a trial that an observation rests on.
+// Evidence names a trial of an observation.
 type Evidence struct {
 	Dir    string `json:"dir"`    // folder of the trial, in the run folder
 	SHA256 string `json:"sha256"` // checksum of the history

@@ -190,7 +190,7 @@ func TestSayLocks(t *testing.T) {
 // TestFaultColumns checks that a column shows the worst of all trials, and that an unknown is not shown as a recovery.
 func TestFaultColumns(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
-	for want, seen := range map[string][2][]checker.Observed{ // of mutual-exclusion, of recovery
+	for want, seen := range map[string][2][]checker.Observed{ // observations of mutual-exclusion and of recovery
 		"ok": {{held}, {none, held}}, "unsettled": {{held}, {held, und, held}}, "stuck": {{held}, {vio, und, held}}, "NO": {{vio}, {vio}}, "–": {},
 	} {
 		var all []Observation

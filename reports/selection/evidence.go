@@ -26,7 +26,7 @@ type Source struct {
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
 	Started     string          `json:"started"` // RFC 3339
-	Servers     string          `json:"servers"` // how servers were started
+	Servers     string          `json:"servers"` // runner of the servers
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
 	// Withheld holds the failed controls of a bench. If any failed, the figures of the bench are invalid.

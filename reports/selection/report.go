@@ -67,7 +67,7 @@ type Criterion struct {
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
-	Answer      Answer       `json:"answer,omitempty"` // for a requirement
+	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
 	Reason      Reason       `json:"reason"`
 	Value       *float64     `json:"value,omitempty"` // median, which a requirement compares with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are its 95 % interval, if there are enough trials
@@ -75,7 +75,7 @@ type Cell struct {
 	Limit       *float64     `json:"limit,omitempty"` // limit of the needs, in the unit of Value
 	Tag         Tag          `json:"tag"`
 	Detail      string       `json:"detail,omitempty"`      // a fault, a library or languages
-	Expectation *Expectation `json:"expectation,omitempty"` // for ExpectedViolation
+	Expectation *Expectation `json:"expectation,omitempty"` // expected violation, with the reason ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
@@ -99,7 +99,7 @@ type Decision struct {
 	Eliminated []Elimination `json:"eliminated"` // by option, in display order
 	Survivors  []string      `json:"survivors"`
 	Dominated  []Dominated   `json:"dominated"`  // survivors without a score
-	Scores     []Score       `json:"scores"`     // of the Pareto set, from best to worst
+	Scores     []Score       `json:"scores"`     // scores of the Pareto set, from best to worst
 	Weightings int           `json:"weightings"` // number of tried weightings
 	Wins       []Win         `json:"wins"`       // in decreasing order
 	Turns      []Turn        `json:"turns"`      // weights and values at which another option leads
