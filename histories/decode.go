@@ -23,8 +23,8 @@ const maxLine = 1 << 20
 type Line struct {
 	Op    Op
 	Mark  bool
-	At    time.Duration // of a mark: everything called or returned until then is above it
-	Stall time.Duration // of a mark: the longest time for which the harness did not run
+	At    time.Duration // time of a mark: everything called or returned until then is above it
+	Stall time.Duration // longest time before a mark for which the harness did not run
 }
 
 // Format is a notation of histories other than JSON lines.
@@ -45,7 +45,7 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
-	read   func() (Line, error) // for formats other than JSON lines; else nil
+	read   func() (Line, error) // reader of another format than JSON lines, or nil
 }
 
 // Open opens a history file in JSON lines or one of the other formats.
@@ -93,7 +93,7 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 
 // SetHeader parses the header's JSON.
 func (r *Reader) SetHeader(text []byte) error {
-	// Only the version is parsed at first: a newer header may have fields that cannot be read.
+	// The version is parsed first: a newer header may have fields that cannot be read.
 	var v struct {
 		Version int `json:"lockbench"`
 	}
@@ -139,7 +139,7 @@ func (r *Reader) Next() (Line, error) {
 	for {
 		start := r.offset
 		text, err := r.next()
-		torn := err == io.EOF && len(text) > 0 // no newline at its end
+		torn := err == io.EOF && len(text) > 0 // the line has no newline
 		if err != nil && !torn {
 			return Line{}, err
 		}
@@ -316,8 +316,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	return 0, nil
 }
 
-// intern parses a JSON string and returns the same string for the same text, because a history has few keys. The number of
-// stored strings is bounded, in case each differs.
+// intern parses a JSON string and returns the same string for the same text, because a history has few keys. It stores
+// a bounded number of strings.
 func (r *Reader) intern(value []byte, into *string) error {
 	if s, ok := r.keys[string(value)]; ok {
 		*into = s

@@ -36,7 +36,7 @@ type Header struct {
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
-// Expectation states which result of a property is expected in this history, and why.
+// Expectation is the expected result of a property in this history, with the reason.
 type Expectation struct {
 	Property string   `json:"property"`
 	Expected Expected `json:"expected"`

@@ -120,7 +120,8 @@ func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
 	}
 }
 
-// TestReplayDeliversAllEvents checks that a replay delivers every event, in order, if several clients record while marks are made.
+// TestReplayDeliversAllEvents checks that a replay delivers every event, in order, if several clients record while marks are
+// written.
 func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
@@ -200,7 +201,7 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestOpenFaultsAreListedAtAMark checks that marks list open faults, however many there are and whatever their client does,
+// TestOpenFaultsAreListedAtAMark checks that marks list open faults, however many are open and whatever their client does,
 // because a replay needs their calls in time.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
@@ -369,7 +370,7 @@ func TestReplayOrder(t *testing.T) {
 			i++
 			return lines[i-1], nil
 		})
-		slices.Sort(want) // the order of two calls at one time is that of their lines
+		slices.Sort(want) // calls at equal times are in the order of their lines
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v\n%s", err, gocmp.Diff(want, got))
@@ -377,7 +378,7 @@ func TestReplayOrder(t *testing.T) {
 	}
 }
 
-// randomLines returns a random history, plain and as a recorder with marks would have written it.
+// randomLines returns a random history, plain and as written by a recorder with marks.
 func randomLines(r *rand.Rand) (ops []Op, lines []Line) {
 	for c := range int32(3) {
 		at := time.Duration(0)
@@ -410,7 +411,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 10 * logCapacity { // no other goroutine drains, so the client must
+	for i := range 10 * logCapacity { // without another goroutine, the client itself drains
 		rec.Log(0).Call(Op{Kind: Acquire, Key: fmt.Sprint(rand.Uint64(), i)})
 		rec.Log(0).Return(Result{Outcome: OK})
 	}

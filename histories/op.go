@@ -40,8 +40,8 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted reports whether the lock or the harness begins such an operation instead of the client. It may run beside
-// that client's own operation. Only its return is an event of the history, except for an inject, which may affect its
+// SelfStarted reports whether the lock or the harness begins such an operation instead of the client. It may overlap
+// an operation of that client. Only its return is an event of the history, except for an inject, which may affect its
 // client from its call on.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
@@ -76,8 +76,8 @@ const (
 // The values of a probe: the state of the key in the store.
 const (
 	ProbeFree  int64 = iota // the key is free
-	ProbeMine               // the key bears this hold's token
-	ProbeOther              // the key bears another token
+	ProbeMine               // the key has this hold's token
+	ProbeOther              // the key has another token
 )
 
 // Gone is the Value of an inject that ends its client at its call: it was killed or abandons its hold.
@@ -86,16 +86,16 @@ const Gone int64 = 1
 // Op is one operation: one line of a history. Times count from the start of the history.
 type Op struct {
 	Client, Life int32 // Life rises after an indeterminate acquire or release; the judge identifies a client by both
-	Hold         int64 // the acquire's number, shared by all operations of that hold
+	Hold         int64 // number of the acquire, shared by all operations of its hold
 	Kind         Kind
 	Outcome      Outcome
-	Depth        uint16 // of re-entrant holds: 1 for the outermost, 0 if the lock does not count
+	Depth        uint16 // depth of a re-entrant hold: 1 for the outermost, 0 if the lock does not count
 	Key          string // the locked key: the segment and not the product; often empty for a fault
-	Fault        string // the fault's name, of an inject and its heal
+	Fault        string // name of the fault, of an inject and its heal
 
 	Due, Call, Return time.Duration // intended start, actual start, end or StillOpen
 	SentAfter         time.Duration // from Call to the request that was granted
-	Validity          time.Duration // promised time from then on; 0: unknown; or Unbounded
+	Validity          time.Duration // promised time from the request on; 0: unknown; or Unbounded
 
 	Fence, Value int64
 	Error        string
@@ -131,7 +131,7 @@ const Forever = time.Duration(1<<62 - 1)
 type Result struct {
 	Outcome             Outcome
 	Depth               uint16
-	Key                 string // the locked key, if the lock chose another (a segment)
+	Key                 string // locked key, if the lock chose another one (a segment)
 	SentAfter, Validity time.Duration
 	Fence, Value        int64
 	Error               string
@@ -145,7 +145,7 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets a value of an enumeration to the one that text names, or else to zero. what is a noun for errors.
+// Parse sets *into to the value that text names, or to zero and returns an error. The noun what is for the error.
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)
@@ -156,9 +156,8 @@ func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }
 
-// Begin notes the start of operations that are recorded only when they have ended, such as an order in a shop, and returns
-// the time. No mark is later than a Begin without its Tell, so a reader finds each operation before the first mark after
-// its return.
+// Begin announces operations that are recorded by Tell after their end, such as an order in a shop, and returns the time. No
+// mark is later than a Begin without its Tell, so a reader finds each operation before the first mark after its return.
 func (l *Log) Begin() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

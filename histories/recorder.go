@@ -94,7 +94,7 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // not later than a Begin without its Tell
+	for _, l := range r.logs { // the mark is not later than a Begin without its Tell
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -120,7 +120,7 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.Since()
-	for _, l := range r.logs { // with a coarse clock, stamps run ahead of it
+	for _, l := range r.logs { // with a coarse clock, stamps may be later than the clock
 		l.mu.Lock()
 		end = max(end, l.last)
 		l.mu.Unlock()
@@ -173,7 +173,7 @@ type Log struct {
 	busy bool
 	done []Op
 
-	begun time.Duration // time of Begin until the Tell; 0: none
+	begun time.Duration // time of a Begin without its Tell; 0: none
 
 	faults []*Op // injects that have not returned
 }
@@ -218,8 +218,8 @@ func (l *Log) Return(res Result) time.Duration {
 	return at
 }
 
-// Note records an operation that the lock began beside the client's own, such as a watchdog's renewal; op.Call is its
-// start.
+// Note records an operation that the lock began, such as a watchdog's renewal. It may overlap an operation of the client;
+// op.Call is its start.
 func (l *Log) Note(op Op) {
 	l.lockWithRoom()
 	op.Client, op.Life = l.client, l.life
@@ -230,7 +230,7 @@ func (l *Log) Note(op Op) {
 }
 
 // Inject records the start of a fault of this client or, on the harness's log, of something else. end records its outcome,
-// OK if the fault was verified, and the problem otherwise. It may run beside the client's own operation. Marks list it as
+// OK if the fault was verified, and the problem otherwise. It may overlap an operation of the client. Marks list it as
 // open, because it may end the client at its call.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()

@@ -84,10 +84,10 @@ func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 type replay struct {
 	visit   func(Event) error
 	cover   Coverage
-	ops     []Op     // not all events delivered
-	queue   []queued // events of ops
+	ops     []Op     // operations with events to deliver
+	queue   []queued // undelivered events of ops
 	clients map[int32]*sequence
-	faults  map[injection]bool // listed as open: their calls are queued
+	faults  map[injection]bool // injects that were listed as open: their calls are queued
 }
 
 // injection identifies an inject: several may be open at once, also of one client.
@@ -100,7 +100,7 @@ type injection struct {
 // sequence holds the progress of one client, whose operations do not overlap.
 type sequence struct {
 	last time.Duration // the last return
-	open time.Duration // call of the operation that was listed as open: queued without its return
+	open time.Duration // call of the operation that was listed as open, whose return is not queued yet
 	busy bool          // open is set
 }
 
@@ -117,7 +117,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // if it was recorded only at its end, its call is before the mark above
+		if !p.faults[id] { // an inject that was recorded only at its end was called before the mark above
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -242,7 +242,7 @@ func (p *replay) keep(rest []queued) {
 // Memory is a history in memory, for searches in which encoding would dominate. It is read after its recorder was closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // as they would be in a file
+	Lines  []Line // lines as in a file
 }
 
 const memoryCapacity = 16

@@ -8,8 +8,8 @@ import (
 // aloneFor suffices for dozens of acquires in the slowest store.
 const aloneFor = 200 * time.Millisecond
 
-// alone is one client without contention: the cost of a lock that is not needed, and the shortest latency of a store.
-// Without a second client nothing is expected of the lock.
+// alone is one client without contention. It measures the cost of an unneeded lock and the shortest latency of a store.
+// With a single client the lock has no expectations.
 func alone() Workload {
 	return Workload{
 		Name: "alone", Special: true, Figures: true,

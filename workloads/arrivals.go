@@ -34,13 +34,13 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 // counts from the intended start: a slow lock does not delay the arrivals.
 type schedule struct {
 	arrivals Arrivals
-	interval time.Duration // mean
+	interval time.Duration // mean interval
 
 	mu     sync.Mutex
 	rand   *rand.Rand
-	at     time.Duration // of the next arrival
+	at     time.Duration // time of the next arrival
 	left   int           // arrivals left in the burst
-	hiccup time.Duration // pause to come
+	hiccup time.Duration // pause of the generator that is still due
 	since  time.Duration
 }
 

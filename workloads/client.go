@@ -24,31 +24,31 @@ type Client struct {
 	granted  *atomic.Int64
 	expires  *atomic.Bool
 	watch    *Watch
-	director Director   // nil: no orders
-	witness  impls.Lock // of a process that no fault affects: for probes
+	director Director   // nil without a director
+	witness  impls.Lock // lock of a process that no fault affects, for probes
 	renews   bool       // the lock renews by itself
 	guarded  bool       // the operations on the resource show that the process runs
 	partner  *Client    // another client, driven by this one; nil if the workload needs none
-	done     bool       // no iteration follows
-	gone     bool       // no operation follows: it was killed, or went away
+	done     bool       // this iteration is the last
+	gone     bool       // the client was killed or went away: no operation follows
 
-	schedule  *schedule // of all clients; nil: closed arrivals
+	schedule  *schedule // schedule of all clients; nil: closed arrivals
 	keys      []string  // the names of all keys
 	iteration uint64
 	source    rand.PCG
-	rand      *rand.Rand    // of this iteration: it draws from source
+	rand      *rand.Rand    // randomness of this iteration, from source
 	name      string        // the owner name of this life
 	named     int32         // the life of name, from 1
 	due       time.Duration // intended start of this iteration
-	stall     time.Duration // duration of the work of this hold; 0: as usual
+	stall     time.Duration // duration of the work in this hold; 0: default
 }
 
 // Held is a hold and the number of its acquire.
 type Held struct {
 	impls.Hold
 	number        int64
-	call, granted time.Duration // of its acquire
-	lost          bool          // its loss was recorded
+	call, granted time.Duration // times of its acquire
+	lost          bool          // whether its loss was recorded
 }
 
 // Leave makes the current iteration the last.
@@ -82,11 +82,11 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		known = "" // the segment is known at the return
 	}
 	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
-	c.due = 0 // a second acquire of the iteration is due at its call
+	c.due = 0 // another acquire of the iteration is due at its call
 	var err error
 	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
-	res.Key = h.Key // a lock with segments names the requested one, also if it refuses
+	res.Key = h.Key // a lock with segments returns the segment, also of a refused acquire
 	if err == nil {
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
@@ -94,13 +94,13 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		c.expires.Store(h.Validity > 0)
 	}
 	h.granted = c.log.Return(res)
-	if err == nil && c.renews && h.Depth <= 1 { // renewals are of the outermost hold and count from its call
+	if err == nil && c.renews && h.Depth <= 1 { // renewals belong to the outermost hold
 		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
 	return h, err
 }
 
-// after handles the result of an operation: a client whose process has ended stops.
+// after stops the client if its process has ended.
 func (c *Client) after(err error) {
 	if errors.Is(err, ErrGone) {
 		c.gone = true
@@ -149,12 +149,12 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	select {
 	case <-c.afterTime(d):
 	case <-ctx.Done():
-	case <-h.Hold.Lost: // nil, and never ready, if the lock does not report losses
+	case <-h.Hold.Lost: // nil if the lock does not report losses
 	}
-	switch { // if several are ready, the loss counts
+	switch { // if several are ready, the loss takes precedence
 	case waiting.Over(h.Hold.Lost):
 		c.Lost(h)
-		if c.director != nil { // checks the loss in the store; not needed without a fault
+		if c.director != nil { // with faults, query the store about the loss
 			c.probe(ctx, c.witness, *h)
 		}
 		return false
@@ -185,7 +185,7 @@ func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
 
 // Append adds an order to the resource.
 func (c *Client) Append(ctx context.Context, h Held) {
-	one := int64(1) // order
+	one := int64(1) // one order
 	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
 		return c.Resource.Append(ctx, h.Key, h.Fence)
 	}, &one)
@@ -238,8 +238,8 @@ func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
 }
 
 // Each client's sleeps end only at certain times, one in each 1009 ns: in virtual time no two clients wake at the same
-// time, which would leave their order open. 1009 is prime, and the virtual network uses the same raster.
-const instants = 1009 * time.Nanosecond
+// time, which would leave their order undefined. 1009 is prime; the virtual network uses the same grid.
+const wakeups = 1009 * time.Nanosecond
 
 // Sleep waits for a time; in the critical section it is the work.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) {
@@ -254,7 +254,7 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 // afterTime returns a channel that is ready after a time, at one of the client's wake-up times.
 func (c *Client) afterTime(d time.Duration) <-chan time.Time {
 	end := time.Duration(time.Now().Add(d).UnixNano())
-	return time.After(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
+	return time.After(d + (time.Duration(c.number+1)-end%wakeups+wakeups)%wakeups)
 }
 
 // owner returns the client's name for the lock. A client that does not know what it holds continues under another name.

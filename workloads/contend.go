@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// contend is the lock alone: wait, hold, release. Its figures are the lock's.
+// contend waits, holds and releases, without a resource, so that its figures are those of the lock.
 func contend() Workload {
 	return Workload{
 		Name: "contend", Figures: true,

@@ -30,13 +30,13 @@ const (
 
 // Order changes what a client does next. The zero Order changes nothing.
 type Order struct {
-	Stall time.Duration // Granted: duration of the work, instead of the usual
-	Wait  time.Duration // Asking: Wait of the request, instead of the usual; 0: as usual
+	Stall time.Duration // Granted: duration of the work, instead of the default
+	Wait  time.Duration // Asking: Wait of the request, instead of the default; 0: default
 	Leave bool          // the client stops: it was killed, or abandons its hold
-	Rest  bool          // Asking: the client stops, and this is no fault
+	Rest  bool          // Asking: the client stops, but not because of a fault
 }
 
-// at passes the client's position to the director, if there is one.
+// at passes the client's position to the director, if any.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

@@ -21,15 +21,15 @@ type Drive struct {
 	Fresh     Process // a process that takes no part in the workload: for the epilogue and the harness
 	Director  Director
 	Recorder  *histories.Recorder
-	Watch     *Watch        // receives Env.Renewed of the locks
+	Watch     *Watch        // receiver of Env.Renewed of the locks
 	Renews    bool          // the lock renews by itself
 	Granted   *atomic.Int64 // grants so far, for a progress display
-	// Pace returns when no iteration is to begin any more or its context has ended. If nil, iterations begin for the
-	// duration.
+	// Pace returns when iterations must no longer begin, or when its context has ended. If it is nil, iterations begin
+	// during Params.Duration.
 	Pace func(context.Context)
 
 	expires atomic.Bool // the lock's grants expire
-	names   []string    // of the keys
+	names   []string    // names of the keys
 }
 
 // Logs returns the number of clients' logs that a recorder needs: the clients' and the epilogue's.
@@ -38,9 +38,9 @@ func (p *Params) Logs() int { return p.Clients + 1 }
 // interruptedGrace bounds the time for finishing operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
-// Run drives the clients for the duration. When it has ended or ctx ends, no iteration begins, but those that have begun
-// are finished, because cancelling them would make them indeterminate. After a bound (Params.Grace; 2 s if interrupted)
-// they are cancelled.
+// Run drives the clients for the duration. Afterwards, or when ctx ends, no iteration begins. Iterations that have begun are
+// finished, because cancelling them would make them indeterminate; after Params.Grace (2 s if interrupted) they are
+// cancelled.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
@@ -71,7 +71,7 @@ func (d *Drive) Run(ctx context.Context) {
 	}
 }
 
-// paced returns a context that ends when no iteration is to begin any more.
+// paced returns a context that ends when iterations must no longer begin.
 func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.Pace == nil {
 		return context.WithTimeout(ctx, d.Params.Duration)
@@ -85,7 +85,7 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // each returns n contexts and a function that ends them in order. Contexts with a common parent would end in any order,
-// which virtual time cannot have.
+// so that a run in virtual time could not be repeated.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -195,7 +195,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // such a lock grants its segments in turn
+		for range SegmentsOf(d.Fresh.Lock, key) { // a lock with segments grants them in turn
 			if ctx.Err() != nil {
 				return
 			}

@@ -6,8 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases what the client does not hold: a hold twice, an expired one, another owner's, and one that was never
-// acquired. Each must be refused. Clients go in pairs with a key each; the even one drives the odd one.
+// misuse releases holds that the client does not have: one released before, an expired one, one of another owner, and one
+// that was never acquired. Each must be refused. Clients go in pairs with a key each; the even one drives the odd one.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true, Verdict: true,

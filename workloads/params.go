@@ -17,19 +17,19 @@ import (
 type Params struct {
 	Clients   int           `json:"clients"`            // client c belongs to process c modulo Processes
 	Processes int           `json:"processes"`          // opened locks: simulated processes if they share this one
-	Duration  time.Duration `json:"duration_ns"`        // no iteration starts after it; those that have begun are finished
-	Grace     time.Duration `json:"grace_ns,omitempty"` // bound for finishing them; 0: the TTL + 1 s
+	Duration  time.Duration `json:"duration_ns"`        // time in which iterations start
+	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish iterations that have begun; 0: the TTL + 1 s
 	TTL       time.Duration `json:"ttl_ns"`             // the requested lease
-	Wait      time.Duration `json:"wait_ns,omitempty"`  // for workloads that wait; 0: until granted
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: until granted
 	Hold      time.Duration `json:"hold_ns"`            // time in the critical section
 	Think     time.Duration `json:"think_ns"`           // mean delay between two iterations of a client; uniform from 0 to twice that
 	Keys      int           `json:"keys"`               // number of different locks
-	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
-	Stock     int           `json:"stock,omitempty"`    // of each key, in the workload inventory
+	Spread    Spread        `json:"distribution"`       // distribution of clients over the keys
+	Stock     int           `json:"stock,omitempty"`    // stock of each key, in the workload inventory
 	Seed      uint64        `json:"seed"`
 
-	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations begin
-	Rate     float64       `json:"rate,omitempty"`      // per second, for all clients together, unless arrivals are closed
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // starts of iterations
+	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients together, unless arrivals are closed
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator pauses once for so long, soon after its start: a test of the measurement
 
 	Initial int `json:"initial,omitempty"` // initial value of each guarded key, spread over its segments
@@ -135,7 +135,7 @@ func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Param
 	return all
 }
 
-// Workload is one thing that clients do repeatedly.
+// Workload is one kind of iteration, which clients repeat.
 type Workload struct {
 	Name      string
 	Doc       string        // one sentence
@@ -143,14 +143,14 @@ type Workload struct {
 	Guarded   bool          // reads and writes the guarded resource
 	Fenced    bool          // only for locks that mint fencing tokens
 	Special   bool          // goes beyond ordinary use: only expectations that name it apply
-	Waits     bool          // its clients mostly wait, so its figures measure nothing and its trials may run side by side
-	Verdict   bool          // by default run for its verdict only: its trials run beside others, so that its figures mean nothing
-	Figures   bool          // by default not run: its figures differ from those of counter, its verdicts do not
+	Waits     bool          // clients mostly wait: no figures, and trials may run side by side
+	Verdict   bool          // by default only judged: trials run beside others, so their figures are not compared
+	Figures   bool          // by default not run: only its figures differ from those of counter
 	Paired    bool          // each even client drives the next odd one as well
 	Served    bool          // clients are buyers of an HTTP shop whose services hold the lock; internal/drive/shop drives them, and Iterate is nil
 	Gated     bool          // the shop has a gate in front
 	Usual     []string      // the default locks; nil: all that apply
-	Check     Check         // how the resource checks fencing tokens; "": Checking
+	Check     Check         // check of fencing tokens by the resource; "": Checking
 	Adapt     func(*Params) // adapts the parameters; nil: no change
 	Iterate   func(context.Context, *Client)
 }

@@ -11,7 +11,7 @@ import (
 // ErrStale is definite: the resource has seen a higher fencing token and did nothing.
 var ErrStale = errors.New("stale")
 
-// ErrGone reports that a client's process has ended. Its request may or may not have taken effect.
+// ErrGone means that a client's process has ended. Its request may or may not have taken effect.
 var ErrGone = errors.New("the process is gone")
 
 // Resource is the resource that the lock guards, as a client's process reaches it. No fault affects it unless one targets
@@ -19,7 +19,7 @@ var ErrGone = errors.New("the process is gone")
 type Resource interface {
 	Read(ctx context.Context, key string, fence int64) (int64, error)
 	Write(ctx context.Context, key string, value, fence int64) error
-	Append(ctx context.Context, key string, fence int64) error // an order, or any other data that is only added
+	Append(ctx context.Context, key string, fence int64) error // appends data, such as an order
 }
 
 // Process is a process of clients: the lock that they share, and their access to the resource.
@@ -36,7 +36,7 @@ type Check string
 
 const (
 	Checking       Check = "checking"        // reads and writes raise the mark, and lower tokens are refused
-	CheckingWrites Check = "checking-writes" // only writes do, so a client that has read may still be overtaken
+	CheckingWrites Check = "checking-writes" // only writes raise and compare the mark, so a client may be overtaken between read and write
 )
 
 // Register is a Resource in memory: one linearizable number per key.

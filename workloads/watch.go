@@ -13,8 +13,8 @@ import (
 // holds.
 type Watch struct {
 	mu    sync.Mutex
-	holds map[hold]watched   // with released ones, because a renewal may follow the release
-	early map[hold][]renewal // renewals before the client has received its grant
+	holds map[hold]watched   // holds, also released ones, because a renewal may follow the release
+	early map[hold][]renewal // renewals of holds whose client has not received the grant
 }
 
 type hold struct{ key, token string }
@@ -23,7 +23,7 @@ type hold struct{ key, token string }
 type watched struct {
 	log  *histories.Log
 	hold int64
-	call time.Duration // of its acquire
+	call time.Duration // call of its acquire
 }
 
 type renewal struct {

@@ -81,7 +81,7 @@ func driveDirected(t *testing.T, name string, p Params, open func() impls.Lock, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock := open() // in the bubble, because its channels must be
+		lock := open() // the channels must be created in the bubble
 		here := Process{Lock: lock, Resource: NewRegister(Checking)}
 		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Director: director, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
@@ -125,7 +125,7 @@ func TestOperationsOfEachWorkload(t *testing.T) {
 		"inventory": "acquire read write append release",
 		"contend":   "acquire release",
 		"try":       "acquire release",
-		"reentrant": "acquire read acquire release write release", // the fake is no Prober
+		"reentrant": "acquire read acquire release write release", // the fake does not implement Prober
 	} {
 		p := Defaults()
 		p.Clients, p.Processes, p.Duration = 1, 1, 20*time.Millisecond
@@ -208,10 +208,10 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	want := strings.Fields("0acquireok 0releaseok 0releaserefused" +
-		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // this mutex does not know owners
+		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // the mutex has no owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
-		" 0acquireok 0lostok 1acquireunknown 0releaseok") // nor has it a lease, so the partner times out
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the mutex has no lease, so the partner times out
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -20,27 +20,27 @@ import (
 // markEvery is the number of EDN entries after which a mark is inserted, so that a replay needs little memory.
 const markEvery = 4096
 
-// jepsens is the Call of Jepsen's own open faults: their second entry does not repeat the time of the first.
+// jepsens is the Call of open faults of Jepsen, whose second entry does not repeat the time of the first.
 const jepsens time.Duration = -1
 
 // Format is Jepsen's EDN, for histories.Open.
 var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
-// history converts Jepsen's history, in which an operation is two entries, into lines, in which it is one. It holds the
-// open operations and the last stamp of each client.
+// history converts Jepsen's history, in which an operation is two entries, into lines, in which an operation is one.
+// It holds the open operations and the last stamp of each client.
 type history struct {
 	reader  *histories.Reader // receives the header and warnings
 	forms   *forms
 	wrapped bool // the file is one vector
-	headed  bool // it began with a header
+	headed  bool // the file began with a header
 	ended   bool
 
 	clients map[int32]*client
 	faults  map[injection][]histories.Op // open faults, by name and, if given, client and call
 	ready   []histories.Line             // lines to deliver first
-	unknown map[string]int               // unknown fields and their number
+	unknown map[string]int               // number of unknown fields, by name
 	clock   string                       // name of the field with the time, from the first entry
-	now     time.Duration                // of the last entry
+	now     time.Duration                // time of the last entry
 	last    time.Duration                // the latest stamp
 	entries int
 }
@@ -53,7 +53,7 @@ type injection struct {
 }
 
 type client struct {
-	open   *histories.Op // nil: none
+	open   *histories.Op // open operation, or nil
 	line   int           // line of its invocation
 	valued bool          // the invocation had a value
 	life   int32
@@ -259,13 +259,13 @@ func (h *history) complete(e *entry) error {
 	op.Return = h.stamp(c)
 	c.open = nil
 	if op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
-		c.life = op.Life + 1 // what it holds is unknown: Jepsen continues with another process
+		c.life = op.Life + 1 // after an unknown outcome Jepsen continues with another process
 	}
 	h.ready = append(h.ready, histories.Line{Op: op})
 	return nil
 }
 
-// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both bear its :call, and a heal is one
+// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both have its :call, and a heal is one
 // entry.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")
@@ -341,7 +341,7 @@ func (h *history) faultsInOrder() []injection {
 
 func (h *history) end() {
 	h.ended = true
-	for _, id := range h.faultsInOrder() { // a fault of Jepsen's without a second entry
+	for _, id := range h.faultsInOrder() { // faults of Jepsen may have no second entry
 		if id.call == jepsens {
 			h.self(&h.faults[id][0])
 			delete(h.faults, id)

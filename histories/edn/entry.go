@@ -11,11 +11,10 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the :f of entries that Jepsen does not have: the header as the first entry, and the end of the history as
-// the last.
+// headerEntry is the :f of two entries that only lockbench writes: the header, and the end of the history.
 const headerEntry = "lockbench"
 
-// onlyKey is the key of operations that name none, as in a test of one lock.
+// onlyKey is the key of operations without a key, as in a test of one lock.
 const onlyKey = "lock"
 
 // Names of processes that are not clients.
@@ -31,9 +30,9 @@ type entry struct {
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	numbers map[string]int64 // stated numbers, by field
-	keyed   bool             // a key was stated
-	ended   bool             // an outcome was stated
+	numbers map[string]int64 // numbers, by field
+	keyed   bool             // whether the entry has a key
+	ended   bool             // whether the entry has an outcome
 	value   *form
 }
 
@@ -68,7 +67,7 @@ func (h *history) parse(f *form) (*entry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
-	if e.process != nemesis && seen[":fault"] { // a field that the test added
+	if e.process != nemesis && seen[":fault"] { // :fault is a field of the test
 		e.op.Fault = ""
 		h.unknown[":fault"]++
 	}
@@ -81,7 +80,7 @@ func (e *entry) finish() (err error) {
 	}
 	if e.process == nemesis {
 		e.op.Kind = histories.Inject
-		for _, word := range []string{"stop", "heal", "resume", "reset"} { // names that end Jepsen's own faults
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // names of entries that end a fault of Jepsen
 			if strings.HasPrefix(e.f, word) {
 				e.op.Kind = histories.Heal
 			}
@@ -122,7 +121,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		e.f, err = v.name()
 	case ":process":
 		switch e.process, _ = v.name(); {
-		case v.kind == whole && e.has(":client"): // the entry names its client
+		case v.kind == whole && e.has(":client"): // the entry has a client
 		case v.kind == whole:
 			var n int64
 			n, err = v.number(0, math.MaxInt32)
@@ -156,7 +155,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 type number struct {
 	low, high int64
 	set       func(op *histories.Op, n int64)
-	ofEnd     bool // the second entry of an operation may state it
+	ofEnd     bool // whether the second entry of an operation may have it
 }
 
 const (
@@ -174,7 +173,7 @@ var numbers = map[string]number{
 	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
 	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
 	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
-	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // of a loss, which may be reported later than it happened
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time of a loss, which may be earlier than its report
 	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
 	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},

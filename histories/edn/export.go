@@ -14,8 +14,8 @@ import (
 )
 
 // Export writes a history file in Jepsen's notation: a map per line, two for each operation, in the order in which they
-// happened. It writes only what is judged: nothing after the last mark, and no marks. The file is read twice: the number of
-// the process that follows a crashed one depends on the number of processes.
+// happened. It writes only judged operations: none after the last mark, and no marks. It reads the file twice, because the
+// number of the process that replaces a crashed one depends on the number of processes.
 func Export(w io.Writer, path string) (warnings []string, err error) {
 	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
@@ -52,7 +52,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	return r.Warnings, x.out.Flush()
 }
 
-// concurrencyOf returns the number of clients + 1: the last is the harness, which reads and writes as well.
+// concurrencyOf returns the number of clients + 1: the last is the harness, which reads and writes too.
 func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 	r, err := open()
 	if err != nil {
@@ -75,9 +75,9 @@ func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 type writer struct {
 	out         *bufio.Writer
 	concurrency int64
-	eras        map[int32]int64 // how often each client's process crashed
+	eras        map[int32]int64 // number of crashes of each client's process
 	index       int64
-	last        time.Duration // time of the last entry: times must not fall
+	last        time.Duration // time of the last entry; times must not decrease
 	line        []byte
 }
 
@@ -135,8 +135,7 @@ func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	x.number(":hold", op.Hold, op.Hold != 0)
 }
 
-// self writes an operation that may run beside the client's own as one entry, at its return; an inject, whose call matters
-// as well, as two.
+// self writes an operation that may overlap one of its client: as one entry at its return, or an inject as two entries.
 func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
 	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)

@@ -23,7 +23,7 @@ const (
 	keyword                 // text, without the colon
 	str                     // text
 	whole                   // n
-	vector                  // items; also of lists
+	vector                  // items of a vector or a list
 	mapping                 // items: keys and values in turn
 	set                     // items
 )
@@ -63,7 +63,7 @@ type forms struct {
 	in     *bufio.Reader
 	line   int
 	offset int64
-	start  int64 // of the current form
+	start  int64 // line of the current form
 }
 
 var errTorn = errors.New("the text ends within a form")

@@ -97,17 +97,15 @@ var forbidden = []term{
 var exceptions = []struct{ pattern, path, because string }{
 	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "internal/simulate/explore/file.go", "the name of a verb in files of version 1"},
 	{`peers?`, "internal/world/builtin/etcd.go", "etcd calls it the peer URL"},
+	{`witness(es)?`, "docs/results.schema.json", "a key of results.json, whose version would change"},
+	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "docs/results.schema.json", "a value in results.json"},
+	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "reports/figures/stats.go", "a value in results.json"},
 }
 
 var list = flag.Bool("list", false, "list the forbidden terms of rooms that are not checked yet")
 
 // unchecked are the rooms that are not checked yet: empty it.
-var unchecked = []string{
-	"README.md", "CHANGELOG.md", "reports",
-	"docs/benchmarking.md", "docs/faults-and-scenarios.md", "docs/getting-started.md", "docs/reading-results.md", "docs/selection.md",
-	"docs/reference/suites.md", "docs/evidence",
-	"docs/case.schema.json", "docs/needs.schema.json", "docs/results.schema.json", "docs/suite.schema.json",
-}
+var unchecked = []string{}
 
 // finder finds a pattern in a text.
 type finder struct {

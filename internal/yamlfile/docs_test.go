@@ -96,11 +96,11 @@ func TestSchemas(t *testing.T) {
 	threshold := entryOf(suite, "thresholds")
 	threshold["anyOf"] = []object{{"required": []string{"min"}}, {"required": []string{"max"}}}
 	threshold["not"] = object{"required": []string{"ratio_to", "ratio_to_baseline"}}
-	suite["title"], suite["description"] = "lockbench suite", "What a bench measures, and the limits that it is held to, in YAML or JSON. "+
-		"Lockbench itself checks more: names, that limits can apply, that durations are not absurd."
+	suite["title"], suite["description"] = "lockbench suite", "The measurements of a bench and their limits, in YAML or JSON. "+
+		"Lockbench also checks names, that limits can apply, and that durations are plausible."
 	needs := yamlfile.Schema(requirements.Table())
-	needs["title"], needs["description"] = "lockbench needs", "What a team needs of whatever keeps two from doing the same thing at once, in YAML or JSON. "+
-		"Lockbench itself checks more: names of stores, that durations are not absurd, that times rise."
+	needs["title"], needs["description"] = "lockbench needs", "A team's requirements of a lock or its replacement, in YAML or JSON. "+
+		"Lockbench also checks the names of stores, that durations are plausible, and that times rise."
 	for file, schema := range map[string]object{"../../docs/suite.schema.json": suite, "../../docs/needs.schema.json": needs} {
 		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 		text, err := json.MarshalIndent(schema, "", "  ")

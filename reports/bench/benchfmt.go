@@ -32,7 +32,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // one run: benchstat tells the lines apart by their locks
+		if c.Base.Run == c.New.Run { // one run: benchstat distinguishes the lines by their locks
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))

@@ -24,7 +24,7 @@ const (
 // FewestBlocks is the number of blocks that the self-check same-lock-twice needs: with n blocks the least p-value is 2/2^n.
 const FewestBlocks = 8
 
-// checks returns the results of the self-checks. A bench without locks needs only the self-checks that it has.
+// checks returns the results of the self-checks. In a bench without locks a missing self-check does not fail.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -77,7 +77,8 @@ func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen counts only the trials with a hand-off, as the others cannot violate exclusion.
+// brokenSeen reports whether the known-broken lock was detected in every trial with a hand-off, and the numbers in words.
+// Trials without a hand-off cannot violate exclusion.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
@@ -116,7 +117,7 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin returns the lock that a self-check is made of. Its parameters are the same except for the delay or stall.
+// twin returns the lock that a self-check copies. Its parameters are the same except for the delay or stall.
 func (r *Results) twin(s Subject) (Subject, bool) {
 	params := func(of Subject) map[string]string {
 		own := maps.Clone(of.Params)
@@ -148,7 +149,7 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 	if !found {
 		return "not measured beside its lock", false
 	}
-	ratios, points := map[int][]float64{}, 0 // by block
+	ratios, points := map[int][]float64{}, 0 // log ratios by block
 	for _, p := range r.Plan.Points {
 		va, vb, blocks := r.matched(s, twin, p, rankedBy)
 		if len(va) == 0 || slices.Min(va) <= 0 || slices.Min(vb) <= 0 {

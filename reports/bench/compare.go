@@ -13,21 +13,21 @@ type Comparisons struct {
 	Version  int        `json:"lockbench_bench_comparisons"`
 	Base     Side       `json:"base"`
 	New      Side       `json:"new"`
-	Withheld []string   `json:"withheld,omitempty"` // why there are no rows: a self-check of a bench failed
-	Notes    []string   `json:"notes,omitempty"`    // rows that were left out, and differences between the machines
-	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
+	Withheld []string   `json:"withheld,omitempty"` // reasons for missing rows: failed self-checks of a bench
+	Notes    []string   `json:"notes,omitempty"`    // omitted rows, and differences between the machines
+	Rows     []Compared `json:"rows"`               // sorted by metric, then by point, then by subject
 }
 
 // Side is a run, or one subject of a run.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
-	Subject string   `json:"subject,omitempty"` // empty: each is compared with itself in the other run
+	Subject string   `json:"subject,omitempty"` // empty: each subject is compared with itself in the other run
 	Name    string   `json:"suite"`
 	Seed    uint64   `json:"seed"`
 }
 
-// Compared is a row. If one of the two is unsafe, the comparison is empty.
+// Compared is one row. If one of the two figures is unsafe, the comparison is empty.
 type Compared struct {
 	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
@@ -41,7 +41,7 @@ func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
-// Unsafe reports whether one of the two violated exclusion.
+// Unsafe reports whether exclusion was violated on one of the two sides.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
 // Verdict returns better or worse, differs if the metric has no better direction, or ~ if the difference may be noise.
@@ -111,7 +111,7 @@ func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
 	return stats.Paired(a, b, r.Plan.Seed)
 }
 
-// newComparisons returns no rows yet. Figures are withheld if a self-check of a run failed.
+// newComparisons returns comparisons without rows. Figures are withheld if a self-check of a run failed.
 func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
 	side := func(r *Results, subject string) Side {
 		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
@@ -139,7 +139,7 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike returns why the rows of two runs cannot be compared; empty if they can.
+// unlike returns the reason for which the rows of two runs cannot be compared, or "".
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
 	p.Section = other.point.Section // the section is only a heading
@@ -181,7 +181,7 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteStarving notes that a latency is left out, as it excludes the clients that got nothing.
+// noteStarving adds a note that a latency is omitted, because it excludes the clients without a grant.
 func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	for _, row := range rows {
 		if row.Starving != "" {

@@ -25,7 +25,7 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns: two runs are compared unpaired, even if their seeds are the same.
+// TestCompareRuns checks that two runs are compared unpaired, even if their seeds are the same.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -52,13 +52,13 @@ func TestCompareRuns(t *testing.T) {
 	compared(t, all, "fenced-again", contended16, "goodput")
 }
 
-// TestNotComparable: rows with the same name are compared only if their conditions are the same.
+// TestNotComparable checks that rows with the same name are compared only if their conditions are the same.
 func TestNotComparable(t *testing.T) {
 	goodput, _ := bench.FindMetric("goodput")
 	for _, c := range []struct {
 		name   string
 		change func(p *bench.Plan)
-		want   string // of a note
+		want   string // in a note
 		rows   int
 	}{
 		{"the same", func(*bench.Plan) {}, "", 4},
@@ -69,7 +69,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // one point lacks the self-check of the delay
+		base.Withheld, new.Withheld = nil, nil // one point lacks the self-check known-delay
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -99,7 +99,7 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestCompareStarving: the latencies of a lock that starves clients are not compared, and a note says so.
+// TestCompareStarving checks that the latencies of a lock that starves clients are not compared, and a note says so.
 func TestCompareStarving(t *testing.T) {
 	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
 	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
@@ -114,7 +114,7 @@ func TestCompareStarving(t *testing.T) {
 	}
 }
 
-// TestBenchfmt: the reader of benchstat reads the same figures back, without a syntax error.
+// TestBenchfmt checks that the reader of benchstat reads the same figures back, without a syntax error.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
 	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})
@@ -125,7 +125,7 @@ func TestBenchfmt(t *testing.T) {
 	}
 	written := text.String()
 	r := benchfmt.NewReader(&text, "test")
-	lines := map[string]int{} // by run and lock
+	lines := map[string]int{} // number of lines by run and lock
 	goodputs := 0.0
 	for r.Scan() {
 		switch rec := r.Result().(type) {

@@ -56,7 +56,7 @@ func (c *Comparisons) heading() *format.Lines {
 
 // Headline returns how many rows are better and worse, in a sentence.
 func (c *Comparisons) Headline() string {
-	count := map[string]int{} // by verdict
+	count := map[string]int{} // number of rows by verdict
 	for _, row := range c.Rows {
 		count[row.Verdict()]++
 	}
@@ -95,7 +95,8 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns the tables with escaped names. unsafe is the format of the figure of an unsafe lock and of the property.
+// tables returns the tables with escaped names. The argument unsafe formats the figure and the violated property of an
+// unsafe lock.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {
@@ -135,7 +136,7 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// comparison writes how a row compares: ~ if the difference may be noise.
+// comparison writes the difference of a row, or ~ if it may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: exclusion was violated"

@@ -54,7 +54,7 @@ func imitate(r *bench.Results, name, of string, factor float64) {
 	}
 }
 
-// TestCrowd: six lines are in colour, the others grey, and the chart says which.
+// TestCrowd checks that six lines are in colour, the others grey, and the chart says which.
 func TestCrowd(t *testing.T) {
 	got := page(t, crowd(t))
 	checkDrawings(t, got)
@@ -81,7 +81,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // with so many locks it takes too long
+			if name != "crowd" { // crowd takes too long
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

@@ -14,7 +14,7 @@ import (
 // shares returns each client's share of the critical sections in rising order, as a multiple of an even share: the median
 // over the trials.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // by rank of the client: its share in each trial
+	var places [][]float64 // shares in each trial, by rank of the client
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {

@@ -155,7 +155,7 @@ func (t *Trial) validate() error {
 	return nil
 }
 
-// localDir reports whether a path with slashes is clean and stays in its folder.
+// localDir reports whether a path with slashes is clean and does not leave its folder.
 func localDir(dir string) bool {
 	return dir == path.Clean(dir) && !strings.Contains(dir, `\`) && filepath.IsLocal(filepath.FromSlash(dir))
 }

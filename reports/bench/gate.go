@@ -13,7 +13,7 @@ type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // empty: all sections
 	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
-	Metric     string   `json:"metric"`            // by name: see Metrics
+	Metric     string   `json:"metric"`            // name of a metric: see Metrics
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	To         string   `json:"ratio_to,omitempty"`          // another subject
@@ -23,7 +23,7 @@ type Threshold struct {
 // Outcome is the result of a threshold.
 type Outcome int
 
-// The outcomes, from best to worst. The outcome over several points is the worst of theirs.
+// The outcomes, from best to worst. The outcome of a threshold over several points is the worst of the points.
 const (
 	Pass    Outcome = iota - 2 // the whole interval is within the limit
 	Noisy                      // the limit lies within the interval
@@ -177,7 +177,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares an interval with the limits. If a limit lies within the interval, the outcome is Noisy.
+// hold compares an interval with the limits.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

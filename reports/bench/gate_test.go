@@ -78,7 +78,7 @@ func TestBadThresholds(t *testing.T) {
 	}
 }
 
-// TestJUnit: there is a test case for each threshold, and an undecided one is no pass.
+// TestJUnit checks that each threshold has a test case, and that an undecided one does not pass.
 func TestJUnit(t *testing.T) {
 	run := quick(t, options{})
 	gated, err := bench.Gate(run, nil, []bench.Threshold{

@@ -86,7 +86,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser merges slices until there are at most most.
+// coarser merges slices so that at most the given number remain.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {

@@ -6,10 +6,10 @@ import (
 
 // Metric describes one figure of a trial.
 type Metric struct {
-	Name     string // in files and flags
+	Name     string // name in files and flags
 	Unit     string // "/s", "ms", "us", "" (a ratio or a count), "B"
-	Title    string // in tables
-	Doc      string // its definition, in a sentence
+	Title    string // title in tables
+	Doc      string // definition, in one sentence
 	Better   int    // +1: more is better, -1: less is, 0: neither
 	Primary  bool   // compared by default
 	Fairness bool   // shown in the fairness chart

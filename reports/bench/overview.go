@@ -58,7 +58,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // of the waits
+	low, high := math.Inf(1), 0.0 // bounds of the waits
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median

@@ -24,9 +24,9 @@ type page struct {
 	Unfinished    bool
 	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // with violations, if the figures are withheld
+	Found         []safetyRow // locks with violations, if the figures are withheld
 	Tables        []pointTable
-	ControlTables []pointTable // of the points of baselines and self-checks
+	ControlTables []pointTable // tables of the points of baselines and self-checks
 	Percentiles   []charts.Chart
 	Scaling       []charts.Chart
 	Fairness      []charts.Chart
@@ -78,7 +78,7 @@ func Markdown(r *Results) ([]byte, error) {
 	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
-// newPage returns the data of the templates. If figures are withheld, it has none.
+// newPage returns the data of the templates, without figures if they are withheld.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
 	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}

@@ -115,7 +115,7 @@ func TestPage(t *testing.T) {
 	t.Run("sections", func(t *testing.T) {
 		last := 0
 		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
-			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // of a section or a fold
+			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // a section or a fold
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
 			}
@@ -169,7 +169,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, row := range regexp.MustCompile(`(?s)<tr><th scope="row">set-px-lua.*?</tr>`).FindAllString(comparison, -1) {
 		rows++
 		plain := regexp.MustCompile(`<td>[\d\[][^<]*</td>`).FindAllString(row, -1)
-		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // the number of trials
+		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") {
 			t.Errorf("a row of set-px-lua has %v", plain)
 		}
 	}
@@ -181,7 +181,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	}
 }
 
-// TestWithheld: if a self-check failed, no report shows a figure.
+// TestWithheld checks that if a self-check failed, no report shows a figure.
 func TestWithheld(t *testing.T) {
 	for name, o := range map[string]options{
 		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
@@ -212,7 +212,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestStarving: a lock that starves clients leads no headline, is drawn hollow, and has no latencies.
+// TestStarving checks that a lock that starves clients leads no headline, is drawn hollow, and has no latencies.
 func TestStarving(t *testing.T) {
 	r := small(t, options{Blocks: 8, Starve: "fenced", OnlyFigures: true})
 	if got := strings.Join(strings.Fields(text(t, r)), " "); !strings.HasPrefix(got, "set-px-lua is fastest. fenced starves clients. 4 clients: set-px-lua leads") || !strings.Contains(got, "fenced starves 3 of 4 clients") {
@@ -228,7 +228,7 @@ func TestStarving(t *testing.T) {
 	}
 }
 
-// TestUnfinished: a bench that did not end says so first, and is never green.
+// TestUnfinished checks that the report of an unfinished bench says so first, and is never green.
 func TestUnfinished(t *testing.T) {
 	for name, change := range map[string]func(*bench.Plan){"interrupted": func(p *bench.Plan) { p.Interrupted = true }, "no end": func(p *bench.Plan) { p.Ended = time.Time{} }} {
 		r := small(t, options{Blocks: 8, OnlyFigures: true})
@@ -240,7 +240,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTooFew: with too few trials the headline says so, and names no tie.
+// TestTooFew checks that with too few trials the headline says so, and names no tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
 	few.Withheld = nil // six trials are too few for same-lock-twice
@@ -254,7 +254,7 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
-// TestTie: two locks that do not differ share the first rank.
+// TestTie checks that two locks that do not differ share the first rank.
 func TestTie(t *testing.T) {
 	r := small(t, options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
 	names := map[string]bool{}
@@ -274,7 +274,7 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestHostile: names from files are escaped in every report.
+// TestHostile checks that names from files are escaped in every report.
 func TestHostile(t *testing.T) {
 	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
 	r := small(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}})

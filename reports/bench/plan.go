@@ -23,17 +23,17 @@ const Version = 2
 // Plan is the content of bench.json: what a bench measures, and the command that repeats it.
 type Plan struct {
 	Version     int             `json:"lockbench_bench"`
-	Name        string          `json:"name"` // of the suite
+	Name        string          `json:"name"` // name of the suite
 	Doc         string          `json:"doc,omitempty"`
 	Started     time.Time       `json:"started,omitzero"`
-	Ended       time.Time       `json:"ended,omitzero"` // zero: it did not come to its end
+	Ended       time.Time       `json:"ended,omitzero"` // zero: interrupted, failed or still running
 	Interrupted bool            `json:"interrupted,omitempty"`
-	Command     string          `json:"command"` // the one line that reproduces it, without secrets
-	Seed        uint64          `json:"seed"`    // of all randomness, and of the order within each block
+	Command     string          `json:"command"` // command line that reproduces the bench, without secrets
+	Seed        uint64          `json:"seed"`    // seed of all randomness and of the order within each block
 	Servers     string          `json:"servers"` // embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
-	Trials      int             `json:"trials"`            // of each subject and point, as planned
-	Stopped     string          `json:"stopped,omitempty"` // why it ended
+	Trials      int             `json:"trials"`            // planned number of trials of each subject at each point
+	Stopped     string          `json:"stopped,omitempty"` // reason for its end
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`    // shown at the top of the report
 	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
@@ -58,14 +58,14 @@ const (
 // Subject is a lock, a baseline or a self-check.
 type Subject struct {
 	Name       string            `json:"name"`           // unique
-	Lock       string            `json:"lock,omitempty"` // its name in the table of locks; empty: a baseline that is no lock
+	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty: a baseline without a lock
 	Deployment string            `json:"deployment,omitempty"`
 	Params     map[string]string `json:"params,omitempty"`
 	Role       Role              `json:"role"`
 	Store      string            `json:"store,omitempty"`
 	Server     string            `json:"server,omitempty"`      // product and version
-	Durability string            `json:"durability,omitempty"`  // of a write when it is acknowledged
-	ThirdParty bool              `json:"third_party,omitempty"` // a third-party library
+	Durability string            `json:"durability,omitempty"`  // state of an acknowledged write
+	ThirdParty bool              `json:"third_party,omitempty"` // whether it is a third-party lock
 	Defect     string            `json:"defect,omitempty"`      // a known defect: the lock is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
@@ -83,7 +83,7 @@ const (
 // Point is a set of conditions. Only figures of the same point are compared.
 type Point struct {
 	ID         string   `json:"id"`      // unique; a clean folder name
-	Section    string   `json:"section"` // of the suite
+	Section    string   `json:"section"` // section of the suite
 	Workload   string   `json:"workload"`
 	Clients    int      `json:"clients"`
 	Processes  int      `json:"processes"`
@@ -92,9 +92,9 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // timeout of an acquire; 0: none
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 if they are closed
-	Fault      string   `json:"fault"`                     // "none" if nothing is injected
-	DurationNS int64    `json:"duration_ns"`               // of the measured window of each trial
+	Rate       float64  `json:"rate_per_second,omitempty"` // rate of all clients together; 0 if arrivals are closed
+	Fault      string   `json:"fault"`                     // "none" without a fault
+	DurationNS int64    `json:"duration_ns"`               // measured window of each trial
 }
 
 // ControlSection is the section of the points of self-checks and baselines.
@@ -115,20 +115,20 @@ const TrialName = "trial.json"
 // Trial is one subject at one point in one block: the unit of all statistics.
 type Trial struct {
 	Version int       `json:"lockbench_trial"`
-	Dir     string    `json:"dir"` // in the bench folder, with slashes: <point>/<subject>/<block>
+	Dir     string    `json:"dir"` // folder in the bench folder, with slashes: <point>/<subject>/<block>
 	Subject string    `json:"subject"`
 	Point   string    `json:"point"`
-	Block   int       `json:"block"` // from 0
-	Order   int       `json:"order"` // within its block, from 0
+	Block   int       `json:"block"` // number, from 0
+	Order   int       `json:"order"` // position within its block, from 0
 	Started time.Time `json:"started"`
 	Seed    uint64    `json:"seed"`
 
-	WarmupNS   int64 `json:"warmup_ns"`         // before the measured window
-	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, in the history's time
+	WarmupNS   int64 `json:"warmup_ns"`         // time before the measured window
+	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, from the start of the history
 	MeasuredNS int64 `json:"measured_ns"`
-	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
+	Steady     bool  `json:"steady"` // whether the warm-up ended because the rate had settled
 
-	Discarded string    `json:"discarded,omitempty"` // the reason; the trial has no figures then
+	Discarded string    `json:"discarded,omitempty"` // reason for which the trial was discarded and has no figures
 	Judged    *Judged   `json:"judged,omitempty"`    // null: a baseline without a history
 	Figures   Figures   `json:"figures"`
 	Curves    Curves    `json:"curves"`
@@ -138,12 +138,12 @@ type Trial struct {
 
 // Judged is the verdict on the history of a trial.
 type Judged struct {
-	History    string      `json:"history,omitempty"` // file, in the results' folder; empty: it was not kept
+	History    string      `json:"history,omitempty"` // file, relative to the folder of the results; empty: not stored
 	SHA256     string      `json:"sha256"`
 	Operations int         `json:"operations"`
 	Violated   []Violation `json:"violated,omitempty"`
-	Undecided  []string    `json:"undecided,omitempty"` // properties
-	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle disagree
+	Undecided  []string    `json:"undecided,omitempty"` // undecided properties
+	Disagree   bool        `json:"disagree,omitempty"`  // whether monitor and oracle disagree
 }
 
 // AsExpected reports whether monitor and oracle agree and every violation is expected.
@@ -155,10 +155,10 @@ func (j *Judged) AsExpected() bool {
 type Violation struct {
 	Property string `json:"property"`
 	Text     string `json:"text"`               // one sentence
-	Expected bool   `json:"expected,omitempty"` // by the author of the lock
+	Expected bool   `json:"expected,omitempty"` // whether the author of the lock expects it
 }
 
-// Foreseen returns ", as expected" for an expected violation, and nothing for another.
+// Foreseen returns ", as expected" for an expected violation, else "".
 func (v Violation) Foreseen() string {
 	if !v.Expected {
 		return ""
@@ -166,8 +166,8 @@ func (v Violation) Foreseen() string {
 	return ", as expected"
 }
 
-// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. The figures of the
-// trial are invalid then.
+// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. The figures of
+// such a trial are invalid.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -176,7 +176,7 @@ func (v Violation) Exclusion() bool {
 	return false
 }
 
-// Unsafe returns the first violation of exclusion; nil if there is none.
+// Unsafe returns the first violation of exclusion, or nil.
 func (t *Trial) Unsafe() *Violation {
 	if t.Judged == nil {
 		return nil
@@ -198,9 +198,9 @@ type Curves map[string]string
 
 // Timeline holds acquire latency over the time of a trial, for the heat map.
 type Timeline struct {
-	SliceNS int64     `json:"slice_ns"` // of time; the first begins with the warm-up
-	Edges   []int64   `json:"edges_ns"` // of latency: row r counts acquires from Edges[r] on, and below Edges[r+1]
-	Counts  [][]int   `json:"counts"`   // by slice, then by row
+	SliceNS int64     `json:"slice_ns"` // length of a slice; the first begins with the warm-up
+	Edges   []int64   `json:"edges_ns"` // limits of the latency rows: row r counts acquires from Edges[r] to below Edges[r+1]
+	Counts  [][]int   `json:"counts"`   // acquires by slice, then by row
 	Faults  []Episode `json:"faults,omitempty"`
 }
 
@@ -215,8 +215,8 @@ type Episode struct {
 type Results struct {
 	Version  int       `json:"lockbench_bench_results"`
 	Plan     *Plan     `json:"plan"`
-	Withheld []string  `json:"withheld,omitempty"` // why no figure is shown: the self-checks that failed
-	Checks   []Check   `json:"checks"`             // the self-checks, in display order
+	Withheld []string  `json:"withheld,omitempty"` // failed self-checks: if any, no figure is shown
+	Checks   []Check   `json:"checks"`             // self-checks in display order
 	Rows     []Row     `json:"rows"`               // by point, then by subject, in the order of the plan
 	Rankings []Ranking `json:"rankings"`           // by point
 	Trials   []*Trial  `json:"-"`                  // in order of time
@@ -231,7 +231,7 @@ type Check struct {
 	Seen string `json:"seen"` // the result, in one sentence
 }
 
-// Read reads a bench folder and computes its results. A missing trial is no error: the bench may still run.
+// Read reads a bench folder and computes its results. A missing trial is not an error, because the bench may still run.
 func Read(dir string) (*Results, error) {
 	plan, err := ReadPlan(dir)
 	if err != nil {

@@ -21,13 +21,13 @@ type Ranking struct {
 // Ranked is a lock with its rank.
 type Ranked struct {
 	Subject string           `json:"subject"`
-	Rank    int              `json:"rank"`          // from 1; 0: none
-	ToBest  stats.Comparison `json:"to_best"`       // the ratio to the best; 1 for the best itself
-	Why     string           `json:"why,omitempty"` // it has no rank
+	Rank    int              `json:"rank"`          // from 1; 0: no rank
+	ToBest  stats.Comparison `json:"to_best"`       // ratio to the best lock; 1 for the best lock
+	Why     string           `json:"why,omitempty"` // reason for a missing rank
 }
 
-// ranking gives ranks from the best median down. It compares the best lock without a rank with the others that have none,
-// corrected by Holm; the locks that do not differ share its rank. They need not be adjacent by their medians.
+// ranking assigns ranks from the best median down. In each step the best unranked lock is compared with the other unranked
+// ones, corrected by Holm. The locks that do not differ share its rank; they need not be adjacent by their medians.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -47,7 +47,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // without the first itself
+		stats.Holm(compared[1:]) // without the first lock
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -70,7 +70,7 @@ func (r *Results) ranking(point string) Ranking {
 	return k
 }
 
-// whyOut returns why the row has no rank; empty if it has one.
+// whyOut returns the reason for which the row has no rank, or "".
 func (r *Row) whyOut() string {
 	switch {
 	case r.Unsafe != nil:
@@ -97,13 +97,13 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 
 // Beyond these limits the harness or the machine sets the figures.
 const (
-	mostOfNone   = 0.5  // of the goodput of the baseline none
-	lateMS       = 1.0  // above the hold
-	stallMS      = 50.0 // in the median trial
-	allProcessor = 0.95 // of all processors
+	mostOfNone   = 0.5  // part of the goodput of the baseline none
+	lateMS       = 1.0  // milliseconds above the hold
+	stallMS      = 50.0 // milliseconds in the median trial
+	allProcessor = 0.95 // part of all processors
 )
 
-// limited returns why the harness or the machine set the row's figures; empty if the lock did.
+// limited returns the reason for which the harness or the machine set the row's figures, or "".
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
@@ -120,8 +120,8 @@ func (r *Results) limited(row *Row) string {
 	return ""
 }
 
-// partOfNone returns the goodput of a row as a part of the baseline none; 0 if none was not measured, or if there is a
-// hold, which limits both.
+// partOfNone returns the goodput of a row divided by that of the baseline `none`. It returns 0 without the baseline, and
+// with a hold, which limits both.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
 		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"
@@ -137,7 +137,7 @@ func (v *view) changes() []string {
 	for _, p := range v.compared() {
 		all = append(all, v.changeAt(p)...)
 	}
-	var few []string // points, by name
+	var few []string // names of points
 	for _, row := range v.Rows {
 		compared := row.point.Section != ControlSection && row.subject.Role == Lock && row.Unsafe == nil
 		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil

@@ -80,7 +80,7 @@ func TestSoundBench(t *testing.T) {
 	}
 }
 
-// TestSameBytes: reading a folder again gives the same results, to the byte.
+// TestSameBytes checks that reading a folder again gives the same results, to the byte.
 func TestSameBytes(t *testing.T) {
 	dir, r := folder(t, options{Blocks: 3})
 	read := func() []byte {

@@ -13,26 +13,26 @@ import (
 type Row struct {
 	Subject   string                    `json:"subject"`
 	Point     string                    `json:"point"`
-	Trials    int                       `json:"trials"` // without the discarded ones
+	Trials    int                       `json:"trials"` // number of trials, without discarded ones
 	Discarded int                       `json:"discarded,omitempty"`
-	Estimates map[string]stats.Estimate `json:"estimates"` // by metric
+	Estimates map[string]stats.Estimate `json:"estimates"` // estimates by metric
 	// Unsafe is a violation of exclusion, which makes the figures of the row invalid. UnsafeIn counts its trials.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Starving says how many clients got nothing in the median trial; empty if all got something. Latencies of such a row
-	// cover the other clients only, and are not compared.
+	// Starving states in words how many clients completed nothing in the median trial, or is empty. Latencies of such a row
+	// cover only the other clients and are not compared.
 	Starving string `json:"starving,omitempty"`
-	// Limited says why the harness or the machine set the figures; empty if the lock did.
+	// Limited is the reason for which the harness or the machine set the figures, or is empty.
 	Limited string `json:"limited,omitempty"`
 	// Unsteady counts the trials whose rate was not steady when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`
 
 	subject *Subject
 	point   *Point
-	counted []*Trial // by block
+	counted []*Trial // trials with figures, by block
 }
 
-// rowOf returns the row of one subject at one point. Discarded trials are only counted.
+// rowOf returns the row of one subject at one point. Of discarded trials it has only the number.
 func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
 	for _, t := range trials {
@@ -68,7 +68,7 @@ func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	return row
 }
 
-// estimate returns a metric of the row; ok is false if it was not measured or is invalid.
+// estimate returns a metric of the row. If it was not measured or is invalid, ok is false.
 func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	e = r.Estimates[metric]
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
@@ -87,7 +87,7 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric is a latency that excludes the clients that got nothing.
+// selective reports whether a metric is a latency that excludes the clients without a grant.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

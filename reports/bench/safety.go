@@ -9,7 +9,7 @@ import (
 
 type safetyRow struct {
 	Subject    Subject
-	Judged     int // trials
+	Judged     int // judged trials
 	Operations int
 	Violated   []violatedIn
 	Undecided  []string
@@ -39,7 +39,7 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// safety returns the locks, and each other subject with a violation that its role does not explain.
+// safety returns the rows of all locks, and of other subjects with a violation that their role does not explain.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		if s.Role == Baseline || s.Role == Control {

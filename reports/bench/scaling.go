@@ -15,7 +15,7 @@ import (
 // sweep holds points of a section that differ only in the number of clients.
 type sweep struct {
 	section string
-	about   string // the common conditions
+	about   string // common conditions
 	points  []Point
 }
 
@@ -43,7 +43,7 @@ func (v *view) sweeps() []sweep {
 // scaled is a line over the number of clients.
 type scaled struct {
 	charts.Line
-	by map[int]string // the text in the table, by number of clients
+	by map[int]string // text in the table, by number of clients
 }
 
 func (l *scaled) add(clients int, e stats.Estimate, text string) {
@@ -82,7 +82,7 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a line for each lock, and the ceiling if there is a hold.
+// scaled returns a line for each lock, and with a hold the ceiling.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}
@@ -108,7 +108,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 // chartedIn returns the locks that a sweep draws, the best at the most clients first, and a note on the others.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // by note: numbers of clients
+	at := map[string][]string{} // numbers of clients by note
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {
@@ -128,7 +128,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceiling returns 1/(hold + round trip) at a point, the median over the locks; ok is false without a hold.
+// ceiling returns the median over the locks of 1/(hold + round trip) at a point. Without a hold, ok is false.
 func (v *view) ceiling(p Point) (most float64, ok bool) {
 	var values []float64
 	for _, row := range v.drawnAt(p).rows {

@@ -20,7 +20,7 @@ type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor    map[string]float64 // by lock: its speed is multiplied by this
+	Factor    map[string]float64 // factor of the speed, by lock
 	Unsafe    []string           // locks that violate exclusion in their last block
 	Starve    string             // a lock that starves three clients
 	Discarded int                // number of discarded trials of fenced
@@ -28,13 +28,13 @@ type options struct {
 	Thresholds []bench.Threshold
 
 	// Self-checks that fail.
-	NoControls   bool     // there are none
+	NoControls   bool     // without controls
 	BlindJudge   bool     // the broken lock is not detected
 	WrongDelay   bool     // the known delay is half of what it should be
 	UnseenStall  bool     // the stopped generator is not noticed
 	UnevenAgain  bool     // a lock differs from itself
 	Fault        bool     // the last point has a fault
-	Points       []string // only these; none: all
+	Points       []string // the only points; nil: all
 	OnlyContend4 bool     // one point of four clients
 	OnlyFigures  bool     // no curves and no timelines
 }
@@ -176,7 +176,7 @@ func measured(s bench.Subject, p bench.Point) bool {
 	return true
 }
 
-// TestFolder: the same options give the same bytes, and another seed gives others.
+// TestFolder checks that the same options give the same bytes, and another seed gives others.
 func TestFolder(t *testing.T) {
 	a, b, other := t.TempDir(), t.TempDir(), t.TempDir()
 	for dir, o := range map[string]options{a: {Blocks: 2}, b: {Blocks: 2}, other: {Blocks: 2, Seed: 1}} {

@@ -26,7 +26,7 @@ type maker struct {
 	block int
 }
 
-// of returns the source of one part of the trial.
+// of returns the random source of one part of the trial.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
@@ -97,7 +97,7 @@ func (k maker) goodput() float64 {
 	lock := k.s.Name
 	switch k.s.Role {
 	case bench.Again, bench.Delayed, bench.Stalled:
-		lock = k.s.Lock // that the self-check is made of
+		lock = k.s.Lock // the lock that the self-check copies
 	}
 	if factor, ok := k.Factor[lock]; ok {
 		rate *= factor
@@ -160,7 +160,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 		f["uncontended_p50"] = k.uncontended()
 		f["uncontended_p99"] = noise(f["uncontended_p50"] * 3)
 	}
-	if k.p.Contended() { // these need contention
+	if k.p.Contended() { // metrics of contended points
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
 		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip has the noise of the block too
@@ -225,7 +225,7 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 		for range min(class.n, 4000) { // enough for the 99.9th percentile
 			ms := median * math.Exp(class.spread*r.NormFloat64())
 			if r.IntN(200) == 0 {
-				ms *= 5 // a tail
+				ms *= 5 // a long tail
 			}
 			if err := h.RecordValue(int64(ms * 1e6)); err != nil {
 				return nil, err

@@ -16,14 +16,14 @@ type pointTable struct {
 	ID       string
 	Name     string
 	About    string
-	Extra    []Metric // beside goodput
+	Extra    []Metric // metrics beside goodput
 	Locks    []tableRow
-	Others   []tableRow // baselines and self-checks, below a rule
+	Others   []tableRow // baselines and self-checks, below the locks
 	All      []allMetrics
-	Duration string // of the measured window
+	Duration string // length of the measured window
 }
 
-// tableRow is one subject of a table. The figures of an unsafe one are struck out.
+// tableRow is one subject of a table. The figures of an unsafe subject are struck out.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -33,7 +33,7 @@ type tableRow struct {
 	Goodput  string
 	Interval string
 	Ratio    string
-	RatioIn  string // its interval
+	RatioIn  string // interval of Ratio
 	Differs  bool
 	N        int
 	Extra    []string
@@ -60,8 +60,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics of the table that a lock has at the point; at a point of self-checks, that a subject has.
-// It leaves out the rare class of acquires: contended ones if each client has a key, else uncontended ones.
+// measuredAt returns the metrics of the table that at least one lock has at the point, or one subject at a point of
+// self-checks. It omits the rare class of acquires: contended ones if each client has a key, else uncontended ones.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -88,7 +88,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
-			t.Ratio, t.RatioIn = "1", "" // the best itself
+			t.Ratio, t.RatioIn = "1", "" // the best lock
 		}
 	}
 	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {
@@ -180,7 +180,7 @@ func metricsOf(rows []*Row) allMetrics {
 	return all
 }
 
-// Notice returns the violation, the starving, the kind and the notes of the row.
+// Notice returns the remarks of the row: violation, starving clients, kind and notes.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Starving, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")

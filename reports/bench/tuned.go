@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// tunedSuffix ends the name of a subject that is another subject with better settings.
+// tunedSuffix ends the name of a subject with better settings than the subject of the name before it.
 const tunedSuffix = "-tuned"
 
 // tunedRow compares the goodput of a tuned lock with that of its default settings.
@@ -63,7 +63,7 @@ func (s Subject) Settings() string {
 }
 
 func tunedTakeaway(rows []tunedRow) string {
-	count := map[string]int{} // by verdict
+	count := map[string]int{} // number of rows by verdict
 	for _, r := range rows {
 		count[r.Verdict()]++
 	}

@@ -18,12 +18,12 @@ type verdict struct {
 	Answers []answer
 }
 
-// answer says which locks are fastest at some points of a section.
+// answer names the fastest locks at some points of a section.
 type answer struct {
-	Name     string // of the section and the points
-	Who      string // the locks; empty: none has a rank
+	Name     string // name of the section and the points
+	Who      string // the fastest locks; empty: no lock has a rank
 	What     string
-	Starving string // which locks starve clients there
+	Starving string // locks that starve clients at these points
 	names    []string
 	points   []Point
 }
@@ -65,7 +65,7 @@ func (v *view) verdict() verdict {
 // unfinished reports whether the bench was interrupted, failed, or is still running.
 func (p *Plan) unfinished() bool { return p.Interrupted || p.Ended.IsZero() }
 
-// headline returns a sentence on the fastest locks; ranked is false if no lock has a rank.
+// headline returns a sentence on the fastest locks. If no lock has a rank, ranked is false.
 func (v *view) headline() (text string, ranked bool) {
 	leads, ties, points, powerless := map[string]int{}, 0, 0, 0
 	var starving []string
@@ -97,7 +97,7 @@ func (v *view) headline() (text string, ranked bool) {
 	return text, points > 0
 }
 
-// lead returns a sentence on the locks that come first at the most points.
+// lead returns a sentence on the locks that are fastest at the most points.
 func lead(leads map[string]int, points int, tied bool) string {
 	most, names := 0, []string{}
 	for _, n := range leads {
@@ -133,7 +133,7 @@ func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
 
-// answers returns the answers for a section. Points at which the same locks come first share one.
+// answers returns the answers for a section. Points with the same fastest locks share an answer.
 func (v *view) answers(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
@@ -161,7 +161,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// what describes the goodput of the first locks, their distance to the next, and their longest waits.
+// what describes the fastest locks: goodput, distance to the next lock, and longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -208,7 +208,7 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level returns the goodput of the first locks as a part of the ceiling, or of the baseline, or per second.
+// level returns the goodput of the fastest locks: as a part of the ceiling or of the baseline, or per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -227,7 +227,7 @@ func (v *view) level(a answer) string {
 
 func between(least, most extreme) string {
 	low, high := format.Significant(least.value), format.Significant(most.value)
-	if most.value < 2 { // a part of one: two digits
+	if most.value < 2 { // a ratio below 2: two digits
 		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
 	}
 	if low == high {
@@ -236,7 +236,7 @@ func between(least, most extreme) string {
 	return low + " to " + high
 }
 
-// ahead returns the ratio of the first lock to the next.
+// ahead returns the ratio of the fastest lock to the next one.
 func (v *view) ahead(points []Point) string {
 	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
 		r, ok := v.next(p)
@@ -280,8 +280,8 @@ func (v *view) starving(points []Point) string {
 	return strings.Join(names, ", ")
 }
 
-// powerless returns why a point has too few trials to show any difference between its locks; empty if it has enough. With
-// n pairs the least p-value is 2/2^n, and Holm multiplies it by the number of comparisons.
+// powerless returns a sentence if a point has too few trials to show any difference between its locks, else "". With n pairs
+// the least p-value is 2/2^n, and Holm multiplies it by the number of comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {

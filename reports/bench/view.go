@@ -33,7 +33,7 @@ func find[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// estimate returns a metric of a subject at a point; ok is false if it was not measured or is invalid.
+// estimate returns a metric of a subject at a point. If it was not measured or is invalid, ok is false.
 func (v *view) estimate(subject, point, metric string) (e stats.Estimate, ok bool) {
 	if row, found := v.Row(subject, point); found {
 		return row.estimate(metric)
@@ -144,7 +144,7 @@ func (v *view) apart(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// named returns the section and a text, or the text alone if there is only one section.
+// named returns a text, with its section if the bench has several.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":

@@ -16,7 +16,7 @@ type Axis struct {
 	Unit      string // appended to the number of each tick, as in " ms"
 	Low, High float64
 	Log       bool
-	Ticks     []Tick // instead of round numbers
+	Ticks     []Tick // ticks instead of round numbers
 }
 
 // Tick is a labelled value of an axis.

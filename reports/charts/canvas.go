@@ -27,7 +27,7 @@ type ink struct {
 	Class
 	title  string // a tooltip
 	fill   string // a paint server, if the style sheet has no colour for the class
-	anchor string // of a text: start, middle or end
+	anchor string // anchor of a text: start, middle or end
 }
 
 // canvas writes the drawing of gonum as SVG elements with classes. The unit is a pixel, the origin is the lower left corner.
@@ -54,7 +54,7 @@ func (c *canvas) SetColor(k color.Color) {
 // SetLineWidth disables strokes at 0. The style sheet defines other widths.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
-// No-ops: text is anchored and upright, and nothing is scaled.
+// The following methods do nothing: text is anchored and upright, and nothing is scaled.
 func (*canvas) Rotate(float64)                      {}
 func (*canvas) Translate(vg.Point)                  {}
 func (*canvas) Scale(_, _ float64)                  {}

@@ -1,5 +1,5 @@
-// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a Grid. The
-// method SVG of each returns an element for a page:
+// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a
+// Grid. The method SVG of each returns an element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //
@@ -26,11 +26,11 @@ import (
 // Chart is a drawing with a takeaway, which is one sentence, and a table of its data.
 type Chart struct {
 	ID       string
-	Name     string // of the place where it was measured
+	Name     string // name of the place of measurement
 	Takeaway string
 	SVG      template.HTML
-	Note     string // how to read it, and what it omits
-	Worded   bool   // the table has words instead of numbers
+	Note     string // reading aid, and omissions
+	Worded   bool   // whether the table has words instead of numbers
 	Head     []string
 	Rows     [][]string
 }
@@ -55,14 +55,15 @@ var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 // Style is the look of a subject in every chart: a colour, a dash and a marker. Nothing depends on colour alone.
 type Style struct {
 	Color  int // one of the Colors of Okabe and Ito, or Grey
-	Dash   int // of a line
+	Dash   int // dash of a line
 	Marker int
 }
 
+// The numbers of colours and markers, and the values of Color that are not for subjects.
 const (
-	Colors  = 7  // that are easy to distinguish
-	Grey    = -1 // the Color of the background
-	Ink     = 6  // the Color of text
+	Colors  = 7  // colours that are easy to distinguish
+	Grey    = -1 // Color of the background
+	Ink     = 6  // Color of text
 	Markers = 6
 )
 
@@ -127,7 +128,7 @@ func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// words is a text style of a class. The size is what the style sheet sets for it.
+// words is a text style with a CSS class and the font size that the style sheet sets for it.
 func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color: class, XAlign: x, YAlign: y, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 12},

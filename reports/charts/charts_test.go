@@ -69,7 +69,8 @@ func lanes() Lanes {
 	return l
 }
 
-// TestDrawings: each drawing is XML with a name and a description, stays within its bounds, escapes text, and is reproducible.
+// TestDrawings checks that each drawing is XML with a name and a description, stays within its bounds, escapes text, and is
+// reproducible.
 func TestDrawings(t *testing.T) {
 	again := drawings()
 	for name, svg := range drawings() {
@@ -149,7 +150,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestPlace: the names of dots that lie together overlap neither each other nor a dot, and stay within the chart.
+// TestPlace checks that the names of dots that lie together overlap neither each other nor a dot, and stay within the chart.
 func TestPlace(t *testing.T) {
 	within := vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}
 	var taken []vg.Rectangle

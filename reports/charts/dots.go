@@ -12,7 +12,7 @@ import (
 
 // Dots is a chart of named dots.
 type Dots struct {
-	Title string // above the axes
+	Title string // title above the axes
 	X, Y  Axis
 	Dots  []Dot
 }
@@ -22,7 +22,7 @@ type Dot struct {
 	Name   string
 	X, Y   float64
 	Style  Style
-	Hollow bool // the subject is not compared with the others
+	Hollow bool // drawn hollow: the subject is not compared with the others
 }
 
 // SVG draws the chart.
@@ -46,7 +46,7 @@ func (d Dots) plot() *plot.Plot {
 const (
 	dotRadius  = 5
 	nameHeight = 15
-	nameGap    = 9 // between a dot and its name
+	nameGap    = 9 // gap between a dot and its name
 )
 
 func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
@@ -83,12 +83,13 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle from left to right of a point, with the point at half its height.
+// around returns a rectangle around a point, which extends by left and right from the point and is centred vertically.
 func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a free space for the name of a dot, as near to the dot as possible; right is false if it is on the left.
+// place returns a free space for the name of a dot, as near to the dot as possible; right is false if the name is left of
+// the dot.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {

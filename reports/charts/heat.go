@@ -17,9 +17,9 @@ import (
 // Heat is a map of counts: columns of equal width from 0 to X.High, and rows between labelled edges.
 type Heat struct {
 	X      Axis
-	Edges  []string // from below, one more than there are rows
-	Counts [][]int  // by column, then by row from below; a short column has zeros above
-	Of     string   // what is counted, for the legend
+	Edges  []string // labels from below, one more than rows
+	Counts [][]int  // counts by column, then by row from below; missing rows are 0
+	Of     string   // counted things, for the legend
 	Spans  []Span
 }
 
@@ -31,7 +31,7 @@ type Span struct {
 
 type heatMap struct {
 	Heat
-	most int // in one cell
+	most int // highest count of a cell
 }
 
 func (h Heat) counted() heatMap {
@@ -51,7 +51,7 @@ func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n)
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
-// height gives a map of few rows a minimal height.
+// height returns the height of the map, which has a minimum.
 func (h Heat) height() vg.Length {
 	rows := vg.Length(len(h.Edges) - 1)
 	return rows*min(26, max(11, 180/rows)) + 96

@@ -10,10 +10,10 @@ import (
 
 // Histogram is a small drawing for a table cell: the number of values in each bin, from 0.
 type Histogram struct {
-	Width  float64 // of a bin
+	Width  float64 // width of a bin
 	Counts []int
-	Bound  float64              // marked
-	Title  func(bin int) string // the tooltip of a bar
+	Bound  float64              // marked value
+	Title  func(bin int) string // tooltip of a bar
 }
 
 // SVG draws the histogram.

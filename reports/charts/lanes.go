@@ -17,12 +17,12 @@ import (
 // Lanes shows the operations of several clients: a lane for each, time from left to right. Times are from the start of the run.
 type Lanes struct {
 	From, To   time.Duration
-	Label      string   // of the axis
-	Names      []string // of the lanes, from above
+	Label      string   // label of the axis
+	Names      []string // names of the lanes, from above
 	Faults     []LaneSpan
 	Holds      []LaneSpan
-	Leases     []LaneSpan // beneath holds
-	Calls      []LaneSpan // with their numbers
+	Leases     []LaneSpan // drawn beneath holds
+	Calls      []LaneSpan // drawn with their numbers
 	Instants   []LaneSpan // drawn at From, with Label beside the number
 	Violations []Violation
 	Crowded    bool // omit a number without room instead of moving it right
@@ -30,34 +30,34 @@ type Lanes struct {
 
 // LaneSpan is a time span in a lane. It may extend beyond the drawing.
 type LaneSpan struct {
-	Lane     int // AllLanes: across all of them
+	Lane     int // index of the lane, or AllLanes
 	From, To time.Duration
-	Number   int // of the operation, from 1; 0: none
+	Number   int // number of the operation, from 1; 0: none
 	Label    string
-	Title    string // a tooltip
+	Title    string // tooltip
 	Faint    bool
 }
 
-// AllLanes is the Lane of a fault that is not aimed at one client.
+// AllLanes is the Lane of a fault that concerns no single client.
 const AllLanes = -1
 
 // Violation is a hatched time span.
 type Violation struct {
 	From, To time.Duration
-	Label    string     // above the lanes
-	Short    string     // instead of Label without room for it; may be empty
+	Label    string     // label above the lanes
+	Short    string     // shorter label if Label has no room; may be empty
 	Parts    []LaneSpan // the hatched spans; empty: all lanes from From to To
 }
 
 // The measures of a lane in pixels, from its upper edge.
 const (
 	laneHeight = 70
-	holdTop    = 16 // below the name of a fault
+	holdTop    = 16 // upper edge of a hold, below the name of a fault
 	holdHeight = 20
 	callAt     = holdTop + holdHeight/2
 	leaseAt    = holdTop + holdHeight + 4
 	instantAt  = 52
-	numberAt   = holdTop - 4 // above a call
+	numberAt   = holdTop - 4 // baseline of a number, above a call
 	markRadius = 8.5
 	thinHatch  = 8 // a narrower hatched span has no edges
 	labelsHigh = 26
@@ -91,7 +91,7 @@ func (l Lanes) plot() *plot.Plot {
 type laneMarks struct {
 	Lanes
 	hatch string
-	taken map[vg.Length]vg.Length // by height: the right end of the last text
+	taken map[vg.Length]vg.Length // right end of the last text, by height
 	c     draw.Canvas
 }
 
@@ -120,7 +120,7 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 			write(d.c, "held", text.XLeft, from+8, d.y(s.Lane, callAt), s.Label)
 		}
 	}
-	d.instants()
+	d.moments()
 }
 
 // shown returns the spans that lie within the time of the drawing, in its lanes.
@@ -227,8 +227,8 @@ func (d *laneMarks) violation(v Violation) {
 	}
 }
 
-// instants draws numbered circles side by side, with their labels if there is room.
-func (d *laneMarks) instants() {
+// moments draws numbered circles side by side, with their labels if there is room.
+func (d *laneMarks) moments() {
 	type placed struct {
 		LaneSpan
 		at vg.Length

@@ -14,19 +14,19 @@ import (
 
 // Lines is a chart of lines with a name at the end of each. The first line is drawn on top.
 type Lines struct {
-	Title  string // above the axes, if the chart is one of several
-	Marker *Style // before the title
+	Title  string // title above the axes, if the chart is one of several
+	Marker *Style // marker before the title
 	X, Y   Axis
 	Lines  []Line
 	Rules  []Rule
-	Height float64 // in pixels; 0: default
+	Height float64 // height in pixels; 0: default
 }
 
 // Line is the line of one subject.
 type Line struct {
-	Name   string // at its end; empty: none
+	Name   string // name at the end of the line; empty: none
 	Style  Style
-	Class  string // instead of the colour and dash of the style
+	Class  string // CSS class instead of the colour and dash of the style
 	Points []Point
 	Marks  bool // mark each point, and draw intervals as whiskers instead of a band
 	Area   bool // fill the area below
@@ -36,7 +36,7 @@ type Line struct {
 // Point is a point of a line. Low and High are an interval around Y, or 0 without one.
 type Point struct {
 	X, Y, Low, High float64
-	Text            string // beside it
+	Text            string // text beside the point
 }
 
 func (p Point) interval() bool { return p.Low != 0 || p.High != 0 }
@@ -46,7 +46,7 @@ type Rule struct {
 	At       float64
 	Upright  bool
 	Text     string
-	Emphasis bool // a thick one
+	Emphasis bool // whether the rule is thick
 }
 
 // SVG draws the chart.
@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // of the width, for all of them
+	const most = .045 // of the width, for all lines together
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room

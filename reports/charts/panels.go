@@ -18,24 +18,24 @@ import (
 type Head struct {
 	ID          string // unique on its page
 	Class       string
-	Title, Desc string // for readers who cannot see it
+	Title, Desc string // title and description for screen readers
 }
 
 // The measures of all drawings, in pixels unless stated otherwise.
 const (
-	wide      = 860 // every drawing
+	wide      = 860 // width of every drawing
 	rowHeight = 28
-	nameMost  = 180 // of a row
-	textMost  = 240 // of a row
-	endGap    = 16  // between the middles of the names of two lines
-	endSample = 22  // of the line beside its name
-	endMost   = 190 // of the name
+	nameMost  = 180 // widest name of a row
+	textMost  = 240 // widest text of a row
+	endGap    = 16  // least distance between the names of two lines
+	endSample = 22  // sample of the line beside its name
+	endMost   = 190 // widest name of a line
 	endRoom   = 20 + endSample
 
-	maxTicks   = 5    // of a linear axis, about
-	heatLevels = 6    // colours
-	wider      = 1.16 // the font of a browser, relative to the measured font
-	bolder     = 1.18 // a bold font, relative to the regular one
+	maxTicks   = 5    // approximate number of ticks of a linear axis
+	heatLevels = 6    // number of colours
+	wider      = 1.16 // width of a browser's font, relative to the measured font
+	bolder     = 1.18 // width of a bold font, relative to the regular one
 )
 
 func (h Head) wrap(c *canvas, defs string) template.HTML {
@@ -108,7 +108,7 @@ func (d drawn) Plot(c draw.Canvas, p *plot.Plot) {
 	d(c, x, y)
 }
 
-// margin is the room for texts beside the axes, in pixels.
+// margin is the space for texts beside the axes, in pixels.
 type margin struct{ left, right, top vg.Length }
 
 // Plot implements plot.Plotter. It draws nothing.

@@ -12,13 +12,13 @@ import (
 
 // Rows is a chart with a named row for each subject: dots with intervals, bars, or several marks.
 type Rows struct {
-	Title  string // above the axes, if the chart is one of several
+	Title  string // title above the axes, if the chart is one of several
 	X      Axis
 	Rows   []Row
 	Rules  []Rule
-	NoAxis bool // no ticks and no grid, since each value is written beside its mark
-	Names  bool // left of the rows
-	Texts  bool // the texts are right of all rows instead of beside their marks
+	NoAxis bool // whether ticks and grid are omitted, because values are beside the marks
+	Names  bool // whether names are left of the rows
+	Texts  bool // whether texts are right of all rows instead of beside their marks
 }
 
 // Row is the row of one subject.
@@ -26,8 +26,8 @@ type Row struct {
 	Name      string
 	Style     Style
 	Marks     []Mark
-	Bar       bool     // from 0 to the first mark
-	Low, High *float64 // an interval, if both are known
+	Bar       bool     // whether a bar reaches from 0 to the first mark
+	Low, High *float64 // interval, or nil
 	Text      string
 }
 
@@ -35,7 +35,7 @@ type Row struct {
 type Mark struct {
 	At    float64
 	Style Style
-	Class string // instead of the colour of the style
+	Class string // CSS class instead of the colour of the style
 }
 
 // SVG draws the chart.

@@ -17,10 +17,11 @@ import (
 // Class is a kind of duration. Each class has a separate histogram; latency.hgrm merges both kinds of grants.
 type Class int
 
+// The classes; Classes is their number.
 const (
 	Uncontended Class = iota // granted; at the call no other client held the key or was acquiring it
 	Contended                // granted; another client held or was acquiring the key
-	Refusals                 // answered busy
+	Refusals                 // refused (busy)
 	Unknowns                 // returned with an unknown outcome
 	HandOffs                 // from release.call to the next grant's return, if a client was waiting at the release
 	HoldTimes                // from acquire.return to release.call
@@ -72,7 +73,7 @@ func (s *Samples) Record(c Class, d time.Duration) bool { return s[c].RecordValu
 // Merge adds the samples of another trial.
 func (s *Samples) Merge(from *Samples) {
 	for c := range s {
-		s[c].Merge(from[c]) // same range: no value is dropped
+		s[c].Merge(from[c]) // the ranges are equal, so no value is dropped
 	}
 }
 
@@ -80,7 +81,7 @@ func (s *Samples) Merge(from *Samples) {
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
-	Percentiles []Percentile `json:"percentiles"` // of 50, 90, 99 and 99.9 %, those with enough samples
+	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, as far as samples suffice
 	Curve       []Percentile `json:"curve"`       // more ranks, up to the last with ten samples beyond it
 }
 

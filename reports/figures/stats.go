@@ -15,15 +15,15 @@ type Stats struct {
 	Samples      Samples
 	Cover        histories.Coverage
 	Sections     int           // critical sections completed: granted, and the release was called
-	PerClient    []int         // the same by client
+	PerClient    []int         // critical sections completed, by client
 	First        time.Duration // first call of a measured client
-	Last         time.Duration // return of their last release
-	Grants       int           // of all clients, as the server counts
+	Last         time.Duration // return of the last release
+	Grants       int           // grants of all clients, as the server counts
 	OwnerChanges int           // grants to another client than the key's last
-	Keys         int           // used by measured clients
-	Reentries    int           // grants to the holder: not in a histogram
-	Renewals     int           // confirmed
-	Held         time.Duration // total
+	Keys         int           // keys used by measured clients
+	Reentries    int           // grants to the holder, which no histogram has
+	Renewals     int           // confirmed renewals
+	Held         time.Duration // total time of holds
 	CutOff       int           // acquires still open at the end
 	Longest      Wait
 	Bypassed     int // the most grants of a key to clients that called after a client that still waits

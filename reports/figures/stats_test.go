@@ -55,7 +55,7 @@ func (s *Stats) only(t *testing.T, c Class, want ...time.Duration) {
 	}
 }
 
-// TestTwoTakeTurns is calculated by hand:
+// TestTwoTakeTurns checks figures that were calculated by hand:
 //
 //	client 0  due 0   call 1   grant 2 ........ release 12-13              try 40 (busy) 41
 //	client 1          call 5   ................ grant 15 ... release 25-26
@@ -71,7 +71,7 @@ func TestTwoTakeTurns(t *testing.T) {
 	s.release(2, 4, "k", 52*ms, 53*ms)
 	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
 
-	got.only(t, Uncontended, 2*ms) // from due 0 to 2: not from the call at 1
+	got.only(t, Uncontended, 2*ms) // from its due time 0 to 2, not from its call at 1
 	got.only(t, Contended, 10*ms)  // 5 to 15
 	got.only(t, Refusals, 1*ms)
 	got.only(t, Unknowns)
@@ -205,7 +205,7 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
-// TestReentryIsNoSection: a re-entry is not a critical section, whether or not the lock counts its depth.
+// TestReentryIsNoSection checks that a re-entry is not a critical section, whether or not the lock counts its depth.
 func TestReentryIsNoSection(t *testing.T) {
 	for _, depth := range []uint16{0, 1} {
 		var s script
@@ -301,8 +301,8 @@ func TestWithoutClientCountAllAreMeasured(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItAcquired: the acquire of a killed client is neither cut off nor contention of another client, and a late answer
-// to it is not a wait.
+// TestKilledWhileItAcquired checks that the acquire of a killed client is neither cut off nor contention of another
+// client, and that a late answer to it is not a wait.
 func TestKilledWhileItAcquired(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)

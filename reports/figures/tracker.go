@@ -14,11 +14,11 @@ type tracker struct {
 	window  Window
 	stats   *Stats
 	asking  map[int32]ask    // acquires in flight
-	holds   map[int64]*hold  // not released
+	holds   map[int64]*hold  // holds that are not released
 	freed   map[string]freed // keys released while a client waited, and not granted since
 	keys    map[string]bool
 	last    map[string]int32        // the last holder of a key
-	ready   map[int32]time.Duration // when a client's last operation returned
+	ready   map[int32]time.Duration // return of a client's last operation
 }
 
 type freed struct {
@@ -27,7 +27,7 @@ type freed struct {
 }
 
 type ask struct {
-	key       string // as requested: a lock may choose a segment of it
+	key       string // requested key, of which the lock may choose a segment
 	due, call time.Duration
 	contended bool
 	bypassed  int // grants to clients that called later
@@ -38,8 +38,8 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of its lease: the hold of a dead client ends too
-	inner      bool          // a re-entry
+	until      time.Duration // end of the lease, which also ends the hold of a dead client
+	inner      bool          // whether it is a re-entry
 }
 
 // measured reports whether a client belongs to the workload. Without a count in the header, all clients do.
@@ -67,7 +67,7 @@ func (t *tracker) visit(ev histories.Event) {
 	case op.Kind == histories.Release && t.measured(op.Client):
 		t.stats.Last = max(t.stats.Last, op.Return)
 	case op.EndsClient() && !ev.Return:
-		if a, ok := t.asking[op.Client]; ok { // it no longer waits
+		if a, ok := t.asking[op.Client]; ok { // the client no longer waits
 			delete(t.asking, op.Client)
 			t.forget(a.key)
 		}
@@ -138,7 +138,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether the holder of a key acquired it again, whatever the lock counts.
+// reentry reports whether the holder of a key acquired it again, whether or not the lock counts the depth.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -176,7 +176,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps counts a wait that went on beyond the end of the window. Its length is unknown at that time.
+// overlaps counts a wait that continues beyond the end of the window. Its length is not known yet.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
@@ -184,7 +184,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget drops the hand-offs without a waiting client.
+// forget drops the hand-offs of a key if no client waits any longer.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -202,16 +202,16 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	if t.window.holds(op.Call) {
 		t.stats.Sections++
-		for int(op.Client) >= len(t.stats.PerClient) { // only if the header does not count them
+		for int(op.Client) >= len(t.stats.PerClient) { // only if the header has no number of clients
 			t.stats.PerClient = append(t.stats.PerClient, 0)
 		}
 		t.stats.PerClient[op.Client]++
 		t.stats.Held += op.Call - h.since
 		t.record(HoldTimes, op.Call-h.since)
 	}
-	t.stats.Last = max(t.stats.Last, op.Call) // its return, if any, is later
+	t.stats.Last = max(t.stats.Last, op.Call) // the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // of another client, since this one releases
+		if a.key == h.asked { // an acquire of another client: this client releases
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}

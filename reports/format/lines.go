@@ -9,8 +9,8 @@ import (
 
 // Lines collects text for the terminal. It trims trailing spaces and replaces hidden characters.
 type Lines struct {
-	bytes.Buffer      // the text
-	Color        bool // painted parts are coloured
+	bytes.Buffer      // collected text
+	Color        bool // whether painted parts are coloured
 }
 
 // Add adds a line.

@@ -24,9 +24,10 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone selects the colour of a verdict. A word or a symbol always says the same.
+// Tone selects the colour of a verdict. A word or a symbol always repeats the meaning.
 type Tone string
 
+// The tones of a verdict.
 const (
 	Good   Tone = "good"
 	Bad    Tone = "bad"
@@ -82,7 +83,7 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 
 // Script writes a value as JSON for a script element. Hidden characters are escaped, so that the script reads the same value.
 func Script(v any) (template.JS, error) {
-	text, err := json.Marshal(v) // it escapes < > &
+	text, err := json.Marshal(v) // json.Marshal escapes < > &
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +96,7 @@ func Style() template.CSS { return sheet("colors.css") + sheet("style.css") + ch
 func sheet(name string) template.CSS {
 	text, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // impossible: the file is embedded
 	}
 	return template.CSS(text)
 }
@@ -158,8 +159,8 @@ type table struct {
 // column is the heading of a column.
 type column struct {
 	Text  string
-	Doc   string // explains the text
-	Rest  string // after the text
+	Doc   string // explanation of the text
+	Rest  string // text after it
 	Class string
 }
 
@@ -189,13 +190,14 @@ func newTable(label, class string, columns ...any) (table, error) {
 }
 
 // fold is the head of a folded section: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
-// The ID is that of the content: a browser unfolds the content if a link leads to it. The class "unprinted" leaves it out on paper.
+// The ID belongs to the content, because a browser unfolds it if a link leads there. The class "unprinted" omits it on paper.
 type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the nav.
 type section struct{ ID, Title string }
 
-// sections takes an id, a title and a condition for each section of a page: {{sections "lease" "Lease" .Lease}}.
+// sections returns the nav. Its arguments are an id, a title and a condition of each section: {{sections "lease" "Lease"
+// .Lease}}.
 func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
 		return nil, fmt.Errorf("sections: %d arguments, want three for each section", len(all))

@@ -150,7 +150,7 @@ func checkWords(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageHangsTogether checks the links within the page and to the folder, and that ids are unique.
+// checkPageHangsTogether checks that links within the page and to the folder have targets, and that ids are unique.
 func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	ids := map[string]bool{}

@@ -39,7 +39,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	}
 }
 
-// TestBands: faults are drawn in their lanes at their times, with names, and within the drawing.
+// TestBands checks that faults are drawn in their lanes at their times, with names, and within the drawing.
 func TestBands(t *testing.T) {
 	w := stalled()
 	got := exampleLanes("mutual-exclusion", w, []checker.Band{
@@ -65,7 +65,7 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// TestLanesOfAKilledClient: a hold ends with its client.
+// TestLanesOfAKilledClient checks that a hold ends with its client.
 func TestLanesOfAKilledClient(t *testing.T) {
 	w := &checker.Witness{From: 2 * ms, To: 9 * ms, Ops: []histories.Op{
 		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},

@@ -26,7 +26,7 @@ type Environment struct {
 	Go        string    `json:"go"`
 	Lockbench string    `json:"lockbench,omitempty"` // revision, with "+changes" if the tree was not clean
 	Load      []float64 `json:"load,omitempty"`      // averages over 1, 5 and 15 minutes when the run began
-	Server    string    `json:"server,omitempty"`    // product, version and start of each store; set by the command
+	Server    string    `json:"server,omitempty"`    // product, version and runner of each store; set by the command
 
 	Stores []StoreDoc `json:"stores,omitempty"` // in display order; set by the command
 }
@@ -93,15 +93,15 @@ type Manifest struct {
 	Started     time.Time   `json:"started,omitzero"`
 	Ended       time.Time   `json:"ended,omitzero"` // zero: the run did not end
 	Interrupted bool        `json:"interrupted,omitempty"`
-	Command     string      `json:"command"` // the one line that reproduces the run, without secrets
+	Command     string      `json:"command"` // command line that reproduces the run, without secrets
 	Seed        uint64      `json:"seed"`
-	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
+	Servers     string      `json:"servers"` // runner of the servers: Embedded, Local, ...
 	Environment Environment `json:"environment"`
 	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
 	Notes       []string    `json:"notes,omitempty"`      // conditions that a reader must know
 	Warnings    []string    `json:"warnings,omitempty"`   // problems of the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
-	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; the page groups the results by scenario if there are any
+	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; if any, the page groups the results by them
 	Plan        []Cell      `json:"plan"`                // in display order
 }
 
@@ -115,14 +115,14 @@ const (
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Text  string `json:"text,omitempty"` // its meaning
+	Text  string `json:"text,omitempty"` // meaning
 }
 
 // LockDoc describes a lock in one sentence.
 type LockDoc struct {
 	Name       string `json:"name"`
 	Doc        string `json:"doc"`
-	Deployment string `json:"deployment,omitempty"` // its usual one
+	Deployment string `json:"deployment,omitempty"` // usual deployment
 	Control    bool   `json:"control,omitempty"`    // a known-broken lock
 }
 
@@ -136,13 +136,13 @@ type Scenario struct {
 
 // Cell is one planned combination. Its trials are the folders 001, 002, ... in Dir.
 type Cell struct {
-	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>; unique
+	Dir        string `json:"dir"` // folder in the run folder, with slashes: <lock>/<workload>+<fault>; unique
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // "none" if nothing is injected
-	Scenario   string `json:"scenario,omitempty"` // of the cell, if any
-	// Concurrent: its trials ran beside others, so that its times are not compared with those of other cells.
+	Scenario   string `json:"scenario,omitempty"` // name, if the cell belongs to one
+	// Concurrent states that trials ran beside others, so that their times are not compared with those of other cells.
 	Concurrent bool `json:"concurrent,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionKeys holds the badge and the meaning of each class. The colour is what happened, expected or not.
+// exclusionKeys holds the badge and the meaning of each class. The colour shows the observation, expected or not.
 var exclusionKeys = [...]html.Key{
 	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},
@@ -21,7 +21,7 @@ func ExclusionKeys() []html.Key { return exclusionKeys[:] }
 // ExclusionBadge returns the badge of the class of a lock, a cell or a trial by its observations.
 func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
-// ExclusionBadges returns a badge with the number of locks for each class of locks, the worst first.
+// ExclusionBadges returns a badge with the number of locks for each class, the worst first.
 func (r *Results) ExclusionBadges() (all []html.Badge) {
 	var locks [len(exclusionKeys)]int
 	for _, seen := range r.byLock() {

@@ -24,15 +24,15 @@ const (
 	VerdictName  = "verdict.json"
 	VoidName     = "void.json"
 	countersName = "counters.json"
-	shopName     = "shop.json" // only of a flash sale
+	shopName     = "shop.json" // only for a flash sale
 
 	manifestVersion = 1 // written by this package, and the newest version it reads
-	resultsVersion  = 2 // docs/results.schema.json describes it
+	resultsVersion  = 2 // described by docs/results.schema.json
 )
 
 // File is one file of a run folder.
 type File struct {
-	Path   string `json:"path"` // in the run folder, with slashes
+	Path   string `json:"path"` // relative to the run folder, with slashes
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hexadecimal
 }

@@ -14,15 +14,15 @@ import (
 
 // group holds all observations of one lock, or of one scenario if the run has any, in the order of the plan.
 type group struct {
-	ID         string // on the page
+	ID         string // id on the page
 	Label      string
 	Deployment string
-	Title      string // of a scenario
-	Warning    string // of a scenario
+	Title      string // title of a scenario
+	Warning    string // warning of a scenario
 	Doc        string
 	Scenario   bool    // the group is a scenario
-	Main       []check // with an expectation, or violated
-	Rest       []check // without an expectation, not violated, but applicable
+	Main       []check // checks with an expectation or a violation
+	Rest       []check // applicable checks without an expectation or a violation
 	applicable []Observation
 }
 
@@ -30,10 +30,10 @@ type group struct {
 // is its result.
 type check struct {
 	Gravest Observation
-	Label   string        // of the lock, with its deployment unless it is the usual one
-	Seen    []Observation // in which the property applied
+	Label   string        // lock, with its deployment unless it is the usual one
+	Seen    []Observation // observations in which the property applied
 	Counts  checker.Counts
-	Times   int // violations
+	Times   int // number of violations
 }
 
 // Outcome returns the number of trials with the observation, or the number of violations in a single trial.
@@ -99,7 +99,7 @@ func checks(all []Observation) []check {
 	return out
 }
 
-// Where names the cells of a check, with their symbols if the results differ. If the property applied in none, it names one.
+// Where names the cells of a check, with their symbols if the results differ. If the property applied in no cell, it names one.
 func (c check) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Result != c.Gravest.Result })
 	var names []string
@@ -176,7 +176,7 @@ type glance struct {
 }
 
 // Glances returns the counts of each property. Observations without an expectation or violation are shown only if there are
-// no others.
+// no other results.
 func (g group) Glances(properties []string) (row []glance) {
 	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {

@@ -26,7 +26,7 @@ func laneFile(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestLaneFile: the file is XML and SVG, fetches nothing, and has all that it refers to.
+// TestLaneFile checks that the file is XML and SVG, fetches nothing, and has every element that it refers to.
 func TestLaneFile(t *testing.T) {
 	text := laneFile(t)
 	d := xml.NewDecoder(bytes.NewReader(text))

@@ -41,7 +41,7 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-// laneOf returns the lane of a client. A client that is not in the drawing has a lane below the others, which is not drawn.
+// laneOf returns the lane of a client. A client that is not in the drawing gets a lane below the others, which is not drawn.
 func (l *swimLanes) laneOf(client int32) int {
 	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
@@ -132,7 +132,7 @@ func (l *swimLanes) span(client int32, title string, from, to time.Duration, end
 	return s
 }
 
-const mostFaults = 40 // in one drawing
+const mostFaults = 40 // the most faults in one drawing
 
 // addFaults adds the faults that overlap the time of the drawing: to the lane of a client, or to all lanes.
 func (l *swimLanes) addFaults(faults []checker.Band) {
@@ -215,10 +215,10 @@ type Window struct {
 	ID          string // unique on its page
 	Title, Desc string
 	From, To    time.Duration
-	Clients     []int32        // the lanes, in order; other clients are not drawn
-	Ops         []histories.Op // numbered from 1, as in the table beside the drawing
+	Clients     []int32        // clients with a lane, in order; others are not drawn
+	Ops         []histories.Op // operations, numbered from 1 as in the table beside the drawing
 	Holds       []Hold
-	Overlaps    []Overlap // numbered from 1
+	Overlaps    []Overlap // overlaps, numbered from 1
 	Faults      []checker.Band
 }
 
@@ -226,8 +226,8 @@ type Window struct {
 type Hold struct {
 	Acquire histories.Op
 	End     time.Duration
-	Ended   bool // false: its end is unknown
-	Count   int  // more than 1: several holds drawn as one, from the first grant to the last end
+	Ended   bool // the end is known
+	Count   int  // number of holds drawn as one, from the first grant to the last end
 }
 
 // Overlap is a time in which two or more clients held one key.

@@ -70,7 +70,7 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 // enoughTrials is the number of trials each of two locks needs for a rank test to separate them.
 const enoughTrials = 4
 
-// takeaway compares the locks at the highest percentile that all of them have.
+// takeaway compares the locks at the highest percentile that every lock has.
 func takeaway(kind string, all []Measurement, label func(lock, deployment string) string) string {
 	compared := slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool {
 		return m.Standing != "" || m.granted(kind).N < figures.SamplesFor(0.5)

@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Reasons why the speed of a lock means nothing.
+// The reasons for which the speed of a lock is not compared.
 const (
 	notALock       = "two clients held it at once, as expected: its speed means nothing"
 	heldAtOnce     = "two clients held it at once: its speed means nothing"
@@ -20,9 +20,9 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings marks the measurements of locks that do not exclude. A lock is marked in a cell in which two clients held it
-// at once, in every cell of a workload in which they did so without a fault, and everywhere if its promised holds overlapped
-// as expected.
+// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks its cell or,
+// without a fault, every cell of its workload. A violation of lease-exclusion that is expected without a fault marks every
+// cell of the lock.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
@@ -41,8 +41,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys returns the least number of keys that a lock used in the same workload. By chance a few of many keys may not be
-// used; a lock that splits its keys has several times as many.
+// fewestKeys returns the least number of keys that a lock used in the same workload. With many keys a lock may leave some unused
+// by chance; a lock that splits its keys uses several times as many.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -53,10 +53,10 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns what a violation means for a measurement, and how grave that is.
+// standing returns the effect of a violation on a measurement, and its gravity.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
-	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // no lease survives every fault
+	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // correct locks are violated under some faults too
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3
@@ -71,7 +71,7 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 // cell is a figure in a table.
 type cell struct {
 	Text  string
-	Title string // why there is no figure, or details
+	Title string // the reason for a missing figure, or details
 }
 
 // latencyLine is a row of the measurements: contended or uncontended grants.

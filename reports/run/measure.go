@@ -11,29 +11,29 @@ import (
 // Measurement holds the speed and the fairness of a cell over its judged trials. Rates are medians over trials with their
 // range. Distributions are merged histograms; percentiles are never averaged.
 type Measurement struct {
-	Dir        string `json:"dir"` // of the cell
+	Dir        string `json:"dir"` // folder of the cell
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`
 	Scenario   string `json:"scenario,omitempty"`
-	Standing   string `json:"standing"` // why its speed means nothing; empty: it excluded
+	Standing   string `json:"standing"` // reason for which its speed is not compared; empty: it is
 	Server     string `json:"server"`
-	Store      string `json:"store"` // used by the lock; empty: none, or unknown
+	Store      string `json:"store"` // store of the lock; empty: none, or unknown
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
-	Concurrent bool   `json:"concurrent,omitempty"` // its trials ran beside others
+	Concurrent bool   `json:"concurrent,omitempty"` // trials ran beside others
 	Simulated  bool   `json:"simulated_processes"`  // the processes were lock objects within one process
 	TTLNS      int64  `json:"ttl_ns"`
 	Keys       int    `json:"keys"` // distinct keys used, the most in one trial
 
 	Trials      []TrialFigures `json:"trials"`
 	Sections    int            `json:"sections"`               // critical sections completed
-	Goodput     Range          `json:"goodput_per_second"`     // critical sections, over trials
+	Goodput     Range          `json:"goodput_per_second"`     // critical sections
 	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no hold time, or nothing completed
-	Jain        Range          `json:"jain"`                   // of critical sections per client, over trials
-	Commands    *float64       `json:"commands_per_grant"`     // of the servers; null: see commands_why
-	CommandsWhy string         `json:"commands_why,omitempty"` // why there is no such figure
+	Jain        Range          `json:"jain"`                   // Jain's index of critical sections per client
+	Commands    *float64       `json:"commands_per_grant"`     // commands of the servers; null: see commands_why
+	CommandsWhy string         `json:"commands_why,omitempty"` // reason for a missing figure
 
 	Uncontended figures.Distribution `json:"granted_uncontended"`
 	Contended   figures.Distribution `json:"granted_contended"`
@@ -47,7 +47,7 @@ type Measurement struct {
 
 	Longest    figures.Wait `json:"longest_wait"`
 	CutOff     int          `json:"cut_off"`      // acquires still open at the end
-	Reentries  int          `json:"reentries"`    // not in a histogram
+	Reentries  int          `json:"reentries"`    // re-entrant grants, which no histogram has
 	OutOfRange int          `json:"out_of_range"` // durations beyond the histograms
 
 }
@@ -77,10 +77,11 @@ func rangeOf(values []float64) Range {
 	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
-// compared reports whether the figures may be compared with those of other cells: no fault and no other trial is in them.
+// compared reports whether the figures may be compared with those of other cells: without a fault, and without other trials
+// at the same time.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
-// measure summarises the judged trials of a cell. There is at least one.
+// measure summarises the judged trials of a cell, at least one.
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
@@ -157,7 +158,7 @@ type Network struct {
 	Commands   float64 `json:"commands"`
 	RoundTrips float64 `json:"round_trips"` // commands sent together count once
 	Sent       float64 `json:"sent"`        // bytes to the servers
-	Received   float64 `json:"received"`    // bytes from them
+	Received   float64 `json:"received"`    // bytes from the servers
 }
 
 // networkOf returns the traffic per grant over the trials with a proxy.

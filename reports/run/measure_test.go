@@ -61,7 +61,7 @@ func TestNoCeilingOverSeveralKeys(t *testing.T) {
 	}
 }
 
-// TestNoNumberIsNoFigure: NaN is shown as missing, never as 0.
+// TestNoNumberIsNoFigure checks that NaN is shown as missing, never as 0.
 func TestNoNumberIsNoFigure(t *testing.T) {
 	f := figuresIn(Measurement{Goodput: Range{Median: math.NaN()}, Ceiling: 1, Sections: 1, Jain: Range{Median: math.NaN()}})
 	for name, c := range map[string]cell{"goodput": f.GoodputCell, "of the ceiling": f.CeilingCell, "Jain": f.JainCell} {

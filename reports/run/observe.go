@@ -76,8 +76,8 @@ func (o *Observation) explain(trials []*trialRead) {
 			continue
 		}
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
-		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
-			o.Witness, o.shown = f.Witness.Story, f.Witness
+		if o.Example == "" && f.Observed == checker.Violated && f.Witness != nil {
+			o.Example, o.shown = f.Witness.Story, f.Witness
 			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, t.verdict.Faults
 		}
 	}
@@ -141,7 +141,7 @@ func (t *Tally) Of(r checker.Result) *int {
 		checker.XPass: &t.XPass, checker.Inconclusive: &t.Inconclusive}[r]
 }
 
-// Expected returns how many observations have an expectation.
+// Expected returns the number of observations with an expectation.
 func (t *Tally) Expected() int { return t.Pass + t.XFail + t.Fail + t.XPass + t.Inconclusive }
 
 // inTable reports whether an observation has an expectation or is a violation.
@@ -152,6 +152,7 @@ func (o *Observation) inTable() bool {
 // Where returns the cell in words.
 func (o Observation) Where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
+// Where returns the cell in words.
 func (m *Measurement) Where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 
 func cellWords(scenario, workload, fault string) string {
@@ -174,13 +175,13 @@ type Results struct {
 	Sales        []Sale        `json:"sales,omitempty"` // one per judged trial of a flash sale
 	Trials       []Trial       `json:"trials"`
 	Gaps         []Gap         `json:"gaps"`     // planned cells and trials that are missing or incomplete
-	Warnings     []string      `json:"warnings"` // found while the run was read
-	Files        []File        `json:"files"`    // of the run folder, except results.json and the report
+	Warnings     []string      `json:"warnings"` // problems found while the run was read
+	Files        []File        `json:"files"`    // files of the run folder, except results.json and the report
 
 	disagreements int
 }
 
-// Observation is one property of one cell: what was expected of it and what was observed, over all trials.
+// Observation is one property of one cell: the expectation and the result over all trials.
 type Observation struct {
 	Lock       string             `json:"lock"`
 	Deployment string             `json:"deployment"`
@@ -194,26 +195,26 @@ type Observation struct {
 	Why        string             `json:"why"` // the reason if it is undecided or does not apply
 	Result     checker.Result     `json:"result"`
 	Weight     string             `json:"weight"`     // the evidence in words
-	Violations int                `json:"violations"` // over all trials
+	Violations int                `json:"violations"` // number over all trials
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
-	ViolatedIn  int `json:"violated_in"`  // of those
-	UndecidedIn int `json:"undecided_in"` // of those
+	ViolatedIn  int `json:"violated_in"`  // trials with a violation
+	UndecidedIn int `json:"undecided_in"` // undecided trials
 
 	Counts   checker.Counts `json:"counts"`   // over all trials
 	Evidence []Evidence     `json:"evidence"` // one per trial judged
-	Witness  string         `json:"witness"`  // the violation in a sentence; empty without a violation
+	Example  string         `json:"witness"`  // the violation in a sentence; empty without a violation
 
 	shown   *checker.Witness // the first violation
-	shownIn string           // its trial
-	slack   time.Duration    // of its verdict
-	faults  []checker.Band   // of its trial
+	shownIn string           // the trial of shown
+	slack   time.Duration    // allowance for clock error of shown
+	faults  []checker.Band   // faults of the trial
 }
 
-// Evidence names a trial that an observation rests on.
+// Evidence names a trial of an observation.
 type Evidence struct {
-	Dir    string `json:"dir"`    // of the trial, in the run folder
-	SHA256 string `json:"sha256"` // of its history
+	Dir    string `json:"dir"`    // folder of the trial, in the run folder
+	SHA256 string `json:"sha256"` // checksum of the history
 }
 
 // Tally counts observations by result, and the trials and operations.
@@ -223,15 +224,15 @@ type Tally struct {
 	Fail          int `json:"fail"`
 	XPass         int `json:"xpass"`
 	Inconclusive  int `json:"inconclusive"`
-	Observed      int `json:"observed"` // without an expectation
-	Trials        int `json:"trials"`   // judged
+	Observed      int `json:"observed"` // results without an expectation
+	Trials        int `json:"trials"`   // judged trials
 	Void          int `json:"discarded"`
 	Operations    int `json:"operations"`
-	Disagreements int `json:"disagreements"` // between monitor and oracle: bugs of lockbench
+	Disagreements int `json:"disagreements"` // disagreements of monitor and oracle: bugs of lockbench
 }
 
 // Gap is a planned cell or trial without results.
 type Gap struct {
-	Dir    string `json:"dir"` // of a cell or of a trial
+	Dir    string `json:"dir"` // folder of a cell or of a trial
 	Reason string `json:"reason"`
 }

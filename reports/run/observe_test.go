@@ -58,8 +58,8 @@ func TestWorstTrialCounts(t *testing.T) {
 			if len(o.Evidence) != len(c.trials) || o.Counts.Operations != 10*len(c.trials) || o.Counts.Takeovers != len(c.trials) {
 				t.Errorf("evidence %v, counts %+v: not of all trials", o.Evidence, o.Counts)
 			}
-			if (o.Witness != "") != (c.observed == vio) {
-				t.Errorf("witness %q of %v", o.Witness, c.observed)
+			if (o.Example != "") != (c.observed == vio) {
+				t.Errorf("witness %q of %v", o.Example, c.observed)
 			}
 		})
 	}
@@ -146,8 +146,8 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks: what a lock did decides, whatever was expected. An unknown is never shown as exclusion, and the tone is bad
-// if a lock let two clients hold at once that is not known to be broken.
+// TestSayLocks checks that the sentences follow from the observations and not from expectations. An unknown is never shown
+// as exclusion, and the tone is bad if a lock let two clients hold at once that is not known to be broken.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}
@@ -187,10 +187,10 @@ func TestSayLocks(t *testing.T) {
 	check(html.Bad, "1 of 8 locks excluded in every trial; 4 let two clients hold at once: promises nothing and 3 known-broken locks."+rest)
 }
 
-// TestFaultColumns: the worst of all trials counts, and an unknown is no recovery.
+// TestFaultColumns checks that a column shows the worst of all trials, and that an unknown is not shown as a recovery.
 func TestFaultColumns(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
-	for want, seen := range map[string][2][]checker.Observed{ // of mutual-exclusion, of recovery
+	for want, seen := range map[string][2][]checker.Observed{ // observations of mutual-exclusion and of recovery
 		"ok": {{held}, {none, held}}, "unsettled": {{held}, {held, und, held}}, "stuck": {{held}, {vio, und, held}}, "NO": {{vio}, {vio}}, "–": {},
 	} {
 		var all []Observation
@@ -207,7 +207,7 @@ func TestFaultColumns(t *testing.T) {
 	}
 }
 
-// TestOverallMark: a lock that excludes is green only if it starves no client and is free again after every fault.
+// TestOverallMark checks that a lock that excludes is green only if it starves no client and is free again after every fault.
 func TestOverallMark(t *testing.T) {
 	green := overviewRow{Class: excluded, Excludes: exclusionLooks[excluded]}
 	starves, stuck, leased := green, green, overviewRow{Class: withinLease, Excludes: exclusionLooks[withinLease]}

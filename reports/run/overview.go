@@ -16,12 +16,12 @@ type exclusion int
 
 const (
 	excluded    exclusion = iota // no two holds overlapped
-	unsettled                    // none overlapped, but the trials do not settle it everywhere, or nowhere
+	unsettled                    // no overlap was observed, but some trials or all are undecided
 	withinLease                  // holds overlapped, but only after a lease had ended
-	overlapped                   // promised holds overlapped, or holds of a lock that promises no end
+	overlapped                   // holds overlapped within their leases, or holds without a lease
 )
 
-// look is how an answer about a lock is shown.
+// look is the appearance of an answer about a lock.
 type look struct {
 	Symbol, Word string
 	Tone         html.Tone
@@ -31,9 +31,9 @@ var exclusionLooks = [...]look{
 	excluded: {"✓", "yes", html.Good}, unsettled: {"?", "unsettled", html.Unsure}, withinLease: {"~", "leased", html.Unsure}, overlapped: {"✗", "NO", html.Bad},
 }
 
-var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // of colours in a terminal
+var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf classifies one lock by all of its observations. An unknown is no evidence that a lock excludes.
+// exclusionOf classifies one lock by all of its observations. An unknown is not evidence that a lock excludes.
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -43,7 +43,7 @@ func exclusionOf(seen []Observation) exclusion {
 			worst = overlapped
 		case lived == checker.Violated:
 			worst = max(worst, withinLease)
-		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // else nothing was granted again
+		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // if recovery was violated, no key was granted again
 			worst = max(worst, unsettled)
 		}
 		held = held || lived == checker.Held
@@ -54,7 +54,7 @@ func exclusionOf(seen []Observation) exclusion {
 	return worst
 }
 
-// observedOf returns the worst that was observed of a property.
+// observedOf returns the worst observation of a property.
 func observedOf(seen []Observation, property string) checker.Observed {
 	worst := checker.NotApplicable
 	for _, o := range seen {
@@ -65,10 +65,10 @@ func observedOf(seen []Observation, property string) checker.Observed {
 	return worst
 }
 
-// overview answers, for each lock, what a reader asks of it.
+// overview has a row for each lock: whether it excludes, recovers and is fair, and its speed.
 type overview struct {
 	Faults   []faultColumn
-	Workload string // of the figures
+	Workload string // workload of the figures
 	Rows     []overviewRow
 }
 
@@ -92,7 +92,7 @@ type overviewRow struct {
 	starves, stuck   bool
 }
 
-// Overall returns the mark of the whole row: green needs a lock that excluded, got free after faults and starved nobody.
+// Overall returns the mark of the whole row: green if the lock excluded, became free after faults and starved no client.
 func (row overviewRow) Overall() look {
 	if row.Class == excluded && (row.starves || row.stuck) {
 		return look{"~", "yes", html.Unsure}
@@ -135,7 +135,7 @@ func (r *Results) overview() overview {
 		m := slices.IndexFunc(r.Measurements, func(m Measurement) bool {
 			return m.Lock == lock && m.Deployment == deployment && m.Workload == view.Workload && m.Fault == "none"
 		})
-		if m >= 0 && row.Class != overlapped { // the figures of a lock that does not exclude mean nothing
+		if m >= 0 && row.Class != overlapped { // the figures of a lock that does not exclude are not compared
 			row.measured(r.Measurements[m])
 		}
 		view.Rows = append(view.Rows, row)
@@ -143,7 +143,7 @@ func (r *Results) overview() overview {
 	return view
 }
 
-// addFault adds the worst of what the lock did under the faults of a column.
+// addFault adds the worst observation under the faults of a column.
 func (row *overviewRow) addFault(column faultColumn, seen []Observation) {
 	seen = slices.DeleteFunc(slices.Clone(seen), func(o Observation) bool { return !slices.Contains(column.faults, o.Fault) })
 	class, recovery := exclusionOf(seen), observedOf(seen, "recovery")
@@ -196,7 +196,7 @@ func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
 }
 
-// Ranked returns the rows by what the locks did, the best first, and known-broken locks after the others.
+// Ranked returns the rows by observations, the best first, and known-broken locks after the others.
 func (view overview) Ranked() []overviewRow {
 	rank := func(row overviewRow) int {
 		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + 2*int(row.Class)

@@ -23,26 +23,26 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page holds words and numbers ready to print by the templates.
+// page is the data of the templates: words and formatted numbers.
 type page struct {
 	*Results
 	Verdict    html.Verdict
 	Overview   overview
 	Evidence   string
 	Unmet      []check        // expectations that were not met
-	Failures   []example      // of properties that were expected to hold
-	Examples   []exampleGroup // of the other violations
+	Failures   []example      // violations of properties that were expected to hold
+	Examples   []exampleGroup // other violations
 	Groups     []group
 	Workloads  []workload
 	Stores     []storeRow
-	Common     string // the workload of the figures of the stores
+	Common     string // workload of the figures of the stores
 	Recoveries []recoveryRow
 	Shops      []saleRow
 	Simulated  bool
 	Emulated   bool // the servers were emulators
 	AllFiles   []File
-	ResultsSum string    // of results.json
-	Violations []example // all of them
+	ResultsSum string    // checksum of results.json
+	Violations []example // Failures and Examples
 }
 
 // example is a violation with its timeline.
@@ -53,11 +53,11 @@ type example struct {
 	Drawing  template.HTML
 	Ops      []histories.Op
 	Dir      string
-	Viewer   string // the page of Porcupine's viewer, beside this one; empty if there is none
+	Viewer   string // file name of Porcupine's viewer; empty if it was not written
 	viewer   []byte
 }
 
-// exampleGroup holds the examples of one property, those that were not expected first.
+// exampleGroup holds the examples of one property, unexpected ones first.
 type exampleGroup struct {
 	Property string
 	Examples []example
@@ -77,7 +77,7 @@ type workload struct {
 	ID     string
 	Name   string
 	Setup  string
-	Plain  []figureRow // without a fault
+	Plain  []figureRow // measurements without a fault
 	Faulty []figureRow
 	Chart  charts.Chart
 }
@@ -96,7 +96,7 @@ func newPage(r *Results, results File) (*page, error) {
 	p.Failures = slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return e.Observed.Result != checker.Fail })
 	for _, of := range grouped(examples[len(p.Failures):], func(e *example) string { return e.Observed.Property }) {
 		unexpected := r.urgency(of[0].Observed) == unexpectedly
-		first := len(p.Failures)+len(p.Examples) == 0 // one timeline is always in sight
+		first := len(p.Failures)+len(p.Examples) == 0 // the first timeline is always unfolded
 		p.Examples = append(p.Examples, exampleGroup{Property: of[0].Observed.Property, Examples: of, Open: first || unexpected})
 	}
 	for _, g := range p.Groups {
@@ -167,9 +167,9 @@ func (r *Results) examples() ([]example, error) {
 const (
 	failed         = iota // expected to hold
 	unexpectedly          // without an expectation
-	leaseExclusion        // as expected, of holds whose leases had not ended
+	leaseExclusion        // as expected, within the leases
 	asExpected
-	knownBroken // of a lock that is known to be broken
+	knownBroken // as expected of a known-broken lock
 )
 
 func (r *Results) urgency(o Observation) int {
@@ -186,7 +186,7 @@ func (r *Results) urgency(o Observation) int {
 	return asExpected
 }
 
-// ExampleID is made of the trial and the property; characters that an id must not have are written as numbers.
+// ExampleID returns an HTML id from the trial and the property. Characters that are invalid in an id become numbers.
 func (o Observation) ExampleID() string {
 	return notInID.ReplaceAllStringFunc("example-"+o.shownIn+"-"+o.Property, func(c string) string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
@@ -203,7 +203,7 @@ func (r *Results) workloads() []workload {
 		for _, m := range measured {
 			if m.compared() {
 				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
-			} else if m.Fault != "none" { // the fault is in its figures
+			} else if m.Fault != "none" { // a fault affects the figures
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}

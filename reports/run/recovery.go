@@ -15,11 +15,11 @@ import (
 type Recovery struct {
 	N         int       `json:"n"`
 	TTLNS     int64     `json:"ttl_ns"`    // the requested lease: the unit
-	BoundNS   int64     `json:"bound_ns"`  // of the property recovery: the lock's bound, its longest delay between two attempts and 500 ms
-	Multiples []float64 `json:"multiples"` // of the TTL, in rising order
+	BoundNS   int64     `json:"bound_ns"`  // bound of the property recovery: the lock's bound + its longest back-off + 500 ms
+	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in rising order
 }
 
-// recoveryOf returns the recoveries of the trials, or nil if there are none or the lock has no lease.
+// recoveryOf returns the recoveries of the trials, or nil without recoveries or without a lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {
@@ -41,7 +41,7 @@ func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
-// recoveryRow holds the recoveries of a cell ready to print, in multiples of the TTL.
+// recoveryRow holds the formatted recoveries of a cell, in multiples of the TTL.
 type recoveryRow struct {
 	Label, Where            string
 	N                       int
@@ -68,8 +68,8 @@ func (r *Results) recoveries() []recoveryRow {
 }
 
 const (
-	binWidth = 0.25 // of a bar, in multiples of the TTL
-	mostBins = 40   // the last bar includes all that is longer
+	binWidth = 0.25 // width of a bar, in multiples of the TTL
+	mostBins = 40   // the last bar includes all longer recoveries
 )
 
 // histogram counts recoveries by duration, from 0 to the bound or the longest.

@@ -79,7 +79,7 @@ type driven struct {
 	seed      uint64
 	clients   int
 	sections  int
-	trip      time.Duration // round trip, about
+	trip      time.Duration // approximate round trip
 	hold      time.Duration
 	exclusive bool
 	ttl       time.Duration
@@ -151,7 +151,7 @@ func writeSample(t *testing.T, dir string) {
 			c := Cell{Dir: l.name + "/counter+" + fault, Lock: l.name, Deployment: "single", Workload: "counter", Fault: fault}
 			m.Plan = append(m.Plan, c)
 			if l.name == "fenced" && fault != "none" {
-				continue // cut short
+				continue // the run was interrupted
 			}
 			for n := range 2 {
 				writeTrial(t, filepath.Join(dir, c.Dir, fmt.Sprintf("%03d", n+1)), sampleTrial(l, c, uint64(10*i+n)))

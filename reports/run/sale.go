@@ -10,7 +10,7 @@ import (
 
 // Sale holds the figures of a flash sale in one trial.
 type Sale struct {
-	Dir        string `json:"dir"` // of the trial
+	Dir        string `json:"dir"` // folder of the trial
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
@@ -32,26 +32,26 @@ type saleFigures struct {
 	Busy    int     `json:"busy"`    // orders that were not granted the lock in time
 	Unknown int     `json:"unknown"` // orders without a definite answer
 	Seconds float64 `json:"seconds_to_sell_out"`
-	Goodput float64 `json:"goodput_per_second"` // orders, until all was sold
+	Goodput float64 `json:"goodput_per_second"` // orders per second until all was sold
 	P50     int64   `json:"order_p50_ns"`
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // orders sent after all was sold
-	Reached int     `json:"late_reached_service"` // of those
+	Reached int     `json:"late_reached_service"` // late orders that reached a service
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"` // null: the servers do not count
+	LockCommands  *float64 `json:"lock_commands_per_order"` // null: not counted
 	StockCommands *float64 `json:"stock_commands_per_order"`
 	Unplaced      int      `json:"unplaced_holds"` // holds too short for their times to be known
 }
 
-// saleRow holds the sales of a cell ready to print. The figures are those of the trial with the median goodput.
+// saleRow holds the formatted sales of a cell. The figures are those of the trial with the median goodput.
 type saleRow struct {
 	Sale
-	Label             string // of the lock
+	Label             string // lock
 	Trials            int
-	Exact             bool   // in every trial exactly the stock was sold
-	Ratio             string // of the goodput to the plain form's
-	Spared            string // part of the late orders that reached no service
+	Exact             bool   // exactly the stock was sold in every trial
+	Ratio             string // ratio of the goodput to that of the plain form
+	Spared            string // share of the late orders that reached no service
 	LockCmd, StockCmd string // commands per order
 }
 
@@ -91,7 +91,7 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets the ratio to the plain form of the same lock, or of the first lock if it has none.
+// compare sets the ratio to the plain form of the same lock, or of the first lock if the lock has no plain form.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))

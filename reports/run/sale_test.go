@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales: the figures of a shop are those of the median trial, compared with the plain form. A trial that did not sell
-// exactly the stock is mentioned, and results.json has every trial.
+// TestSales checks that the figures of a shop are those of the median trial, compared with the plain form. A trial that did
+// not sell exactly the stock is mentioned, and results.json has every trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {
@@ -107,7 +107,7 @@ func checkSchemaRefusesSales(t *testing.T, whole []byte) {
 	}
 }
 
-// TestSaleOfOneTrialOfMany: the balance mentions another trial that did not sell exactly the stock.
+// TestSaleOfOneTrialOfMany checks that the balance mentions another trial that did not sell exactly the stock.
 func TestSaleOfOneTrialOfMany(t *testing.T) {
 	exact := func(goodput float64, sold int, left int64) Sale {
 		return Sale{saleFigures: saleFigures{Form: "plain", Stock: 10, Sold: sold, Left: left, Goodput: goodput}}

@@ -44,7 +44,7 @@ func writeScenarios(t *testing.T, dir string) {
 	}
 }
 
-// TestScenarios: a run of scenarios groups its checks by scenario and counts trials.
+// TestScenarios checks that a run of scenarios groups its checks by scenario and counts trials.
 func TestScenarios(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

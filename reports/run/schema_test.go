@@ -88,7 +88,7 @@ func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestSchemaIsStrict: no object of the schema accepts unknown fields.
+// TestSchemaIsStrict checks that no object of the schema accepts unknown fields.
 func TestSchemaIsStrict(t *testing.T) {
 	text := string(read(t, "..", "..", "docs", "results.schema.json"))
 	objects := strings.Count(text, `"type": "object"`)

@@ -10,8 +10,8 @@ import (
 // StoreDoc is a store that locks of a run used, and its settings.
 type StoreDoc struct {
 	Name       string `json:"name"`
-	Server     string `json:"server"`     // product, version and how it was brought up
-	Durability string `json:"durability"` // where an acknowledged write is
+	Server     string `json:"server"`     // product, version and runner
+	Durability string `json:"durability"` // state of an acknowledged write
 }
 
 // Saw records a store that a lock used.
@@ -23,13 +23,13 @@ func (e *Environment) Saw(s StoreDoc) {
 	e.Server = strings.TrimPrefix(e.Server+", "+s.Server, ", ")
 }
 
-// storeRow is one store beside the others: its settings, and the figures of its locks.
+// storeRow holds the settings of one store and the figures of its locks.
 type storeRow struct {
 	StoreDoc
 	Locks []storeLock
 }
 
-// storeLock is one lock of a store: its figures without contention, and those in the workload that most locks ran.
+// storeLock holds the figures of one lock: without contention, and in the workload that most locks ran.
 type storeLock struct {
 	Label, Standing                                                         string
 	Baseline, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell

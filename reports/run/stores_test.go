@@ -24,7 +24,7 @@ func twoStores() *Results {
 	return r
 }
 
-// TestStores: each lock is listed with its store, and a store without locks is omitted.
+// TestStores checks that each lock is listed with its store, and a store without locks is omitted.
 func TestStores(t *testing.T) {
 	r := twoStores()
 	r.Run.Environment.Saw(StoreDoc{"etcd", "etcd 3 (local)", "on disk"})
@@ -37,7 +37,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestOneStoreIsNoComparison: a single store is not compared.
+// TestOneStoreIsNoComparison checks that a single store is not compared.
 func TestOneStoreIsNoComparison(t *testing.T) {
 	r := twoStores()
 	r.Run.Environment.Stores = r.Run.Environment.Stores[:1]

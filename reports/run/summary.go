@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// verdict returns what matters most as the headline, then the rest, and the conditions.
+// verdict returns the headline, the other sentences and the conditions.
 func (r *Results) verdict() html.Verdict {
 	t := r.Tally
 	v := html.Verdict{Tone: html.Good, Conditions: r.conditions()}
@@ -72,7 +72,7 @@ func (r *Results) listed(s checker.Result, verb string) string {
 	return few(names, "; ")
 }
 
-// conditions returns how much was run and on what, in one line.
+// conditions returns the extent of the run and its environment, in one line.
 func (r *Results) conditions() string {
 	var workloads, faults []string
 	for _, m := range r.Measurements {
@@ -100,13 +100,13 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// evidence returns the sentence on what a pass means.
+// evidence returns the sentence that explains a pass.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks adds the sentences about the locks. The tone is good if all did, and bad if a lock let two clients hold at once that is
-// not known to be broken.
+// sayLocks adds the sentences about the locks. The tone is good if every lock excluded, and bad if a
+// lock that is not known to be broken let two clients hold at once.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good
 	var by [len(exclusionLooks)][]overviewRow
@@ -138,7 +138,7 @@ func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any))
 	}
 }
 
-// named lists up to three locks by name, those first that are not known to be broken, and counts the others.
+// named lists up to three locks by name, known-broken ones last, and counts the others.
 func named(rows []overviewRow) string {
 	var names, broken []string
 	for _, row := range rows {

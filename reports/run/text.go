@@ -17,7 +17,7 @@ import (
 )
 
 // Text writes the results for the terminal: checks that failed, a row for each lock, then the verdict. With verbose it writes
-// every check. Colour repeats the symbols and words. An error is that of the writer.
+// every check. Colour repeats the symbols and words. It returns the first error of the writer.
 func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	t := &format.Lines{Color: color}
 	for _, g := range r.groups() {
@@ -147,7 +147,7 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	return rows
 }
 
-// saleTable returns the figures that fit a terminal; the page has the commands of each order too.
+// saleTable returns the figures that fit a terminal.
 func saleTable(rows []saleRow) [][]string {
 	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared"}}
 	for _, r := range rows {
@@ -171,7 +171,7 @@ func counts(c checker.Counts) string {
 
 // looks holds the symbol, colour and gravity of each result. Colour is never the only difference.
 var looks = [...]struct {
-	symbol, codes string // codes of the colour in a terminal
+	symbol, codes string // colour codes of a terminal
 	gravity       int
 }{
 	checker.NoExpectation: {"·", "", 0}, checker.Pass: {"✓", "32", 1}, checker.XFail: {"◉", "31", 2},
@@ -180,7 +180,7 @@ var looks = [...]struct {
 
 const violatedOnly = 3 // the gravity of a violation without an expectation
 
-// Gravity returns how much a result matters. A violation without an expectation is between a pass and a failure.
+// Gravity returns the rank of a result by its importance. A violation without an expectation is between a pass and a failure.
 func Gravity(s checker.Result, o checker.Observed) int {
 	if s == checker.NoExpectation && o == checker.Violated {
 		return violatedOnly
@@ -220,7 +220,7 @@ func observed(o checker.Observed) string {
 // labels returns a function that names locks. It appends @deployment if the deployment is not the usual one of the lock or, in
 // a manifest without usual deployments, if the lock ran on several.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual := map[string]string{} // "several" if there is none
+	usual := map[string]string{} // "several" if no deployment is usual
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
 			usual[c.Lock] = "several"

@@ -17,10 +17,10 @@ import (
 	"lockbench/reports/figures"
 )
 
-// State states whether a trial counts.
+// State is the state of a trial: judged, discarded or incomplete.
 type State string
 
-// The states of a trial. Only judged trials count.
+// The states of a trial. Only judged trials are in the figures.
 const (
 	Judged    State = "judged"
 	Void      State = "void"       // discarded and repeated: the fault had no effect, or the harness stalled
@@ -29,10 +29,10 @@ const (
 
 // Trial is one trial of a run folder.
 type Trial struct {
-	Dir    string `json:"dir"` // in the run folder
+	Dir    string `json:"dir"` // folder, relative to the run folder
 	State  State  `json:"state"`
-	Reason string `json:"reason"` // if the trial does not count
-	SHA256 string `json:"sha256"` // of its history; empty without one
+	Reason string `json:"reason"` // reason for which the trial was discarded; empty: it was judged
+	SHA256 string `json:"sha256"` // checksum of the history; empty without one
 }
 
 // trialRead is a trial with the content of its files. The header, verdict and stats are set if it was judged.
@@ -42,11 +42,11 @@ type trialRead struct {
 	verdict  checker.Verdict
 	stats    *figures.Stats
 	counters counters
-	sale     *saleFigures // nil: no flash sale
+	sale     *saleFigures // figures of a flash sale, or nil
 	warnings []string
 }
 
-// TrialDirs returns the folders of the trials of a cell: 001, 002, ... A missing cell has none.
+// TrialDirs returns the folders of the trials of a cell: 001, 002, ... It returns none if the cell is missing.
 func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +155,7 @@ func readJSON(dir, name string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// withoutPath removes the path of the run folder from an error: the report does not depend on it.
+// withoutPath removes the path of the run folder from an error, so that the report does not depend on it.
 func withoutPath(err error, file string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -13,10 +13,10 @@ import (
 )
 
 type asked struct {
-	Key    string // in the requirements file
+	Key    string // key in the requirements file
 	Title  string
 	Answer string
-	Tag    string // stated, assumed, or the assumed parts
+	Tag    string // "stated", "assumed", or the assumed parts
 }
 
 var meanings = map[string]string{
@@ -34,7 +34,7 @@ var meanings = map[string]string{
 	string(Eviction):   "eviction because its memory is full",
 }
 
-// meaning joins the meanings of words. An unknown word is its own meaning.
+// meaning joins the meanings of words. A word without a known meaning is used unchanged.
 func meaning[T ~string](words ...T) string {
 	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
@@ -116,12 +116,12 @@ type Needs struct {
 	Stores   []string      `json:"stores" yaml:"stores"`                           // stores that the team runs, as store or store@deployment
 	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // events of a store that must not lead to two holders
 
-	Weights map[string]float64 `json:"weights" yaml:"weights"` // by criterion; a missing one is 1
+	Weights map[string]float64 `json:"weights" yaml:"weights"` // weights by criterion; default 1
 
 	// HoldRecorded describes the histories from which Hold was read; empty: it was stated.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
-	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the keys that were not stated and have defaults
+	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys that were not stated and have defaults
 }
 
 // Harm is the damage if two clients hold the lock at once.
@@ -144,17 +144,18 @@ const (
 // Check is the set of operations whose fencing tokens the guarded resource checks.
 type Check string
 
+// The kinds of checks.
 const (
 	NoCheck  Check = "nothing"
-	OnWrites Check = "writes"           // it refuses a write whose token is lower than that of an earlier write
-	OnAll    Check = "reads-and-writes" // it also compares with the tokens of earlier reads
+	OnWrites Check = "writes"           // the resource refuses a write whose token is lower than that of an earlier write
+	OnAll    Check = "reads-and-writes" // the tokens of earlier reads count too
 )
 
 // Trouble is an event of a store.
 type Trouble string
 
 const (
-	Restart  Trouble = "restart"  // it comes back with the data on its disk
+	Restart  Trouble = "restart"  // it restarts with the data on its disk
 	Failover Trouble = "failover" // a replica takes over
 	Clock    Trouble = "clock"    // its clock jumps
 	Eviction Trouble = "eviction" // it drops keys because its memory is full
@@ -172,7 +173,7 @@ type Pauses struct {
 	PerHour float64       `json:"per_hour" yaml:"per_hour"` // pauses of one process per hour
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
 	P99     time.Duration `json:"p99_ns" yaml:"p99"`
-	Longest time.Duration `json:"longest_ns" yaml:"longest"` // the longest observed pause
+	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest observed pause
 	// Measured describes the measurement of these figures; empty: they were stated.
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }

@@ -35,7 +35,7 @@ func (v *view) Scores() *charts.Chart {
 	return c
 }
 
-const leastShown = 1e-9 // the smallest probability of the chart, divided by the highest
+const leastShown = 1e-9 // smallest probability of the chart, divided by the highest
 
 // Leases returns the chart of the predictions for each length of the lease, or nil.
 func (v *view) Leases() *charts.Chart {

@@ -46,6 +46,7 @@ func (v *view) best(k Criterion) (best float64, known bool) {
 	return lo.Ternary(k.Better > 0, lo.Max(values), lo.Min(values)), len(values) > 0
 }
 
+// Heading returns the title with its unit.
 func (c Criterion) Heading() string {
 	if unit := amountUnit(c.Unit); unit != "" {
 		return c.Title + ", " + unit
@@ -53,6 +54,7 @@ func (c Criterion) Heading() string {
 	return c.Title
 }
 
+// Direction returns in words whether more or less is better.
 func (c Criterion) Direction() string {
 	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
@@ -67,7 +69,7 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a row for each weight or value at which another option leads: its name, the present value, the other value, and the option.
+// Turns returns a row for each weight or value at which another option leads: name, present value, other value, and option.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]

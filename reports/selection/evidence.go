@@ -26,10 +26,10 @@ type Source struct {
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
 	Started     string          `json:"started"` // RFC 3339
-	Servers     string          `json:"servers"` // how servers were started
+	Servers     string          `json:"servers"` // runner of the servers
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
-	// Withheld holds the failed controls of a bench. If there are any, its figures do not count.
+	// Withheld holds the failed controls of a bench. If any failed, the figures of the bench are invalid.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
@@ -45,13 +45,13 @@ type Finding struct {
 	Scenario   string           `json:"scenario,omitempty"`
 	Property   string           `json:"property"`
 	Observed   checker.Observed `json:"observed"`
-	Why        string           `json:"why,omitempty"` // why it is undecided or does not apply
+	Why        string           `json:"why,omitempty"` // reason for which it is undecided or does not apply
 	Trials     int              `json:"trials"`        // trials in which the property applied
 	ViolatedIn int              `json:"violated_in"`   // trials with a violation
-	Violations int              `json:"violations"`    // in all trials
+	Violations int              `json:"violations"`    // number over all trials
 	Operations int              `json:"operations"`
 	Evidence   string           `json:"evidence"` // counts such as hand-offs and faults, in words
-	TTLNS      int64            `json:"ttl_ns"`   // the lease of the trials
+	TTLNS      int64            `json:"ttl_ns"`   // lease of the trials
 	Clients    int              `json:"clients"`
 	Example    string           `json:"example,omitempty"`
 	Histories  []History        `json:"histories"`
@@ -68,8 +68,8 @@ type Figure struct {
 	Unit       string         `json:"unit"`
 	Point      bench.Point    `json:"point"` // a figure of a run has clients, lease and fault only
 	Estimate   stats.Estimate `json:"estimate"`
-	Unsafe     string         `json:"unsafe,omitempty"`  // the violation by which the figure does not count
-	Limited    string         `json:"limited,omitempty"` // how the harness limited the figure
+	Unsafe     string         `json:"unsafe,omitempty"`  // violation that makes the figure invalid
+	Limited    string         `json:"limited,omitempty"` // limit that the harness or the machine set
 	Histories  []History      `json:"histories"`
 }
 
@@ -81,7 +81,7 @@ type RecordedTime struct {
 	What      string          `json:"what"` // acquire
 	Where     string          `json:"where"`
 	N         int64           `json:"n"`
-	Quantiles []time.Duration `json:"quantiles_ns"` // at the middles of equal parts, and last the maximum
+	Quantiles []time.Duration `json:"quantiles_ns"` // values at the middles of equal parts, and last the maximum
 	Histories []History       `json:"histories"`
 }
 

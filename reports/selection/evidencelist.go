@@ -18,19 +18,19 @@ import (
 
 type proof struct {
 	Ref          ref
-	What, Where  string // Where holds the conditions
+	What, Where  string // Where: the conditions
 	N            string
 	Look         look
 	Result, Note string
 	Source       ref
-	Dir, Link    string // the folder; Link is empty if its path is not clean
+	Dir, Link    string // folder, and its link; no link if the path is not clean
 	Histories    []historyLink
-	Command      string // verifies the evidence; FILE is the report
+	Command      string // command that verifies the evidence; FILE is the report
 }
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option. The key "" has evidence that belongs to no option.
+// Proofs returns the evidence by option. Evidence of no option has the key "".
 func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }

@@ -4,9 +4,9 @@ import "github.com/samber/lo"
 
 // LeaseAdvice holds the advised lease, and the prediction for each length.
 type LeaseAdvice struct {
-	Option    string       `json:"option"` // the lock that the advice is for
+	Option    string       `json:"option"` // lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // the shortest lease that outlasts the longest pause, and the work if the lease is not renewed
+	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, unless it is renewed, the work
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // inputs of the curve
 	Curve     []LeasePoint `json:"curve"`               // by increasing lease
@@ -16,10 +16,10 @@ type LeaseAdvice struct {
 // LeaseInput is a duration from which the curve is calculated.
 type LeaseInput struct {
 	Name     string   `json:"name"` // hold, pause, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // unknown: taken as 0
+	Tag      Tag      `json:"tag"`  // Unknown: taken as 0
 	Times    Times    `json:"times"`
 	N        int      `json:"n,omitempty"`     // recorded durations; 0: the quantiles were stated
-	Where    string   `json:"where,omitempty"` // the conditions of the record
+	Where    string   `json:"where,omitempty"` // conditions of the record
 	Evidence []string `json:"evidence,omitempty"`
 }
 
@@ -29,17 +29,17 @@ type LeasePoint struct {
 	// Overlap is the probability for an acquisition, while other clients wait, that another client is granted the lock before
 	// its holder has finished.
 	Overlap float64 `json:"overlap"`
-	// GivenPause is this probability if a pause falls into the hold.
+	// GivenPause is the same probability if a pause occurs during the hold.
 	GivenPause float64 `json:"overlap_given_pause"`
-	// The time from the death of a holder to the next grant: the mean over the times of death, and the maximum.
+	// RecoveryMeanNS and RecoveryMaxNS are the mean and the maximum of the time from the death of a holder to the next grant.
 	RecoveryMeanNS int64 `json:"recovery_mean_ns"`
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
 }
 
 // Confirmed compares trials of a lease, in which holders were paused, with the prediction.
 type Confirmed struct {
-	TTLNS     int64     `json:"ttl_ns"` // the lease of the trials
-	Scale     float64   `json:"scale"`  // the times of the trial, divided by those of the needs
+	TTLNS     int64     `json:"ttl_ns"` // lease of the trials
+	Scale     float64   `json:"scale"`  // times of the trial divided by those of the needs
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // pauses in holds
 	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished

@@ -12,9 +12,9 @@ type Option struct {
 	Lease      Lease  `json:"lease,omitempty"`
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
-	// Languages holds the name of the library by language. The key "any" is for a few commands or a script.
+	// Languages holds the name of the library by language. The key "any" stands for plain commands or a script.
 	Languages    map[string]string `json:"languages,omitempty"`
-	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease with which it is tried; 0: any
+	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease in trials; 0: any
 	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // longest retry interval of a waiter; 0: waiters are notified
 	Expectations []Expectation     `json:"expectations,omitempty"`      // violations that the author of the lock expects
 }
@@ -22,6 +22,7 @@ type Option struct {
 // Kind is a lock or a replacement of a lock.
 type Kind string
 
+// The kinds of options.
 const (
 	ALock  Kind = "lock"
 	NoLock Kind = "no-lock" // a replacement of a lock
@@ -31,7 +32,7 @@ const (
 type Lease string
 
 const (
-	NoLease    Lease = "none"       // it does not end
+	NoLease    Lease = "none"       // the hold does not end
 	Fixed      Lease = "fixed"      // after a fixed time
 	Renewed    Lease = "renewed"    // after a time that the process of the holder renews
 	Connection Lease = "connection" // with the connection of the holder

@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestReadPage: the report in a page gives the same page, Markdown and text.
+// TestReadPage checks that the report in a page gives the same page, Markdown and text.
 func TestReadPage(t *testing.T) {
 	for name, r := range everyKind() {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func checkDrawings(t *testing.T, page string) {
 	}
 }
 
-// TestVerdicts: the page, the text and the record begin with the outcome, by a symbol and a sentence.
+// TestVerdicts checks that the page, the text and the record begin with the outcome, by a symbol and a sentence.
 func TestVerdicts(t *testing.T) {
 	for outcome, want := range map[Outcome][]string{
 		OneLock:      {"✓", "Choose fenced on one redis server, with a lease of 10 s"},
@@ -209,7 +209,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNoYes: a missing or invalid answer is unknown.
+// TestUnknownIsNoYes checks that a missing or invalid answer is shown as unknown.
 func TestUnknownIsNoYes(t *testing.T) {
 	r := sample()
 	for i, c := range r.Cells {
@@ -227,7 +227,7 @@ func TestUnknownIsNoYes(t *testing.T) {
 	}
 }
 
-// TestHostile: text from files is never markup, and no form has a password.
+// TestHostile checks that text from files is never shown as markup, and no form has a password.
 func TestHostile(t *testing.T) {
 	r := hostile()
 	page, md, text := shown(t, r), markdown(t, r), summary(t, r)
@@ -261,7 +261,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTraced: the evidence links to its folder and histories, and has the command to verify it.
+// TestTraced checks that the evidence links to its folder and histories, and has the command to verify it.
 func TestTraced(t *testing.T) {
 	got := shown(t, sample())
 	for _, want := range []string{
@@ -278,7 +278,7 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestSameBytes: rendering a report twice gives the same bytes and does not change the report.
+// TestSameBytes checks that rendering a report twice gives the same bytes and does not change the report.
 func TestSameBytes(t *testing.T) {
 	for name, r := range everyKind() {
 		before, err := json.Marshal(r)

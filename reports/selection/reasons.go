@@ -17,6 +17,7 @@ import (
 // Reason is the reason for the answer or value of a cell. Each has a fixed sentence, filled with figures of the cell.
 type Reason string
 
+// The reasons; sentences has their wording.
 const (
 	Applies           Reason = "applies"
 	DoesNotApply      Reason = "does-not-apply"
@@ -78,7 +79,7 @@ var sentences = map[Reason]string{
 	HeldByConnection:  "A hold lasts as long as its connection; no lease expires during the work.",
 	LeaseCovers:       "A lease of $advised covers work of $work.",
 	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
-	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
+	NoLeaseFits:       "No lease covers work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation in $trials, $operations (workloads: $workloads; faults: $faults; lease: $leases).",
 	Violated:          "$property violated in $violated of $of$under$where. $example",
 	ExpectedViolation: "$property is expected to be violated$under: $because.",
@@ -143,12 +144,12 @@ func under(fault string) string {
 	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
 }
 
-// Gravity returns the order of an observation: violated is the highest, then undecided, then held.
+// Gravity ranks an observation: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed summarises the findings of a cell. Details are those of the first violated finding, if any.
+// observed summarises the findings of a cell. The details are from the first violated finding, if any.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
 	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // properties of one cell share its trials

@@ -1,5 +1,5 @@
-// Package selection renders selection reports. It takes a Report, which internal/choose/decision makes, and returns a page (Page),
-// a decision record (Markdown), text for the terminal (Text) and JSON (Data). The same Report gives the same bytes.
+// Package selection renders selection reports. It takes a Report, which internal/choose/decision makes, and returns a page
+// (Page), a decision record (Markdown), text for the terminal (Text) and JSON (Data). The same Report gives the same bytes.
 package selection
 
 // Version is the version of advice.json that this package writes and reads.
@@ -23,16 +23,18 @@ type Report struct {
 // Tag is the kind of evidence for a statement.
 type Tag string
 
+// The kinds of evidence.
 const (
-	Unknown    Tag = "unknown" // no evidence: it never counts as yes
+	Unknown    Tag = "unknown" // no evidence; never treated as yes
 	Measured   Tag = "measured"
-	Documented Tag = "documented" // by the documentation or the expectations of the lock
-	Assumed    Tag = "assumed"    // by what the team stated, or by a default
+	Documented Tag = "documented" // from the documentation or the expectations of the lock
+	Assumed    Tag = "assumed"    // from a statement of the team, or a default
 )
 
 // Answer states whether an option meets a requirement.
 type Answer string
 
+// The answers.
 const (
 	DontKnow Answer = "unknown"
 	Yes      Answer = "yes"
@@ -43,7 +45,7 @@ const (
 type Requirement struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
-	Need   string `json:"need"`   // the key of the need from which it follows; empty: every lock must meet it
+	Need   string `json:"need"`   // key of the need that it follows from; empty: required of every lock
 	Safety bool   `json:"safety"` // whether two holders, or damage, are possible without it
 	Tried  bool   `json:"tried"`  // whether trials answer it, rather than the needs and documentation
 }
@@ -57,7 +59,7 @@ type Criterion struct {
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
 	Weight float64 `json:"weight"` // all weights add up to 1
-	// Enough is ten times as good as the needs require. A better value counts as Enough. 0: none.
+	// Enough is ten times as good as the needs require. A better value is scored as Enough. 0: no such limit.
 	Enough float64 `json:"enough,omitempty"`
 }
 
@@ -65,15 +67,15 @@ type Criterion struct {
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
-	Answer      Answer       `json:"answer,omitempty"` // for a requirement
+	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
 	Reason      Reason       `json:"reason"`
-	Value       *float64     `json:"value,omitempty"` // the median, which a requirement compares with Limit
+	Value       *float64     `json:"value,omitempty"` // median, which a requirement compares with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are its 95 % interval, if there are enough trials
 	High        *float64     `json:"high,omitempty"`
 	Limit       *float64     `json:"limit,omitempty"` // limit of the needs, in the unit of Value
 	Tag         Tag          `json:"tag"`
 	Detail      string       `json:"detail,omitempty"`      // a fault, a library or languages
-	Expectation *Expectation `json:"expectation,omitempty"` // for ExpectedViolation
+	Expectation *Expectation `json:"expectation,omitempty"` // expected violation, with the reason ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
@@ -90,17 +92,17 @@ const (
 // Decision is the recommendation.
 type Decision struct {
 	Outcome     Outcome  `json:"outcome"`
-	Recommended []string `json:"recommended"` // several for a tie, none if nothing fits
-	Lock        []string `json:"lock"`        // the best locks, also if no lock is needed
+	Recommended []string `json:"recommended"` // several options in a tie, none if nothing fits
+	Lock        []string `json:"lock"`        // best locks, also if no lock is needed
 	Against     []Cell   `json:"against"`     // disadvantages of the recommended options
 
 	Eliminated []Elimination `json:"eliminated"` // by option, in display order
 	Survivors  []string      `json:"survivors"`
-	Dominated  []Dominated   `json:"dominated"`  // survivors that are not scored
-	Scores     []Score       `json:"scores"`     // of the Pareto set, from best to worst
-	Weightings int           `json:"weightings"` // number of weightings that were tried
+	Dominated  []Dominated   `json:"dominated"`  // survivors without a score
+	Scores     []Score       `json:"scores"`     // scores of the Pareto set, from best to worst
+	Weightings int           `json:"weightings"` // number of tried weightings
 	Wins       []Win         `json:"wins"`       // in decreasing order
-	Turns      []Turn        `json:"turns"`      // the weights and values at which another option leads
+	Turns      []Turn        `json:"turns"`      // weights and values at which another option leads
 	Changes    []Change      `json:"changes"`    // effects of another answer to one need
 }
 
@@ -109,17 +111,17 @@ type Elimination struct {
 	Option  string   `json:"option"`
 	Fails   []string `json:"fails"`   // requirements with the answer no
 	Unknown []string `json:"unknown"` // requirements with the answer unknown
-	Reason  string   `json:"reason"`  // the most important of both
+	Reason  string   `json:"reason"`  // most important requirement of both
 }
 
 // Dominated is an option that is no better than another in any criterion, and worse beyond noise in one.
 type Dominated struct {
 	Option string `json:"option"`
 	By     string `json:"by"`
-	In     string `json:"in"` // the criterion in which By is better
+	In     string `json:"in"` // criterion in which By is better
 }
 
-// Score is an option's weighted mean of how close it comes to the best of each criterion, from 0 to 1.
+// Score is the score of an option from 0 to 1: the weighted mean over the criteria of its closeness to the best value.
 type Score struct {
 	Option string             `json:"option"`
 	Rank   int                `json:"rank"` // options whose difference is within noise share a rank
@@ -139,13 +141,13 @@ type Win struct {
 // Turn is a weight or a measured value from which another option leads.
 type Turn struct {
 	Of     string   `json:"of"`               // a criterion
-	Weight *float64 `json:"weight,omitempty"` // the weight of Of; the other weights keep their proportions
-	Option string   `json:"option,omitempty"` // the option with the value
+	Weight *float64 `json:"weight,omitempty"` // weight of Of; the other weights keep their proportions
+	Option string   `json:"option,omitempty"` // option with the value
 	Value  *float64 `json:"value,omitempty"`
-	To     string   `json:"to"` // the option that leads then
+	To     string   `json:"to"` // option that leads from there on
 }
 
-// Change is the outcome of another answer to one need with the same evidence.
+// Change is the outcome if one need had another answer, with the same evidence.
 type Change struct {
 	Need        string   `json:"need"` // key of the need
 	Value       string   `json:"value"`

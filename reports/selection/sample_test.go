@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sample returns a report with every part. It is written by hand, so its parts need not agree.
+// sample returns a handwritten report with every part. The parts need not agree.
 func sample() *Report {
 	r := &Report{
 		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),

@@ -88,9 +88,9 @@ func (v *view) Derivation() string {
 		return "no lease ends a hold."
 	}
 	pause, work := v.stated("pauses.longest", v.Needs.Pauses.Longest), v.stated("hold.max", v.Needs.Hold.Max)
-	text := "outlasts the longest pause (" + pause + "), and is renewed while the work lasts"
+	text := "covers the longest pause (" + pause + "), and is renewed while the work lasts"
 	if l.Lease == Fixed {
-		text = "outlasts the longest work (" + work + ") plus the longest pause (" + pause + ")"
+		text = "covers the longest work (" + work + ") plus the longest pause (" + pause + ")"
 	}
 	p, _ := lo.Find(l.Curve, func(p LeasePoint) bool { return p.TTLNS == l.AdvisedNS })
 	text += "; after a holder dies, the lock is free within " + format.Duration(p.RecoveryMaxNS)
@@ -138,7 +138,7 @@ func (v *view) Confidence() (level, reason string) {
 		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
-// caveat returns the main disadvantage. For a lease that the data does not check it is a pause past the end of the lease.
+// caveat returns the main disadvantage. For a lease without checked fencing tokens it is a pause that outlives the lease.
 func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
@@ -156,7 +156,7 @@ func (v *view) caveat() string {
 	return v.line(v.Decision.Against[0]).Short()
 }
 
-// withoutLock states why no replacement of a lock is recommended.
+// withoutLock returns the reason for which no replacement of a lock is recommended.
 func (v *view) withoutLock() fact {
 	others := lo.FilterMap(v.Options, func(o Option, _ int) (string, bool) { return o.Name, o.Kind == NoLock })
 	text := "None of " + format.Joined(others) + " meets all requirements."
@@ -166,7 +166,7 @@ func (v *view) withoutLock() fact {
 	return fact{"Without a lock", "", text}
 }
 
-// unmet returns the facts if no candidate meets all requirements: the nearest one, and what would change the outcome.
+// unmet returns the facts if no candidate meets all requirements: the nearest candidate, and the changes that would help.
 func (v *view) unmet() (all []fact) {
 	d := v.Decision
 	if len(d.Eliminated) > 0 {
@@ -185,7 +185,8 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance grows with the requirements that an option fails. It is greatest if it replaces a lock and does not apply.
+// distance ranks eliminated options by the requirements that they fail, then by unknown ones. It is greatest for a
+// replacement that does not apply.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

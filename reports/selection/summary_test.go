@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestConfidence: the level follows from the fewest trials behind a required answer, and from the trials of leases.
+// TestConfidence checks that the level follows from the fewest trials behind a required answer, and from the trials of leases.
 func TestConfidence(t *testing.T) {
 	for _, c := range []struct {
 		fewest int
@@ -45,7 +45,7 @@ func finding(r *Report, lock string) string {
 	return ""
 }
 
-// TestGreen: only a recommendation without an observed violation and with more than low confidence is green.
+// TestGreen checks that a recommendation is green only without an observed violation and with more than low confidence.
 func TestGreen(t *testing.T) {
 	r := sample()
 	for i := range r.Lease.Confirmed {
@@ -63,7 +63,7 @@ func TestGreen(t *testing.T) {
 	}
 }
 
-// TestCaveat: a pause past the lease is the main caveat, unless the data checks fencing tokens.
+// TestCaveat checks that a pause past the lease is the main caveat, unless the data checks fencing tokens.
 func TestCaveat(t *testing.T) {
 	r := sample()
 	if got := newView(r).caveat(); !strings.HasPrefix(got, "mutual-exclusion is expected") {

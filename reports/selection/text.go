@@ -35,7 +35,7 @@ func Text(w io.Writer, r *Report) error {
 	t.eliminated()
 	t.compared()
 	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
-	if t.Decision.Outcome != NothingFits { // the summary has them
+	if t.Decision.Outcome != NothingFits { // the summary of NothingFits lists them
 		t.list("what would change it", t.changes())
 	}
 	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
@@ -108,7 +108,7 @@ func (t *terminal) title(title string) {
 	t.Add(title)
 }
 
-const mostListed = 3 // entries of a list
+const mostListed = 3 // the most entries of a list
 
 func (t *terminal) list(title string, all []string) {
 	if len(all) == 0 {
@@ -139,7 +139,7 @@ func Markdown(r *Report) ([]byte, error) {
 	return html.Markdown(templates, funcs, newView(r), "record", "templates/decision.md.tmpl")
 }
 
-// newest returns the date of the newest evidence. The current time would make two reports of the same input differ.
+// newest returns the date of the newest evidence, so that a report does not depend on the current time.
 func newest(r *Report) string {
 	return lo.Max(lo.Map(r.Sources, func(s Source, _ int) string {
 		day, _, dated := strings.Cut(s.Started, "T")

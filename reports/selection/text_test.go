@@ -18,7 +18,7 @@ func TestWordsOfFigures(t *testing.T) {
 	}
 }
 
-// TestOrigins: a need is stated, assumed, or assumed in parts.
+// TestOrigins checks that a need is stated, assumed, or assumed in parts.
 func TestOrigins(t *testing.T) {
 	n := Needs{Assumed: []string{"fair", "pauses.p50", "pauses.p99"}}
 	for key, want := range map[string]string{"fair": "assumed", "pauses": "p50 and p99 assumed", "hold": "stated", "pause": "stated"} {
@@ -28,7 +28,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestBest: the best value of a criterion is the highest or lowest one of the survivors.
+// TestBest checks that the best value of a criterion is the highest or lowest one of the survivors.
 func TestBest(t *testing.T) {
 	v := newView(sample())
 	for _, k := range v.Report.Criteria {
@@ -42,7 +42,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// TestTextFits: no line is wider than 100 columns.
+// TestTextFits checks that no line is wider than 100 columns.
 func TestTextFits(t *testing.T) {
 	for name, r := range map[string]*Report{"sample": sample(), "crowd": crowd(), "nothing": turnedOut(NothingFits)} {
 		got := summary(t, r)

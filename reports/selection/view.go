@@ -16,9 +16,9 @@ import (
 type view struct {
 	*Report
 	options map[string]Option
-	cells   map[[2]string]Cell // by option, and by requirement or criterion
+	cells   map[[2]string]Cell // cells by option, and by requirement or criterion
 	sources map[string]Source
-	anchors map[string]string // by option, or by id of a finding, figure or source
+	anchors map[string]string // anchors by option, or by id of a finding, figure or source
 }
 
 func newView(r *Report) *view {
@@ -111,7 +111,7 @@ type line struct {
 	Title, Text     string
 	Brief           string // Text without conditions and example
 	Look            look
-	Value           string // for a criterion
+	Value           string // value of a criterion
 	Interval, Ratio string // Ratio is the value divided by the best one
 	Tag             Tag
 	Refs            []ref
@@ -182,11 +182,11 @@ type judged struct {
 	Option      Option
 	Anchor      string
 	Stays       bool
-	Why         line // the reason for its elimination
+	Why         line // reason for its elimination
 	Answers     []line
-	Figures     []line // one for each criterion
+	Figures     []line // figures, one for each criterion
 	Rank, Score string
-	Dominated   string // the lock that dominates it, and the criterion
+	Dominated   string // lock that dominates it, and the criterion
 }
 
 // Matrix returns all options: the survivors by rank, then the eliminated.
@@ -217,7 +217,7 @@ func (v *view) judged(o Option) judged {
 	return j
 }
 
-// groups splits options into survivors and eliminated ones. An empty group is left out.
+// groups splits options into survivors and eliminated ones. It omits an empty group.
 func groups(all []judged) [][]judged {
 	stay, out := lo.FilterReject(all, func(j judged, _ int) bool { return j.Stays })
 	return lo.Filter([][]judged{stay, out}, func(of []judged, _ int) bool { return len(of) > 0 })

@@ -15,11 +15,11 @@ import (
 // It is computed by golang.org/x/perf/benchmath, without an assumption about the distribution.
 type Estimate struct {
 	Median     float64   `json:"median"`
-	Low        *float64  `json:"low"` // null: too few trials for a finite interval
+	Low        *float64  `json:"low"` // lower bound; null: too few trials for a finite interval
 	High       *float64  `json:"high"`
 	Confidence float64   `json:"confidence,omitempty"` // at least 0.95 if Low and High are set
 	N          int       `json:"n"`
-	Values     []float64 `json:"values"` // by block
+	Values     []float64 `json:"values"` // values by block
 	Blocks     []int     `json:"blocks"`
 }
 
@@ -101,7 +101,7 @@ func SmallestP(c Comparison, n, m int) float64 {
 	if c.Paired {
 		return math.Pow(2, 1-float64(max(1, c.Pairs)))
 	}
-	mixes := 1.0 // ways to mix n values with m
+	mixes := 1.0 // number of ways to mix n values with m
 	for i := 1; i <= n; i++ {
 		mixes *= float64(m+i) / float64(i)
 	}

@@ -15,20 +15,20 @@ type Comparison struct {
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
 	// Ratio is the median of the ratios: within each block if trials are paired, else of each value to each.
-	// If it is 0 there is none, and Note is the reason.
+	// It is 0 if it could not be computed; Note has the reason.
 	Ratio  float64  `json:"ratio"`
-	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
+	Low    *float64 `json:"low"` // bounds of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
-	Paired bool     `json:"paired"` // by block, with a sign-flip test; else a U test
+	Paired bool     `json:"paired"` // compared by block with a sign-flip test, else with a U test
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
-	Holm   float64  `json:"p_holm"` // corrected for all rows shown together
+	Holm   float64  `json:"p_holm"` // p-value corrected for all rows shown together
 	// Differs is true if Holm is below Alpha and the interval, if any, does not contain 1.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
 
-// All sign flips are tried for up to exactPairs pairs, and a number of random ones (flips) for more.
+// For up to exactPairs pairs all sign flips are tried, for more a number of random flips.
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -101,7 +101,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped returns the sum with the sign of each value given by a bit. The function bits returns the next 64.
+// flipped returns the sum of the values, with the sign of each given by a bit. The function bits returns the next 64 bits.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64

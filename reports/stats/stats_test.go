@@ -40,7 +40,8 @@ func TestEstimateNeedsSix(t *testing.T) {
 	}
 }
 
-// TestNoFalseAlarms: two samples of the same distribution differ in at most 5 % of cases, and the interval excludes 1 as rarely.
+// TestNoFalseAlarms checks that two samples of the same distribution differ in at most 5 % of cases, and that the interval
+// excludes 1 equally rarely.
 func TestNoFalseAlarms(t *testing.T) {
 	const draws = 2000
 	for _, c := range []struct {
@@ -83,8 +84,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestShiftsAreFound: a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a block effect
-// that hides it from the unpaired test.
+// TestShiftsAreFound checks that a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a
+// block effect that hides it from the unpaired test.
 func TestShiftsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[string]int{}
@@ -140,7 +141,7 @@ func TestSignFlip(t *testing.T) {
 	}
 }
 
-// TestIntervalIsThatOfTheTest: 1 is outside the interval if and only if the U test rejects.
+// TestIntervalIsThatOfTheTest checks that 1 is outside the interval if and only if the U test rejects.
 func TestIntervalIsThatOfTheTest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	differ := 0
@@ -211,7 +212,7 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// TestNoRatio: a zero has no ratio, but the values still differ.
+// TestNoRatio checks that a zero has no ratio, but the values still differ.
 func TestNoRatio(t *testing.T) {
 	blocks := []int{0, 1, 2, 3, 4, 5, 6}
 	zeros, fives := EstimateOf(make([]float64, 7), blocks), EstimateOf([]float64{5, 5, 5, 6, 5, 5, 5}, blocks)

@@ -148,7 +148,7 @@ func counts(o run.Observation) bool {
 func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measurement) selection.Finding {
 	f := selection.Finding{Source: s.ID, Lock: o.Lock, Deployment: o.Deployment, Workload: o.Workload, Fault: o.Fault, Scenario: o.Scenario,
 		Property: o.Property, Observed: o.Observed, Why: o.Why, Trials: o.Trials, ViolatedIn: o.ViolatedIn, Violations: o.Violations,
-		Operations: o.Counts.Operations, Evidence: o.Weight, Example: o.Witness, Histories: []selection.History{}}
+		Operations: o.Counts.Operations, Evidence: o.Weight, Example: o.Example, Histories: []selection.History{}}
 	for _, t := range o.Evidence {
 		f.Dir = path.Dir(t.Dir)
 		f.Histories = append(f.Histories, selection.History{File: path.Join(t.Dir, "history.jsonl.zst"), SHA256: t.SHA256})
