@@ -14,7 +14,7 @@ import (
 )
 
 // mayImport is the table of docs/design.md: each room and the rooms that it may import. A room stands for the packages
-// beneath it as well, unless they have a row separately, and packages of one room may import each other. The record is the only
+// beneath it as well, unless they have a separate row, and packages of one room may import each other. The record is the only
 // link between the half that measures and the half that judges.
 var mayImport = map[string][]string{
 	"histories":         {},
