@@ -48,13 +48,13 @@ type Ended string
 
 // The ends of a wait. All except Granted are censored: the whole wait is longer.
 const (
-	Granted Ended = "granted"
-	GaveUp  Ended = "gave up" // refused, or of unknown outcome
-	CutOff  Ended = "cut off" // still waiting at the end of the history, or of the window
+	Granted    Ended = "granted"
+	NotGranted Ended = "not granted" // refused, or of unknown outcome
+	CutOff     Ended = "cut off"     // still waiting at the end of the history, or of the window
 )
 
 // Censored reports whether the whole wait is longer than measured.
-func (w Wait) Censored() bool { return w.Ended == GaveUp || w.Ended == CutOff }
+func (w Wait) Censored() bool { return w.Ended == NotGranted || w.Ended == CutOff }
 
 // Longer returns the longer of two waits.
 func Longer(a, b Wait) Wait {

@@ -156,7 +156,7 @@ func TestWaiterOfAnotherKeyIsNoWaiter(t *testing.T) {
 	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
 
-func TestNoHandOffAfterTheWaiterGaveUp(t *testing.T) {
+func TestNoHandOffAfterTheWaiterLeft(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.op(1, 2, histories.Acquire, histories.Refused, "k", 5*ms, 15*ms)
@@ -233,10 +233,10 @@ func TestLongestWait(t *testing.T) {
 		"gave up": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 4*ms)
 			s.op(1, 2, histories.Acquire, histories.Refused, "k", 2*ms, 9*ms)
-		}, Wait{int64(7 * ms), GaveUp}, 0},
+		}, Wait{int64(7 * ms), NotGranted}, 0},
 		"unknown is not granted": {func(s *script) {
 			s.op(1, 2, histories.Acquire, histories.Unknown, "k", 2*ms, 9*ms)
-		}, Wait{int64(7 * ms), GaveUp}, 0},
+		}, Wait{int64(7 * ms), NotGranted}, 0},
 		"cut off": {func(s *script) {
 			s.op(1, 2, histories.Acquire, histories.Unknown, "k", 2*ms, histories.StillOpen)
 			s.acquire(0, 1, "k", 3*ms, 4*ms)
@@ -250,7 +250,7 @@ func TestLongestWait(t *testing.T) {
 			if got.Longest != c.want || got.CutOff != c.cut {
 				t.Errorf("longest %+v, cut off %d; want %+v, %d", got.Longest, got.CutOff, c.want, c.cut)
 			}
-			if got.Longest.Censored() != (c.want.Ended == GaveUp || c.want.Ended == CutOff) {
+			if got.Longest.Censored() != (c.want.Ended == NotGranted || c.want.Ended == CutOff) {
 				t.Error("censoring is wrong")
 			}
 		})

@@ -163,7 +163,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	case !t.window.holds(op.Return):
 		return
 	}
-	wait := Wait{NS: int64(op.Return - a.due), Ended: GaveUp}
+	wait := Wait{NS: int64(op.Return - a.due), Ended: NotGranted}
 	if granted {
 		wait.Ended = Granted
 	}

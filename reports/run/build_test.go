@@ -224,7 +224,7 @@ func TestNamesAreEscaped(t *testing.T) {
 			Oracle: checker.Oracle{Disagreements: []string{evil}},
 		},
 	})
-	writeTrial(t, filepath.Join(dir, "x", "w+none", "002"), trialFiles{void: evil})
+	writeTrial(t, filepath.Join(dir, "x", "w+none", "002"), trialFiles{discarded: evil})
 	m := Manifest{
 		Name: evil, Command: evil + "```", Servers: evil, Notes: []string{evil}, Warnings: []string{evil},
 		Locks: []LockDoc{{evil, evil, evil, true}}, Parameters: []Parameter{{evil, evil, evil}},
@@ -357,5 +357,25 @@ func checkBuildLeavesNoTemporaryFiles(t *testing.T, dir string, r *Results) {
 func TestBuildNeedsAManifest(t *testing.T) {
 	if _, err := Build(t.TempDir()); err == nil || !strings.Contains(err.Error(), "manifest of the run") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestEarlierDiscarded checks that a trial which an earlier version discarded stays discarded.
+func TestEarlierDiscarded(t *testing.T) {
+	dir := t.TempDir()
+	trial := filepath.Join(dir, "x", "w+none", "001")
+	writeTrial(t, trial, trialFiles{discarded: "the fault had no effect"})
+	if err := os.Rename(filepath.Join(trial, DiscardedName), filepath.Join(trial, "void.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteManifest(dir, Manifest{Name: "early", Plan: []Cell{{Dir: "x/w+none", Lock: "x", Workload: "w", Fault: "none"}}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Trials[0]; got.State != Discarded || got.Reason != "the fault had no effect" {
+		t.Errorf("%s: %s", got.State, got.Reason)
 	}
 }

@@ -18,16 +18,16 @@ import (
 
 // The files of a run folder, and of a trial in it.
 const (
-	ManifestName = "run.json"
-	ResultsName  = "results.json"
-	HistoryName  = "history.jsonl.zst"
-	VerdictName  = "verdict.json"
-	VoidName     = "void.json"
-	countersName = "counters.json"
-	shopName     = "shop.json" // only for a flash sale
+	ManifestName  = "run.json"
+	ResultsName   = "results.json"
+	HistoryName   = "history.jsonl.zst"
+	VerdictName   = "verdict.json"
+	DiscardedName = "discarded.json"
+	countersName  = "counters.json"
+	shopName      = "shop.json" // only for a flash sale
 
 	manifestVersion = 1 // written by this package, and the newest version it reads
-	resultsVersion  = 2 // described by docs/results.schema.json
+	resultsVersion  = 3 // described by docs/results.schema.json
 )
 
 // File is one file of a run folder.

@@ -128,8 +128,8 @@ func tallyOf(r *Results) Tally {
 		switch trial.State {
 		case Judged:
 			t.Trials++
-		case Void:
-			t.Void++
+		case Discarded:
+			t.Discarded++
 		}
 	}
 	return t
@@ -194,16 +194,16 @@ type Observation struct {
 	Observed   checker.Observed   `json:"observed"`
 	Why        string             `json:"why"` // the reason if it is undecided or does not apply
 	Result     checker.Result     `json:"result"`
-	Weight     string             `json:"weight"`     // the evidence in words
+	Weight     string             `json:"evidence"`   // the evidence in words
 	Violations int                `json:"violations"` // number over all trials
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
 	ViolatedIn  int `json:"violated_in"`  // trials with a violation
 	UndecidedIn int `json:"undecided_in"` // undecided trials
 
-	Counts   checker.Counts `json:"counts"`   // over all trials
-	Evidence []Evidence     `json:"evidence"` // one per trial judged
-	Example  string         `json:"witness"`  // the violation in a sentence; empty without a violation
+	Counts   checker.Counts `json:"counts"`    // over all trials
+	Evidence []Evidence     `json:"histories"` // one per judged trial
+	Example  string         `json:"example"`   // the violation in a sentence; empty without a violation
 
 	shown   *checker.Witness // the first violation
 	shownIn string           // the trial of shown
@@ -226,7 +226,7 @@ type Tally struct {
 	Inconclusive  int `json:"inconclusive"`
 	Observed      int `json:"observed"` // results without an expectation
 	Trials        int `json:"trials"`   // judged trials
-	Void          int `json:"discarded"`
+	Discarded     int `json:"discarded"`
 	Operations    int `json:"operations"`
 	Disagreements int `json:"disagreements"` // disagreements of monitor and oracle: bugs of lockbench
 }

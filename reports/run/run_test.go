@@ -23,12 +23,12 @@ const (
 
 // trialFiles is the content of one trial.
 type trialFiles struct {
-	header   histories.Header
-	ops      []histories.Op
-	verdict  *checker.Verdict
-	counters string
-	void     string
-	torn     bool // the history ends within a line
+	header    histories.Header
+	ops       []histories.Op
+	verdict   *checker.Verdict
+	counters  string
+	discarded string
+	torn      bool // the history ends within a line
 }
 
 func writeTrial(t *testing.T, dir string, f trialFiles) {
@@ -50,8 +50,8 @@ func writeTrial(t *testing.T, dir string, f trialFiles) {
 	if f.counters != "" {
 		put(t, filepath.Join(dir, countersName), []byte(f.counters))
 	}
-	if f.void != "" {
-		put(t, filepath.Join(dir, VoidName), marshal(t, map[string]string{"reason": f.void}))
+	if f.discarded != "" {
+		put(t, filepath.Join(dir, DiscardedName), marshal(t, map[string]string{"reason": f.discarded}))
 	}
 }
 
@@ -158,7 +158,7 @@ func writeSample(t *testing.T, dir string) {
 			}
 		}
 	}
-	writeTrial(t, filepath.Join(dir, "set-px-lua/counter+holder-stall/003"), trialFiles{void: "the stall did not reach its client"})
+	writeTrial(t, filepath.Join(dir, "set-px-lua/counter+holder-stall/003"), trialFiles{discarded: "the stall did not reach its client"})
 	writeTrial(t, filepath.Join(dir, "redisson/counter+none/003"), trialFiles{torn: true})
 	if err := WriteManifest(dir, m); err != nil {
 		t.Fatal(err)

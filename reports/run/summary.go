@@ -94,8 +94,8 @@ func (r *Results) conditions() string {
 	if n := len(r.Run.Environment.Stores); n > 3 {
 		parts[3] = format.Plural(n, "store")
 	}
-	if r.Tally.Void > 0 {
-		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Void, "discarded trial"))
+	if r.Tally.Discarded > 0 {
+		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Discarded, "discarded trial"))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }

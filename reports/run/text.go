@@ -40,7 +40,7 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 		t.Hang("missing  ", gap.Dir+": "+gap.Reason)
 	}
 	for _, trial := range r.Trials {
-		if trial.State == Void {
+		if trial.State == Discarded {
 			t.Hang("discarded  ", trial.Dir+": "+trial.Reason)
 		}
 	}

@@ -23,7 +23,7 @@ type State string
 // The states of a trial. Only judged trials are in the figures.
 const (
 	Judged    State = "judged"
-	Void      State = "void"       // discarded and repeated: the fault had no effect, or the harness stalled
+	Discarded State = "discarded"  // discarded and repeated: the fault had no effect, or the harness stalled
 	NotJudged State = "not judged" // cut short, or unreadable
 )
 
@@ -66,7 +66,7 @@ func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 // is an error.
 func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
-	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
+	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, DiscardedName} {
 		f, err := SumFile(dir, path.Join(name, file))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -80,9 +80,8 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 		r.Files = append(r.Files, f)
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(name))
-	var void struct{ Reason string }
-	if err := readJSON(folder, VoidName, &void); !errors.Is(err, fs.ErrNotExist) {
-		t.State, t.Reason = Void, cmp.Or(void.Reason, "discarded without a readable reason")
+	if reason, ok := discardedFor(folder); ok {
+		t.State, t.Reason = Discarded, reason
 	} else if err := t.read(folder); err != nil {
 		t.State, t.Reason = NotJudged, err.Error()
 		r.Gaps = append(r.Gaps, Gap{Dir: name, Reason: t.Reason})
@@ -94,6 +93,17 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	}
 	r.Trials = append(r.Trials, t.Trial)
 	return t, nil
+}
+
+// discardedFor returns the reason why a trial was discarded, and whether it was. Earlier versions wrote void.json.
+func discardedFor(folder string) (reason string, ok bool) {
+	var why struct{ Reason string }
+	for _, name := range []string{DiscardedName, "void.json"} {
+		if err := readJSON(folder, name, &why); !errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(why.Reason, "discarded without a readable reason"), true
+		}
+	}
+	return "", false
 }
 
 // read reads the files of a trial that was not discarded.

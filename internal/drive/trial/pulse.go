@@ -125,7 +125,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 }
 
 // end returns the reason why the trial is discarded, or "".
-func (s *stalls) end(most time.Duration) (void string) {
+func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()
 	if s.longest <= most {

@@ -134,15 +134,15 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	start := time.Now()
 	out, err := s.Try(t.Context(), c.Cell, dir, n, new(atomic.Int64))
 	took := time.Since(start)
-	voids, _ := filepath.Glob(filepath.Join(dir, "*", "void.json"))
+	all, _ := filepath.Glob(filepath.Join(dir, "*", "discarded.json"))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.discarded += len(voids)
-	for _, file := range voids {
+	c.discarded += len(all)
+	for _, file := range all {
 		c.why = voidReason(file)
 	}
 	switch {
-	case err != nil && len(voids) == attempts:
+	case err != nil && len(all) == attempts:
 		c.abandoned++
 		return nil
 	case err != nil:
@@ -167,15 +167,15 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 
 // voidReason reads why a trial was discarded.
 func voidReason(file string) string {
-	var void struct{ Reason string }
+	var discarded struct{ Reason string }
 	text, err := os.ReadFile(file)
 	if err == nil {
-		err = json.Unmarshal(text, &void)
+		err = json.Unmarshal(text, &discarded)
 	}
 	if err != nil {
 		return err.Error()
 	}
-	return void.Reason
+	return discarded.Reason
 }
 
 // tallyOf returns the tally of a property; nil if it has no expectation.

@@ -59,7 +59,7 @@ type Outcome struct {
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
-	Void       string // reason why the trial is discarded, or ""
+	Discarded  string // reason why the trial is discarded, or ""
 	Missed     string // the steps of the plan that were not carried out, if the trial is kept
 }
 
@@ -81,11 +81,11 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 		number := n + 1 + attempt*max(1, s.Trials)
 		t := newTrial(s, c, filepath.Join(dir, fmt.Sprintf("%03d", number)), granted)
 		var err error
-		if out, err = t.run(ctx); err != nil || out.Void == "" {
+		if out, err = t.run(ctx); err != nil || out.Discarded == "" {
 			return out, err
 		}
 	}
-	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Void)
+	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Discarded)
 }
 
 // Lasts returns about how long a trial of a cell takes.
@@ -141,7 +141,7 @@ type trial struct {
 	fresh     workloads.Process
 	world     *world // empty if the processes are simulated
 	release   []func() error
-	void      string
+	discarded string
 	missed    string
 }
 
@@ -239,7 +239,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	if t.Partly {
 		t.missed, missed = missed, ""
 	}
-	t.void = cmp.Or(missed, late)
+	t.discarded = cmp.Or(missed, late)
 }
 
 // mayBeLate returns the longest delay of a holder that alone does not make it outlive its lease.
@@ -255,15 +255,15 @@ func (t *trial) judge() (Outcome, error) {
 		return out, err
 	}
 	out.Verdict, out.Header = v, header
-	out.Void, out.Missed = t.void, t.missed
+	out.Discarded, out.Missed = t.discarded, t.missed
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
-		out.Void = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
+		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
 	case t.faulty() && v.MaxStall > t.mayBeLate(): // this process ends the work of a hold
-		out.Void = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
+		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
-	if out.Void != "" {
-		err = t.write("void.json", map[string]string{"reason": out.Void})
+	if out.Discarded != "" {
+		err = t.write("discarded.json", map[string]string{"reason": out.Discarded})
 	}
 	return out, errors.Join(err, t.write("verdict.json", v))
 }

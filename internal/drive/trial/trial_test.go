@@ -61,7 +61,7 @@ func TestEachCell(t *testing.T) {
 func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) {
 	var granted atomic.Int64
 	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
-	if err != nil && strings.Contains(out.Void, "was paused") {
+	if err != nil && strings.Contains(out.Discarded, "was paused") {
 		t.Skip("this machine is too busy: ", err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func contend() workloads.Workload {
 func TestStalledTrialIsDiscarded(t *testing.T) {
 	for _, c := range []struct {
 		stall, fault string
-		void         bool
+		discarded    bool
 	}{{"40000000", "none", false}, {"4000000000", "none", false}, {"6000000000", "none", true},
 		{"100000000", "slow-network", false}, {"200000000", "slow-network", true}} {
 		tr := newTrial(Setting{Params: workloads.Defaults()}, Cell{Fault: namedFault(c.fault)}, t.TempDir(), nil)
@@ -107,11 +107,11 @@ func TestStalledTrialIsDiscarded(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := tr.judge()
-		if err != nil || (out.Void != "") != c.void {
-			t.Errorf("stall %s under %s: discarded %q, %v", c.stall, c.fault, out.Void, err)
+		if err != nil || (out.Discarded != "") != c.discarded {
+			t.Errorf("stall %s under %s: discarded %q, %v", c.stall, c.fault, out.Discarded, err)
 		}
-		if _, err := os.Stat(filepath.Join(tr.dir, "void.json")); (err == nil) != c.void {
-			t.Errorf("stall %s: void.json: %v", c.stall, err)
+		if _, err := os.Stat(filepath.Join(tr.dir, "discarded.json")); (err == nil) != c.discarded {
+			t.Errorf("stall %s: discarded.json: %v", c.stall, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestRecordIsRun(t *testing.T) {
 func recordedTwice(t *testing.T, trial Trial) string {
 	t.Helper()
 	var file bytes.Buffer
-	void, err := trial.Run(&file)
+	discarded, err := trial.Run(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func recordedTwice(t *testing.T, trial Trial) string {
 		lines = append(lines, line)
 	}
 	m, err := trial.Record()
-	if err != nil || m.Discarded != void {
-		return fmt.Sprintf("%v, discarded %q and %q", err, void, m.Discarded)
+	if err != nil || m.Discarded != discarded {
+		return fmt.Sprintf("%v, discarded %q and %q", err, discarded, m.Discarded)
 	}
 	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
 }

@@ -24,10 +24,10 @@ var differs = map[string]string{
 
 // acted holds the result of a trial.
 type acted struct {
-	void    string
-	file    []byte
-	header  histories.Header
-	verdict *checker.Verdict
+	discarded string
+	file      []byte
+	header    histories.Header
+	verdict   *checker.Verdict
 }
 
 // TestFaultsInVirtualTime checks for every lock, and every fault for which it has expectations, that these are met and
@@ -75,14 +75,14 @@ func TestFaultsInVirtualTime(t *testing.T) {
 func (t Trial) act(to *testing.T) acted {
 	to.Helper()
 	var file bytes.Buffer
-	void, err := t.Run(&file)
+	discarded, err := t.Run(&file)
 	if err != nil {
 		to.Fatal(err)
 	}
-	if void != "" {
-		to.Errorf("discarded: %s", void)
+	if discarded != "" {
+		to.Errorf("discarded: %s", discarded)
 	}
-	a := acted{void: void, file: file.Bytes()}
+	a := acted{discarded: discarded, file: file.Bytes()}
 	r, err := histories.NewReader(bytes.NewReader(a.file))
 	if err != nil {
 		to.Fatal(err)

@@ -194,7 +194,7 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	}
 	writeHistory(t, filepath.Join(dir, m.Plan[1].Dir, "001"), h, sound(2, 5))
 	writeTrial(t, filepath.Join(dir, m.Plan[1].Dir, "002"), h, sound(2, 5))
-	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.VoidName), `{"reason":"the stall had no effect"}`)
+	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.DiscardedName), `{"reason":"the stall had no effect"}`)
 	setTimes(t, dir, last)
 }
 

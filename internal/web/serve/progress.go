@@ -190,7 +190,7 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 				if t.State != discarded {
 					t.State = observed
 				}
-			case run.VoidName:
+			case run.DiscardedName:
 				t.State = discarded
 			}
 		}
