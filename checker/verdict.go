@@ -7,6 +7,8 @@
 package checker
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -36,11 +38,25 @@ func (o *Observed) UnmarshalText(text []byte) error {
 
 // Witness is the smallest part of a history that shows a violation, usually four operations.
 type Witness struct {
-	Story string         `json:"story"` // one sentence: which clients held the key, and for how long at once
-	Key   string         `json:"key"`
-	From  time.Duration  `json:"from_ns"` // begin and end of the violation, as far as the history shows them
-	To    time.Duration  `json:"to_ns"`
-	Ops   []histories.Op `json:"ops"` // in order of their calls
+	Sentence string         `json:"sentence"` // which clients held the key, and for how long at once
+	Key      string         `json:"key"`
+	From     time.Duration  `json:"from_ns"` // begin and end of the violation, as far as the history shows them
+	To       time.Duration  `json:"to_ns"`
+	Ops      []histories.Op `json:"ops"` // in order of their calls
+}
+
+// UnmarshalJSON also accepts the key story, which earlier versions wrote instead of sentence.
+func (w *Witness) UnmarshalJSON(text []byte) error {
+	type plain Witness
+	earlier := struct {
+		*plain
+		Story string `json:"story"`
+	}{plain: (*plain)(w)}
+	if err := json.Unmarshal(text, &earlier); err != nil {
+		return err
+	}
+	w.Sentence = cmp.Or(w.Sentence, earlier.Story)
+	return nil
 }
 
 // Finding is the result for one property.

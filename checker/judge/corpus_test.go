@@ -48,11 +48,11 @@ func TestCorpus(t *testing.T) {
 			got := map[checker.Observed][]string{}
 			for _, f := range v.Findings {
 				got[f.Observed] = append(got[f.Observed], f.Property)
-				if f.Observed == checker.Violated && (f.Witness == nil || f.Witness.Story == "" || len(f.Witness.Ops) == 0) {
+				if f.Observed == checker.Violated && (f.Witness == nil || f.Witness.Sentence == "" || len(f.Witness.Ops) == 0) {
 					t.Errorf("%s is violated without a witness", f.Property)
 				}
 				if f.Observed == checker.Violated {
-					t.Logf("%s: %s", f.Property, f.Witness.Story)
+					t.Logf("%s: %s", f.Property, f.Witness.Sentence)
 				}
 			}
 			for o, word := range map[checker.Observed]string{checker.Violated: "violates", checker.Undecided: "undecided"} {

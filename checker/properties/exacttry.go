@@ -116,12 +116,12 @@ func (x *tries) settle(t *tried) {
 }
 
 func (x *tries) violation(t *tried, op histories.Op) {
-	ops, story := []histories.Op{op}, "it had not been granted yet"
+	ops, sentence := []histories.Op{op}, "it had not been granted yet"
 	if t.last.Kind != 0 && t.last.Return < op.Call {
-		ops, story = append(ops, t.last), x.tell("%s had released it at %s", &t.last, t.last.Return)
+		ops, sentence = append(ops, t.last), x.tell("%s had released it at %s", &t.last, t.last.Return)
 	}
 	x.show(t.name, op.Call, op.Return, ops, "%s requested %s at %s and was refused (busy) at %s; %s, and it was granted to no other client in between.",
-		&op, t.name, op.Call, op.Return, story)
+		&op, t.name, op.Call, op.Return, sentence)
 }
 
 func (x *tries) Finding() checker.Finding {

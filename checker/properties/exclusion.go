@@ -21,15 +21,15 @@ type exclusion struct {
 	monitor
 	grants, empty, unstated int // numbers of all holds, of empty holds, and of holds with an unknown end
 	open                    projection.PerKey[[]*overlap]
-	story                   func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
+	sentence                   func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
 	shown                   [2]*projection.Hold
 	freed                   *projection.Hold // a hold between the two whose late release let the second in, or nil
 	at                      string           // the key of the first violation
 	violated                map[string]bool
 }
 
-func newExclusion(m monitor, v projection.View, story func(first, second *projection.Hold, both time.Duration) string) *exclusion {
-	return &exclusion{View: v, monitor: m, story: story, violated: map[string]bool{}}
+func newExclusion(m monitor, v projection.View, sentence func(first, second *projection.Hold, both time.Duration) string) *exclusion {
+	return &exclusion{View: v, monitor: m, sentence: sentence, violated: map[string]bool{}}
 }
 
 // Monitors returns the name of the property.
@@ -160,7 +160,7 @@ func (x *exclusion) tellFirst() {
 	endA, _ := x.End(a)
 	endB, _ := x.End(b)
 	to := min(endA, endB, max(x.Until, from))
-	story := x.story(a, b, to-from)
+	sentence := x.sentence(a, b, to-from)
 	ops := []histories.Op{a.Acquire, b.Acquire}
 	for _, h := range []*projection.Hold{a, b} {
 		switch {
@@ -172,7 +172,7 @@ func (x *exclusion) tellFirst() {
 	}
 	if f := x.freed; f != nil && f.Release.Outcome == histories.OK {
 		ops = append(ops, f.Acquire, f.Release)
-		story += x.tell(" Between the two %s, which had been granted it at %s, released it, at %s.", f, f.Granted, f.Release.Call)
+		sentence += x.tell(" Between the two %s, which had been granted it at %s, released it, at %s.", f, f.Granted, f.Release.Call)
 	}
-	x.show(x.at, from, to, ops, "%s", story)
+	x.show(x.at, from, to, ops, "%s", sentence)
 }

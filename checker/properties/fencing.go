@@ -106,11 +106,11 @@ func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
 		return
 	}
 	a, b := &first.Acquire, &second.Acquire
-	story := x.tell("; %s requested it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
+	sentence := x.tell("; %s requested it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
 	if a.Fence == b.Fence {
-		story = x.tell(", and %s was granted it with the same token at %s.", b, b.Return)
+		sentence = x.tell(", and %s was granted it with the same token at %s.", b, b.Return)
 	}
-	x.show(k.Name, a.Return, b.Return, []histories.Op{*a, *b}, "%s was granted %s with token %d at %s%s", a, k.Name, a.Fence, a.Return, story)
+	x.show(k.Name, a.Return, b.Return, []histories.Op{*a, *b}, "%s was granted %s with token %d at %s%s", a, k.Name, a.Fence, a.Return, sentence)
 }
 
 func (x *tokens) Finding() checker.Finding {

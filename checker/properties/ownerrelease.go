@@ -110,29 +110,29 @@ func other(k *projection.Key, client int32) *projection.Hold {
 }
 
 func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {
-	ops, story := []histories.Op{*a.acquire, *op}, ""
+	ops, sentence := []histories.Op{*a.acquire, *op}, ""
 	switch a.why {
 	case again:
 		ops = append(ops, *a.before)
-		story = x.tell("%s released %s at %s and released the same hold once more at %s: the second release was answered ok",
+		sentence = x.tell("%s released %s at %s and released the same hold once more at %s: the second release was answered ok",
 			op, k.Name, a.before.Call, op.Call)
 	case late:
-		story = x.tell("%s was granted %s at %s, its lease had certainly expired when it released it at %s, and the release was answered ok",
+		sentence = x.tell("%s was granted %s at %s, its lease had certainly expired when it released it at %s, and the release was answered ok",
 			op, k.Name, a.acquire.Return, op.Call)
 	case others:
-		story = x.tell("%s released %s at %s with the number of the hold that %s was granted at %s, and the release was answered ok",
+		sentence = x.tell("%s released %s at %s with the number of the hold that %s was granted at %s, and the release was answered ok",
 			op, k.Name, op.Call, a.acquire, a.acquire.Return)
 	case never:
-		story = x.tell("%s requested %s at %s and was not granted it; its release at %s was answered ok",
+		sentence = x.tell("%s requested %s at %s and was not granted it; its release at %s was answered ok",
 			op, a.acquire.Key, a.acquire.Call, op.Call)
 	}
 	if h := a.holder; h != nil {
-		story += x.tell(", while %s held %s since %s", h, k.Name, h.Granted)
+		sentence += x.tell(", while %s held %s since %s", h, k.Name, h.Granted)
 		if h.Number() != a.acquire.Hold {
 			ops = append(ops, h.Acquire)
 		}
 	}
-	x.show(k.Name, op.Call, op.Return, ops, "%s.", story)
+	x.show(k.Name, op.Call, op.Return, ops, "%s.", sentence)
 }
 
 func (x *releases) Finding() checker.Finding {

@@ -155,7 +155,7 @@ func (m *monitor) first() bool {
 // show sets the witness, with its operations in order of their calls and a sentence formatted by tell.
 func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, format string, args ...any) {
 	slices.SortStableFunc(ops, func(a, b histories.Op) int { return cmp.Compare(a.Call, b.Call) })
-	m.witness = &checker.Witness{Key: key, From: from, To: to, Story: m.tell(format, args...), Ops: ops}
+	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
 // reason is a reason why a history without a violation does not show that a property holds.

@@ -154,7 +154,7 @@ func (x *reentrant) Finding() checker.Finding {
 	if x.violations > 0 { // the last release came after the operations of the witness
 		last, w := x.shown.Release, x.witness
 		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
-			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Story)
+			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Sentence)
 		}
 	}
 	return x.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),

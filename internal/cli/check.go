@@ -170,7 +170,7 @@ func (c checked) print(w io.Writer) error {
 	}
 	for _, f := range c.Verdict.Findings {
 		if f.Witness != nil {
-			t.Hang("  ", fmt.Sprintf("%s, violated %s: %s", f.Property, format.Often(f.Violations), f.Witness.Story))
+			t.Hang("  ", fmt.Sprintf("%s, violated %s: %s", f.Property, format.Often(f.Violations), f.Witness.Sentence))
 		}
 	}
 	for _, d := range c.Verdict.Oracle.Disagreements {

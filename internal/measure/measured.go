@@ -86,7 +86,7 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 
 func sentence(f checker.Finding) string {
 	if f.Witness != nil {
-		return f.Witness.Story
+		return f.Witness.Sentence
 	}
 	return f.Evidence
 }

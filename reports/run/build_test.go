@@ -214,7 +214,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("|x|")</script>` + "\x1b[31m\u202e\u200b"
 	dir := t.TempDir()
 	witness := doubleGrant()
-	witness.Story, witness.Ops[0].Error, witness.Ops[0].Key = evil, evil, evil
+	witness.Sentence, witness.Ops[0].Error, witness.Ops[0].Key = evil, evil, evil
 	finding := checker.Finding{Property: evil, Observed: checker.Violated, Why: evil, Evidence: evil, Witness: witness}
 	writeTrial(t, filepath.Join(dir, "x", "w+none", "001"), trialFiles{
 		header: histories.Header{Lock: evil, Clients: 4, Expectations: []histories.Expectation{{Property: evil, Expected: histories.ToHold, Because: evil}}},

@@ -18,7 +18,7 @@ import (
 func laneFile(t *testing.T) []byte {
 	t.Helper()
 	w := doubleGrant()
-	w.Story = `client 2 & client 4 held <k0>, "both"`
+	w.Sentence = `client 2 & client 4 held <k0>, "both"`
 	var b bytes.Buffer
 	if err := WriteLanes(&b, "mutual-exclusion", w, []checker.Band{{Name: "clock-forward", Client: -1, From: w.From, To: w.To, Effective: true}}); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func drawExample(id, property string, w *checker.Witness, faults []checker.Band)
 	l := exampleLanes(property, w, faults)
 	h := charts.Head{ID: id, Title: "Timeline of a violation of " + property}
 	h.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
-		w.Story, format.Plural(len(l.Names), "client"))
+		w.Sentence, format.Plural(len(l.Names), "client"))
 	return l.draw(h)
 }
 

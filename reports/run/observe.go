@@ -77,7 +77,7 @@ func (o *Observation) explain(trials []*trialRead) {
 		}
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
 		if o.Example == "" && f.Observed == checker.Violated && f.Witness != nil {
-			o.Example, o.shown = f.Witness.Story, f.Witness
+			o.Example, o.shown = f.Witness.Sentence, f.Witness
 			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, t.verdict.Faults
 		}
 	}

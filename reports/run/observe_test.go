@@ -17,7 +17,7 @@ func judged(claim histories.Expected, observed ...checker.Observed) []*trialRead
 		f := checker.Finding{Property: "p", Observed: o, Why: "why " + o.String(), Evidence: "weight"}
 		if o == checker.Violated {
 			f.Violations = 2
-			f.Witness = &checker.Witness{Story: fmt.Sprintf("story %d", i)}
+			f.Witness = &checker.Witness{Sentence: fmt.Sprintf("story %d", i)}
 		}
 		trials = append(trials, &trialRead{
 			Trial:   Trial{Dir: fmt.Sprintf("d/%03d", i+1), State: Judged, SHA256: "s"},

@@ -294,7 +294,7 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 
 func doubleGrant() *checker.Witness {
 	return &checker.Witness{
-		Story: "Client 2 held k from 4.1 ms; client 4 was granted it at 6.3 ms. Two clients held it at once for 2.6 ms.",
+		Sentence: "Client 2 held k from 4.1 ms; client 4 was granted it at 6.3 ms. Two clients held it at once for 2.6 ms.",
 		Key:   "k", From: 6300 * us, To: 8900 * us,
 		Ops: []histories.Op{
 			{Client: 2, Hold: 11, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 4 * ms, Call: 4 * ms, Return: 4100 * us, Validity: histories.Unbounded},
@@ -307,7 +307,7 @@ func doubleGrant() *checker.Witness {
 
 func lostUpdate() *checker.Witness {
 	w := doubleGrant()
-	w.Story = "Clients 2 and 4 both read 41 and both wrote 42: one of the two was lost."
+	w.Sentence = "Clients 2 and 4 both read 41 and both wrote 42: one of the two was lost."
 	op := func(client int32, hold int64, kind histories.Kind, value int64, at time.Duration) histories.Op {
 		return histories.Op{Client: client, Hold: hold, Kind: kind, Outcome: histories.OK, Key: "k", Due: at, Call: at, Return: at + 30*us, Value: value}
 	}
@@ -319,7 +319,7 @@ func lostUpdate() *checker.Witness {
 
 func stalled() *checker.Witness {
 	return &checker.Witness{
-		Story: "Client 0 was stalled for 600 ms while it held k, under a lease of 250 ms. Client 3 was granted k at 352 ms; two clients held it at once for 148 ms.",
+		Sentence: "Client 0 was stalled for 600 ms while it held k, under a lease of 250 ms. Client 3 was granted k at 352 ms; two clients held it at once for 148 ms.",
 		Key:   "k", From: 352 * ms, To: 500 * ms,
 		Ops: []histories.Op{
 			{Client: 0, Hold: 90, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 100 * ms, Call: 100 * ms, Return: 101 * ms, Validity: 250 * ms},

@@ -103,7 +103,7 @@ func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	}
 	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
 	if w := finding.Witness; w != nil {
-		s.Example = w.Story
+		s.Example = w.Sentence
 	}
 }
 

@@ -289,7 +289,7 @@ func (x *Example) verdict() string {
 	text := fmt.Sprintf("%s %s", x.property, map[checker.Observed]string{checker.Violated: "is violated", checker.Held: "holds"}[x.finding.Observed])
 	switch {
 	case x.finding.Witness != nil:
-		return text + " by the events marked *: " + x.witness.Story
+		return text + " by the events marked *: " + x.witness.Sentence
 	case x.finding.Observed == checker.Held:
 		return text + "."
 	}

@@ -163,7 +163,7 @@ func checkExample(t *testing.T, r *Run, property string) {
 			t.Errorf("%s: the text has %q:\n%s", property, odd, whole)
 		}
 	}
-	if wit := r.Verdict.Finding(property).Witness; wit != nil && !strings.HasSuffix(whole, wit.Story) {
+	if wit := r.Verdict.Finding(property).Witness; wit != nil && !strings.HasSuffix(whole, wit.Sentence) {
 		t.Errorf("%s: the text does not end with the verdict:\n%s", property, whole)
 	}
 	for _, width := range []int{1, 80, 120} {

@@ -341,7 +341,7 @@ func TestFixed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if slices.Contains(r.Violated(), f.Property) {
-			t.Errorf("%s: %s is violated again: %s", name, f.Property, r.Verdict.Finding(f.Property).Witness.Story)
+			t.Errorf("%s: %s is violated again: %s", name, f.Property, r.Verdict.Finding(f.Property).Witness.Sentence)
 		}
 		if r.Discarded != "" {
 			t.Errorf("%s: %s", name, r.Discarded)
