@@ -45,7 +45,7 @@ type Witness struct {
 	Ops      []histories.Op `json:"ops"` // in order of their calls
 }
 
-// UnmarshalJSON also accepts the key story, which earlier versions wrote instead of sentence.
+// UnmarshalJSON also accepts the key that earlier versions wrote instead of sentence.
 func (w *Witness) UnmarshalJSON(text []byte) error {
 	type plain Witness
 	earlier := struct {

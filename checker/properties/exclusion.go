@@ -21,7 +21,7 @@ type exclusion struct {
 	monitor
 	grants, empty, unstated int // numbers of all holds, of empty holds, and of holds with an unknown end
 	open                    projection.PerKey[[]*overlap]
-	sentence                   func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
+	sentence                func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
 	shown                   [2]*projection.Hold
 	freed                   *projection.Hold // a hold between the two whose late release let the second in, or nil
 	at                      string           // the key of the first violation
