@@ -1,9 +1,9 @@
-// Package checker defines the verdict on a history. A Verdict has a Finding for each property: whether it held, was
-// violated (with a Witness), could not be decided, or did not apply.
+// Package checker defines the verdict on a history. A Verdict has a Finding for each property: the property holds, is
+// violated (with a Witness), is undecided, or is not applicable.
 //
-// Package judge makes verdicts. It folds a history into holds (package projection) and passes them to one monitor per
+// Package judge makes verdicts. It derives holds from a history (package projection) and passes them to one monitor per
 // property (package properties) and to the linearizability checker Porcupine (package oracle), which checks exclusion
-// independently. A history is read once, in memory bounded by the operations that are open at once.
+// independently. A history is read once, in memory bounded by the number of operations open at once.
 package checker
 
 import (
@@ -16,14 +16,14 @@ import (
 	"lockbench/histories"
 )
 
-// Observed is the result of judging one property. The zero value is the most cautious.
+// Observed is the verdict on one property of one history. The zero value is Undecided.
 type Observed uint8
 
 const (
-	Undecided     Observed = iota // it applies, and the history does not settle it: never a pass
-	Held                          // no violation observed in the operations counted beside it
-	Violated                      // with a witness
-	NotApplicable                 // the history has no evidence about it
+	Undecided     Observed = iota // the property applies, but the history has too little evidence; never a pass
+	Held                          // the history shows no violation
+	Violated                      // the history shows a violation; the Finding has a Witness
+	NotApplicable                 // the history has no evidence about the property
 )
 
 var observedNames = [...]string{"undecided", "holds", "violated", "not applicable"}
@@ -63,9 +63,9 @@ func (w *Witness) UnmarshalJSON(text []byte) error {
 type Finding struct {
 	Property   string   `json:"property"`
 	Observed   Observed `json:"observed"`
-	Why        string   `json:"why,omitempty"`        // the reason if it is undecided or not applicable
-	Evidence   string   `json:"evidence,omitempty"`   // the counts that support the finding
-	Violations int      `json:"violations,omitempty"` // their number; Witness shows the first
+	Why        string   `json:"why,omitempty"`        // reason why the property is undecided or not applicable
+	Evidence   string   `json:"evidence,omitempty"`   // numbers of operations that support the finding, as text
+	Violations int      `json:"violations,omitempty"` // number of violations; Witness shows the first one
 	Witness    *Witness `json:"witness,omitempty"`
 }
 
@@ -73,44 +73,44 @@ type Finding struct {
 type Counts struct {
 	Operations int `json:"operations"`
 	Grants     int `json:"grants"`
-	Refused    int `json:"refused"`  // tries that were refused (busy)
-	Unknown    int `json:"unknown"`  // operations that may or may not have taken effect
-	HandOffs   int `json:"handoffs"` // grants to a client that was waiting when another released
-	Expiries   int `json:"expiries"` // promises that ended before their hold
+	Refused    int `json:"refused"`  // number of acquires that were refused (busy)
+	Unknown    int `json:"unknown"`  // number of operations that may or may not have taken effect
+	HandOffs   int `json:"handoffs"` // number of grants to a client that was waiting when another client released
+	Expiries   int `json:"expiries"` // number of leases that expired before their hold ended
 	Takeovers  int `json:"takeovers"`
 
-	Faults      int `json:"faults,omitempty"`       // injected and verified
-	Losses      int `json:"losses,omitempty"`       // holds that the lock reported lost to their client
-	FalseLosses int `json:"false_losses,omitempty"` // losses after which the store still had the hold
-	Stale       int `json:"stale,omitempty"`        // operations that the resource refused because of their token
+	Faults      int `json:"faults,omitempty"`       // number of faults injected and verified
+	Losses      int `json:"losses,omitempty"`       // number of holds that the lock reported as lost to their client
+	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses after which the store still had the hold
+	Stale       int `json:"stale,omitempty"`        // number of operations that the resource refused because of their fencing token
 }
 
-// Band is a fault and how long it lasted.
+// Band is a fault and the time during which it lasted.
 type Band struct {
 	Name      string        `json:"name"`
-	Client    int32         `json:"client"` // histories.Harness if it has no target client
+	Client    int32         `json:"client"` // target client, or histories.Harness if the fault has no target client
 	From      time.Duration `json:"from_ns"`
-	To        time.Duration `json:"to_ns"` // histories.StillOpen if it lasted until the end
+	To        time.Duration `json:"to_ns"` // end of the fault, or histories.StillOpen if it lasted until the end of the history
 	Effective bool          `json:"effective"`
 }
 
 // Verdict is the result of judging one history.
 type Verdict struct {
-	Until    time.Duration `json:"until_ns"` // end of the judged part
+	Until    time.Duration `json:"until_ns"` // end of the judged part of the history
 	Counts   Counts        `json:"counts"`
-	Slack    time.Duration `json:"slack_ns"` // allowance for clock error in every promise
-	Bound    time.Duration `json:"bound_ns"` // time in which a free key must be granted to a waiting client
+	Slack    time.Duration `json:"slack_ns"` // allowance for clock error in every lease
+	Bound    time.Duration `json:"bound_ns"` // time within which a free key must be granted to a waiting client
 	MaxStall time.Duration `json:"max_stall_ns"`
 	Findings []Finding     `json:"findings"`
 	Oracle   Oracle        `json:"oracle"`
 	Warnings []string      `json:"warnings,omitempty"`
 
-	// Recoveries holds the times from the end of a client to the next grant of its key, in order.
+	// Recoveries holds the times from the end of a client to the next grant of its key, in the order of the grants.
 	Recoveries []time.Duration `json:"recoveries_ns,omitempty"`
-	Faults     []Band          `json:"faults,omitempty"` // in order of their calls, the first thousand
+	Faults     []Band          `json:"faults,omitempty"` // faults in the order of their calls, at most a thousand
 }
 
-// Finding returns the finding for a property.
+// Finding returns the finding for the named property.
 func (v *Verdict) Finding(property string) Finding {
 	for _, f := range v.Findings {
 		if f.Property == property {
@@ -120,7 +120,7 @@ func (v *Verdict) Finding(property string) Finding {
 	return Finding{Property: property, Observed: NotApplicable, Why: "it was not judged"}
 }
 
-// Result is the result of one check: an observation compared with an expectation. The names are those of pytest.
+// Result is the result of one check, which compares an Observed with an expectation. Results are named as in pytest.
 type Result uint8
 
 const (
@@ -128,8 +128,8 @@ const (
 	Pass                        // expected to hold, and no violation was observed
 	XFail                       // expected to be violated, and a violation was observed
 	Fail                        // expected to hold, and a violation was observed
-	XPass                       // expected to be violated, and no violation was observed: the suite missed a known defect
-	Inconclusive                // expected to hold, and the history does not settle it
+	XPass                       // expected to be violated, and no violation was observed: the suite did not detect a known defect
+	Inconclusive                // expected to hold, but undecided
 )
 
 var resultNames = [...]string{"observed", "pass", "xfail", "FAIL", "xpass", "inconclusive"}
@@ -159,19 +159,20 @@ func ResultOf(expected histories.Expected, observed Observed) Result {
 	return Inconclusive
 }
 
-// Oracle is Porcupine's result for the same holds.
+// Oracle holds the result of checking the same holds with Porcupine.
 type Oracle struct {
 	Keys      int           `json:"keys"`
-	Pairs     int           `json:"pairs"`             // holds judged, over both views
-	Windows   int           `json:"windows"`           // pieces of histories that are too long to be searched at once
-	Skipped   int           `json:"skipped,omitempty"` // pieces outside of the sample
+	Pairs     int           `json:"pairs"`             // number of holds checked in each view
+	Windows   int           `json:"windows"`           // number of windows searched, for histories too long to be searched at once
+	Skipped   int           `json:"skipped,omitempty"` // number of windows not searched, because they were not in the sample
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements lists the keys on which monitor and oracle differ, which is a defect of lockbench.
+	// Disagreements lists the keys for which the monitor and Porcupine reach different verdicts, which is a defect of
+	// lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 
-// Milliseconds formats a duration in ms, with three decimals or fewer.
+// Milliseconds formats a duration in ms, with at most three decimals.
 func Milliseconds(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {
@@ -183,7 +184,7 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", v)
 }
 
-// Count formats a number and its noun.
+// Count formats a number with its noun, such as "2 grants".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

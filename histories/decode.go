@@ -16,39 +16,39 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxLine bounds a line of a history, so that a damaged file cannot exhaust the memory.
+// maxLine is the maximum length of a line in bytes, so that a damaged file cannot exhaust the memory.
 const maxLine = 1 << 20
 
-// Line is one line after the header: an operation or a mark.
+// Line is one line of a history after the header: an operation or a mark.
 type Line struct {
 	Op    Op
 	Mark  bool
-	At    time.Duration // time of a mark: everything called or returned until then is above it
-	Stall time.Duration // longest time before a mark for which the harness did not run
+	At    time.Duration // time of a mark: all calls and returns up to this time are on lines before the mark
+	Stall time.Duration // longest time since the last mark during which the harness did not run
 }
 
-// Format is a notation of histories other than JSON lines.
+// Format is a file format of histories other than JSON lines.
 type Format struct {
-	// Detect reports whether the input is in this format. It only peeks.
+	// Detect reports whether the input is in this format. It must not consume input.
 	Detect func(*bufio.Reader) bool
 	// Read reads the header into the Reader and returns a function that reads the next line.
 	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
 }
 
-// Reader reads a history line by line, compressed by zstd or plain.
+// Reader reads a history line by line, from plain or zstd-compressed input.
 type Reader struct {
 	Header   Header
-	Warnings []string // problems such as a truncated end; the lines before are valid
+	Warnings []string // problems that do not prevent reading, such as a truncated last line
 
 	in     *bufio.Reader
 	closer []func()
 	keys   map[string]string
 	line   int
 	offset int64
-	read   func() (Line, error) // reader of another format than JSON lines, or nil
+	read   func() (Line, error) // reads the next line in a format other than JSON lines, or nil
 }
 
-// Open opens a history file in JSON lines or one of the other formats.
+// Open opens a history file in JSON lines or in one of the given other formats.
 func Open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 
 // SetHeader parses the header's JSON.
 func (r *Reader) SetHeader(text []byte) error {
-	// The version is parsed first: a newer header may have fields that cannot be read.
+	// Parse the version first: the header of a newer version may have fields that cannot be parsed.
 	var v struct {
 		Version int `json:"lockbench"`
 	}
@@ -110,7 +110,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	}
 	var h struct {
 		Header
-		Claims []Expectation `json:"claims"` // the expectations of version 1
+		Claims []Expectation `json:"claims"` // key under which version 1 stored the expectations
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -130,8 +130,8 @@ func (r *Reader) Close() {
 	r.closer = nil
 }
 
-// Next returns the next line, or io.EOF. A truncated last line is a warning; any other malformed line is an error that
-// names its line.
+// Next returns the next line, or io.EOF. A truncated last line is only a warning; any other malformed line is an error that
+// states the line number.
 func (r *Reader) Next() (Line, error) {
 	if r.read != nil {
 		return r.read()
@@ -139,7 +139,7 @@ func (r *Reader) Next() (Line, error) {
 	for {
 		start := r.offset
 		text, err := r.next()
-		torn := err == io.EOF && len(text) > 0 // the line has no newline
+		torn := err == io.EOF && len(text) > 0 // the last line has no newline
 		if err != nil && !torn {
 			return Line{}, err
 		}
@@ -158,12 +158,12 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Warnf adds a warning.
+// Warnf adds a formatted warning.
 func (r *Reader) Warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// next returns a line without its newline, or the rest of the file with io.EOF.
+// next returns a line without its newline. At the end of the file it returns the remaining bytes and io.EOF.
 func (r *Reader) next() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	r.line++
@@ -181,7 +181,7 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, fmt.Errorf("line %d (byte %d of the text): longer than %d bytes", r.line, r.offset-int64(len(text)), maxLine)
 	case err == nil:
 		return text[:len(text)-1], nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
+	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the process was killed while it wrote a block
 		if len(text) == 0 {
 			r.Warnf("the compressed file ends within a block, after byte %d of the text: only the lines before it were read", r.offset)
 		}
@@ -268,7 +268,7 @@ const (
 	fStall
 )
 
-// set parses one field and returns its bit, or 0 if it is unknown.
+// set parses one field into the operation and returns the bit of the field, or 0 if the field is unknown.
 func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	op := &l.Op
 	switch string(name) {
@@ -316,8 +316,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	return 0, nil
 }
 
-// intern parses a JSON string and returns the same string for the same text, because a history has few keys. It stores
-// a bounded number of strings.
+// intern parses a JSON string. Equal texts share one string, because a history has few different keys. The number of stored
+// strings is bounded.
 func (r *Reader) intern(value []byte, into *string) error {
 	if s, ok := r.keys[string(value)]; ok {
 		*into = s
@@ -341,7 +341,7 @@ func setInt[T int32 | int64 | uint16](value []byte, low, high int64, into *T) er
 	return nil
 }
 
-// setTime parses nanoseconds since the start, or a duration such as "1.5ms".
+// setTime parses a time in nanoseconds since the start of the history, or as a duration such as "1.5ms".
 func setTime(value []byte, into *time.Duration) error {
 	d, err := parseDuration(string(value))
 	if err == nil && (d < 0 || d >= Forever) {
@@ -370,7 +370,7 @@ func parseName(value []byte, into interface{ UnmarshalText([]byte) error }) erro
 	return into.UnmarshalText(value[1 : len(value)-1])
 }
 
-// UnmarshalJSON parses the output of MarshalJSON, also with added whitespace.
+// UnmarshalJSON parses the output of MarshalJSON. Whitespace is allowed.
 func (op *Op) UnmarshalJSON(text []byte) error {
 	var flat bytes.Buffer
 	if err := json.Compact(&flat, text); err != nil {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Version is the version of the format that this package writes, and the newest one that it reads.
+// Version is the version of the history format that this package writes. It is also the newest version that it reads.
 const Version = 2
 
-// Header is the first line of a history: the configuration of the trial, and the expectations. Only the version is
-// required, so that a history can be written by hand.
+// Header is the first line of a history: the configuration of the trial and its expectations. Only Version is required, so
+// that a history can be written by hand.
 type Header struct {
 	Version    int       `json:"lockbench"`
 	Run        string    `json:"run,omitempty"`
@@ -19,7 +19,7 @@ type Header struct {
 	Deployment string    `json:"deployment,omitempty"`
 	Workload   string    `json:"workload,omitempty"`
 	Fault      string    `json:"fault,omitempty"`
-	Server     string    `json:"server,omitempty"` // product, version and runner
+	Server     string    `json:"server,omitempty"` // product and version of the store, and what runs it
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
@@ -27,29 +27,29 @@ type Header struct {
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
-	TTL     Nanos `json:"ttl_ns,omitempty"`     // the requested lease
+	TTL     Nanos `json:"ttl_ns,omitempty"`     // lease that clients request
 	Bound   Nanos `json:"bound_ns,omitempty"`   // time in which the lock promises to free the key of a dead holder; 0: the TTL
-	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiter
-	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse (busy) only while a client holds
-	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every promise; 0: 1 % of the TTL + 2 ms
+	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiting client
+	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds
+	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every lease; 0: 1 % of the TTL + 2 ms
 
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
-// Expectation is the expected result of a property in this history, with the reason.
+// Expectation is an expectation about one property in this history, with its reason.
 type Expectation struct {
 	Property string   `json:"property"`
 	Expected Expected `json:"expected"`
 	Because  string   `json:"because,omitempty"`
 }
 
-// Expected is the expected result of a property.
+// Expected is the expected verdict on a property.
 type Expected uint8
 
 const (
-	Unspecified  Expected = iota // the result is reported but not checked
-	ToHold                       // a violation fails the check
-	ToBeViolated                 // a known defect, which the check has to detect
+	Unspecified  Expected = iota // no expectation: the verdict is reported but not checked
+	ToHold                       // expected to hold: a violation fails the check
+	ToBeViolated                 // expected to be violated: a known defect that the check has to detect
 )
 
 var expectedNames = [...]string{"unspecified", "holds", "violated"}
@@ -58,7 +58,7 @@ func (e Expected) String() string { return NameOf(expectedNames[:], int(e)) }
 
 func (e Expected) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText parses a name; it also accepts the older names open and breaks.
+// UnmarshalText parses the name of an Expected. It also accepts the names open and breaks of older versions.
 func (e *Expected) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "open":
@@ -71,10 +71,10 @@ func (e *Expected) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Nanos is a duration in a header: written as nanoseconds, also read as "5s".
+// Nanos is a duration in a header. It is written in nanoseconds and can also be read as text such as "5s".
 type Nanos time.Duration
 
-// D returns the duration.
+// D returns n as a time.Duration.
 func (n Nanos) D() time.Duration { return time.Duration(n) }
 
 // UnmarshalJSON parses nanoseconds or a duration such as "5s".
@@ -84,7 +84,7 @@ func (n *Nanos) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// SlackOr returns the allowance for clock error: the header's, or else 1 % of the TTL + 2 ms.
+// SlackOr returns the allowance for clock error: Slack if it is set, otherwise 1 % of the TTL + 2 ms.
 func (h *Header) SlackOr() time.Duration {
 	if h.Slack > 0 {
 		return h.Slack.D()
@@ -92,8 +92,8 @@ func (h *Header) SlackOr() time.Duration {
 	return h.TTL.D()/100 + 2*time.Millisecond
 }
 
-// FreedWithin returns the longest time for which a key may be refused to a waiter after its holder is gone: the lock's
-// bound (the TTL if it declares none) + its longest back-off + 500 ms.
+// FreedWithin returns the longest time for which a waiting client may be refused a key after its holder is gone: the lock's
+// bound (the TTL if the bound is 0) + its longest back-off + 500 ms.
 func (h *Header) FreedWithin() time.Duration {
 	bound := h.Bound.D()
 	if bound == 0 {
@@ -102,7 +102,7 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// Expectation returns the expectation of a property, or else Unspecified.
+// Expectation returns the expectation about a property, or Unspecified if the header has none for it.
 func (h *Header) Expectation(property string) Expectation {
 	for _, c := range h.Expectations {
 		if c.Property == property {
@@ -112,8 +112,8 @@ func (h *Header) Expectation(property string) Expectation {
 	return Expectation{Property: property}
 }
 
-// scanObject parses a flat JSON object of strings and whole numbers. It calls visit with each name (without quotes) and the
-// text of its value. A general decoder takes ten times as long.
+// scanObject parses a flat JSON object of strings and integers. It calls visit with each name (without quotes) and the JSON
+// text of its value. It is about ten times as fast as encoding/json.
 func scanObject(text []byte, visit func(name, value []byte) error) error {
 	s := scanner{text: text}
 	if !s.take('{') {

@@ -1,9 +1,9 @@
-// Package histories defines, records, writes and reads histories. Operations go in at their call and return and are written
-// to a file; Replay returns them from the file in the order in which they happened.
+// Package histories records, writes and reads histories. A Recorder records the call and the return of each operation to a
+// file; Replay reads them back in the order in which they happened.
 //
-// A history is a header (which lock, which workload, what is expected) followed by one line per operation and a mark at
-// least every second; docs/reference/file-formats.md describes the file. The main types are Header, Op, Recorder and
-// Reader. The file has everything that a judge needs: it is the only link between measuring and judging.
+// A history is a header (lock, workload, expectations), followed by one line per operation and a mark at least every
+// second; docs/reference/file-formats.md describes the file. A history file has everything that a judge needs. The main
+// types are Header, Op, Recorder and Reader.
 package histories
 
 import (
@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Kind is the type of an operation.
+// Kind is the kind of an operation.
 type Kind uint8
 
-// The zero Kind is invalid, so that a missing one is detected.
+// The zero Kind is invalid, so that a missing kind is detected.
 const (
 	Acquire Kind = iota + 1 // acquire a lock
 	Renew                   // extend a hold
 	Release                 // end a hold
-	Lost                    // the lock reported a hold as lost
+	Lost                    // the lock reports that a hold was lost
 	Read                    // read the guarded resource
 	Write                   // write the guarded resource
 	Append                  // append to the guarded resource
-	Probe                   // query the store for the holder
+	Probe                   // ask the store which client holds the key
 	Inject                  // a fault begins
 	Heal                    // a fault ends
 )
@@ -40,18 +40,18 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted reports whether the lock or the harness begins such an operation instead of the client. It may overlap
-// an operation of that client. Only its return is an event of the history, except for an inject, which may affect its
-// client from its call on.
+// SelfStarted reports whether operations of this kind are started by the lock or by lockbench, not by the client. Such an
+// operation may overlap other operations of the client. Only its return is an event of the history, except that the call of
+// an inject is an event too.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
-// Outcome is the result of an operation. The zero Outcome is the most cautious.
+// Outcome is the result of an operation. The zero value is Unknown.
 type Outcome uint8
 
 const (
-	Unknown Outcome = iota // it may or may not have taken effect
-	OK                     // it took effect
-	Refused                // it took no effect: busy, not held, expired or stale
+	Unknown Outcome = iota // the operation may or may not have taken effect
+	OK                     // the operation took effect
+	Refused                // the operation took no effect: busy, not held, expired or stale
 )
 
 var outcomeNames = [...]string{"unknown", "ok", "refused"}
@@ -69,33 +69,33 @@ const (
 	Unbounded time.Duration = -1
 	// StillOpen is the Return of an operation that has not returned.
 	StillOpen time.Duration = -1
-	// Harness is the client number of lockbench's own operations: set-up writes, the final read, faults.
+	// Harness is the client number of operations by lockbench itself: initial writes, final reads and faults.
 	Harness int32 = -1
 )
 
-// The values of a probe: the state of the key in the store.
+// Values of a probe, which asks the store for the state of the key.
 const (
 	ProbeFree  int64 = iota // the key is free
 	ProbeMine               // the key has this hold's token
 	ProbeOther              // the key has another token
 )
 
-// Gone is the Value of an inject that ends its client at its call: it was killed or abandons its hold.
+// Gone is the Value of an inject that ends its client at its call, by killing it or by abandoning its hold.
 const Gone int64 = 1
 
-// Op is one operation: one line of a history. Times count from the start of the history.
+// Op is an operation, which is one line of a history. Times count from the start of the history.
 type Op struct {
-	Client, Life int32 // Life rises after an indeterminate acquire or release; the judge identifies a client by both
-	Hold         int64 // number of the acquire, shared by all operations of its hold
+	Client, Life int32 // Life increases after an indeterminate acquire or release; Client and Life together identify a client
+	Hold         int64 // number of the acquire; all operations of a hold have the same number
 	Kind         Kind
 	Outcome      Outcome
-	Depth        uint16 // depth of a re-entrant hold: 1 for the outermost, 0 if the lock does not count
-	Key          string // the locked key: the segment and not the product; often empty for a fault
-	Fault        string // name of the fault, of an inject and its heal
+	Depth        uint16 // nesting depth of an acquire: 1 for the outermost, 0 if the lock does not count
+	Key          string // the locked key; for a segmented lock, the segment; often empty for a fault
+	Fault        string // name of the fault, for an inject or heal
 
-	Due, Call, Return time.Duration // intended start, actual start, end or StillOpen
-	SentAfter         time.Duration // from Call to the request that was granted
-	Validity          time.Duration // promised time from the request on; 0: unknown; or Unbounded
+	Due, Call, Return time.Duration // intended start, actual start, and end or StillOpen
+	SentAfter         time.Duration // time from Call until the request that was granted was sent
+	Validity          time.Duration // granted lease, counted from the request; 0: unknown; or Unbounded
 
 	Fence, Value int64
 	Error        string
@@ -104,16 +104,16 @@ type Op struct {
 // Open reports whether the operation has not returned.
 func (o *Op) Open() bool { return o.Return < 0 }
 
-// EndsClient reports whether an operation is a fault that ends its client.
+// EndsClient reports whether the operation is a fault that ends its client.
 func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
 
-// Stale reports whether the resource refused the operation because of its token.
+// Stale reports whether the resource refused the operation because of its fencing token.
 func (o *Op) Stale() bool {
 	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
 }
 
-// Until returns the end of the promise of a granted acquire or a confirmed renewal, less slack, the allowance for clock
-// error. It is Forever for an unbounded promise; ok is false if no validity was stated.
+// Until returns the end of the lease of a granted acquire or a confirmed renewal, less slack, the allowance for clock
+// error. It returns Forever for an unbounded lease. ok is false if the validity is unknown.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 	switch {
 	case o.Validity == Unbounded:
@@ -127,17 +127,17 @@ func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 // Forever is later than any time in a history.
 const Forever = time.Duration(1<<62 - 1)
 
-// Result is the result of an operation, for Log.Return.
+// Result holds the result of an operation, to be passed to Log.Return.
 type Result struct {
 	Outcome             Outcome
 	Depth               uint16
-	Key                 string // locked key, if the lock chose another one (a segment)
+	Key                 string // the locked key, if the lock chose it: the segment of a segmented lock
 	SentAfter, Validity time.Duration
 	Fence, Value        int64
 	Error               string
 }
 
-// NameOf returns the name of an enumeration's value.
+// NameOf returns the name of an enumeration value.
 func NameOf(names []string, i int) string {
 	if i < len(names) && names[i] != "" {
 		return names[i]
@@ -145,7 +145,8 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets *into to the value that text names, or to zero and returns an error. The noun what is for the error.
+// Parse sets *into to the value named by text. If no value has that name, it sets *into to zero and returns an error that
+// calls the value what.
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)
@@ -156,8 +157,9 @@ func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }
 
-// Begin announces operations that are recorded by Tell after their end, such as an order in a shop, and returns the time. No
-// mark is later than a Begin without its Tell, so a reader finds each operation before the first mark after its return.
+// Begin returns the current time and announces that operations which start now will be recorded by Tell after they have
+// returned. No mark is written for a time after Begin until Tell is called, so a reader gets each operation before the
+// first mark after its return.
 func (l *Log) Begin() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,8 +167,8 @@ func (l *Log) Begin() time.Duration {
 	return l.begun
 }
 
-// Tell records complete operations, none called before the Begin. It sets Client, Life, and Due if that is zero. An
-// indeterminate acquire or release ends this life of the client.
+// Tell records operations that have returned. None of them may be called before the Begin. Tell sets Client and Life, and
+// sets Due to Call if Due is zero. An indeterminate acquire or release increases the Life of the client.
 func (l *Log) Tell(ops ...Op) {
 	for i := range ops {
 		l.lockWithRoom()

@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// logCapacity is the number of returned operations that a client's log holds before it must be drained: 1024 operations are
-// 120 kB, so 256 clients stay below 32 MB.
+// logCapacity is the maximum number of returned operations in a client's log before it must be drained. 1024 operations
+// take 120 kB, so the logs of 256 clients stay below 32 MB.
 const logCapacity = 1024
 
-// Recorder records a history as it happens. Each client records in a separate Log, without allocating. The caller marks at
-// least every second, and drains when Full signals. The recorder starts no goroutine, so it also works in virtual time.
+// Recorder records a history during a run. Each client records into its own Log, without allocating. The caller must call
+// Mark at least every second, and Drain when Full signals. The recorder starts no goroutine, so it also works in virtual
+// time.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
 	full  chan struct{}
 
-	grows bool // logs grow instead of being drained
+	grows bool // whether full logs grow instead of being drained
 
-	mu    sync.Mutex // guards the fields below; held while encoding
+	mu    sync.Mutex // guards the fields below; held while operations are encoded
 	enc   sink
 	spare []Op
 	err   error
 }
 
-// sink is the destination of a recorder: an encoder or memory.
+// sink is the destination of a recorder: an encoder that writes a file, or a Memory.
 type sink interface {
 	header(Header) error
 	op(*Op) error
@@ -37,7 +38,7 @@ type sink interface {
 
 var _ sink = (*encoder)(nil)
 
-// NewRecorder returns a recorder with one log per client and one for the harness. It writes the header and starts the
+// NewRecorder returns a recorder with one log per client and one for lockbench itself. It writes the header and starts the
 // clock.
 func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	enc, err := newEncoder(w)
@@ -61,7 +62,7 @@ func newRecorder(enc sink, h Header, clients, capacity int) (*Recorder, error) {
 	return r, nil
 }
 
-// Log returns the log of one client: 0 to clients-1, or Harness.
+// Log returns the log of a client: 0 to clients-1, or Harness.
 func (r *Recorder) Log(client int32) *Log {
 	if client == Harness {
 		return r.logs[len(r.logs)-1]
@@ -72,7 +73,7 @@ func (r *Recorder) Log(client int32) *Log {
 // Since returns the time since the start of the history.
 func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
 
-// Full receives when a log is half full and Drain should be called.
+// Full returns a channel that receives when a log is half full and Drain should be called.
 func (r *Recorder) Full() <-chan struct{} { return r.full }
 
 // Drain writes the operations that have returned.
@@ -85,16 +86,17 @@ func (r *Recorder) Drain() error {
 	return r.err
 }
 
-// Mark writes all returned operations, then the open ones, then a mark with the current time, and flushes: a run that is
-// killed can be judged up to its last mark. stall is the longest time since the last mark in which the harness did not run.
+// Mark writes all returned operations, the open operations, and a mark with the current time, and flushes the file. If the
+// run is killed later, its history can be judged up to the last mark. stall is the longest time since the last mark during
+// which the harness did not run.
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mark(r.Since(), stall) // read before the logs, which then contain all earlier calls
+	return r.mark(r.Since(), stall) // read the clock before the logs, so that the logs contain all calls before the mark
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // the mark is not later than a Begin without its Tell
+	for _, l := range r.logs { // a mark is not later than a Begin whose Tell has not been called
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -115,12 +117,12 @@ func (r *Recorder) mark(now, stall time.Duration) error {
 	return r.err
 }
 
-// Close writes a last mark and ends the file, after all clients have finished. It does not close the underlying writer.
+// Close writes a last mark and ends the history. All clients must have finished. It does not close the underlying writer.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.Since()
-	for _, l := range r.logs { // with a coarse clock, stamps may be later than the clock
+	for _, l := range r.logs { // stamps may be later than a coarse clock
 		l.mu.Lock()
 		end = max(end, l.last)
 		l.mu.Unlock()
@@ -132,8 +134,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain takes a log's returned operations by swapping buffers, so that its client never waits for the encoding. Unless open
-// is nil, the open operations are appended to it.
+// drain takes the returned operations out of a log by swapping buffers, so that the client does not wait while they are
+// encoded. If open is not nil, open operations are appended to it.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -160,25 +162,25 @@ func (r *Recorder) keep(err error) {
 	}
 }
 
-// Log records the operations of one client, which has at most one open at a time.
+// Log records the operations of one client, of which at most one is open at a time.
 type Log struct {
 	r      *Recorder
 	client int32
 
 	mu   sync.Mutex
-	hold int64 // number of the next acquire
+	hold int64 // number for the next acquire
 	life int32
 	last time.Duration
 	open Op
 	busy bool
 	done []Op
 
-	begun time.Duration // time of a Begin without its Tell; 0: none
+	begun time.Duration // time of a Begin whose Tell has not been called; 0 if none
 
-	faults []*Op // injects that have not returned
+	faults []*Op // injects that have not returned yet
 }
 
-// Call records the call of an operation and returns its time. It sets Client, Life, Call and Return.
+// Call records the call of an operation and returns its time. It sets the Client, Life, Call and Return of op.
 func (l *Log) Call(op Op) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,8 +193,8 @@ func (l *Log) Call(op Op) time.Duration {
 	return op.Call
 }
 
-// Return records the result of the open operation and returns the time. An indeterminate acquire or release ends this life
-// of the client, because it may hold the key or not.
+// Return records the result of the open operation and returns the time. An indeterminate acquire or release increases the
+// Life of the client, because it is unknown whether the client holds the key.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open
@@ -218,8 +220,8 @@ func (l *Log) Return(res Result) time.Duration {
 	return at
 }
 
-// Note records an operation that the lock began, such as a watchdog's renewal. It may overlap an operation of the client;
-// op.Call is its start.
+// Note records an operation that the lock started, such as a renewal by a watchdog. It may overlap other operations of the
+// client. op.Call must be its start time.
 func (l *Log) Note(op Op) {
 	l.lockWithRoom()
 	op.Client, op.Life = l.client, l.life
@@ -229,14 +231,14 @@ func (l *Log) Note(op Op) {
 	l.unlock()
 }
 
-// Inject records the start of a fault of this client or, on the harness's log, of something else. end records its outcome,
-// OK if the fault was verified, and the problem otherwise. It may overlap an operation of the client. Marks list it as
-// open, because it may end the client at its call.
+// Inject records the start of a fault. In the log of a client, the fault affects that client. The caller must call end with
+// the outcome, OK if the fault was verified, and a description of the problem otherwise. The fault may overlap operations
+// of the client. Marks list it as open, because it may end the client at its call.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	op.Kind, op.Client, op.Life = Inject, l.client, l.life
-	op.Call, op.Return = l.stamp(), StillOpen // after the client's last stamp, also if no time passed
+	op.Call, op.Return = l.stamp(), StillOpen // later than the last stamp of the client, even if the clock has not advanced
 	op.Due, op.Outcome = op.Call, Unknown
 	l.faults = append(l.faults, &op)
 	return func(outcome Outcome, problem string) {
@@ -249,7 +251,8 @@ func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	}
 }
 
-// NextHold numbers an acquire. A client's numbers rise, depend on this client alone, and are unique in the history.
+// NextHold returns a number for an acquire. The numbers of a client increase, do not depend on other clients, and are
+// unique in the history.
 func (l *Log) NextHold() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,15 +261,15 @@ func (l *Log) NextHold() int64 {
 	return n
 }
 
-// Life returns the client's current life.
+// Life returns the current Life of the client.
 func (l *Log) Life() int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life
 }
 
-// lockWithRoom locks a log with room for one more operation. If the log is full, the client drains it, so that nothing is
-// lost. The operation is stamped afterwards.
+// lockWithRoom locks the log and ensures room for one more operation: if the log is full, the client itself drains it. The
+// operation is stamped afterwards.
 func (l *Log) lockWithRoom() {
 	l.mu.Lock()
 	for len(l.done) == cap(l.done) && !l.r.grows {
@@ -289,8 +292,8 @@ func (l *Log) unlock() {
 	}
 }
 
-// stamp returns the current time, later than this client's last stamp: with a coarse or virtual clock, a client's events
-// still have an order.
+// stamp returns the current time, or slightly later so that it is later than the last stamp of the client. Thus events of a
+// client are ordered even if the clock is coarse or virtual.
 func (l *Log) stamp() time.Duration {
 	l.last = max(l.r.Since(), l.last+1)
 	return l.last

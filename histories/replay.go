@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Event is the call or the return of an operation. Op is valid only during the visit. At a call only Client, Life, Hold,
-// Kind, Key, Due and Call are known, and for an inject Fault and Value.
+// Event is the call or the return of an operation. Op is valid only during the call of visit. At a call, only Client, Life,
+// Hold, Kind, Key, Due and Call are set, and for an inject also Fault and Value.
 type Event struct {
 	Op     *Op
 	Return bool
@@ -22,24 +22,24 @@ type Event struct {
 
 // Time returns when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return && e.Op.Kind != Lost { // a loss happened at its Return; its report may come later
+	if e.Return && e.Op.Kind != Lost { // a loss happened at its Call and was reported at its Return
 		return e.Op.Return
 	}
 	return e.Op.Call
 }
 
-// Coverage holds the extent of a replay.
+// Coverage describes the part of a history that was replayed.
 type Coverage struct {
-	Until    time.Duration // the last mark, or the last event if there is no mark
+	Until    time.Duration // time of the last mark, or of the last event if the history has no mark
 	Marks    int
 	Ops      int           // operations called
-	LeftOut  int           // operations after the last mark, which are incomplete and not judged
-	MaxStall time.Duration // the longest time for which the harness did not run
+	LeftOut  int           // number of operations after the last mark, which are not judged because that part is incomplete
+	MaxStall time.Duration // longest time during which the harness did not run
 }
 
-// Replay visits the events of a history in the order in which they happened; at equal times calls come before returns,
-// because intervals are closed. It holds at most the operations between two marks in memory. If a client's call equals its
-// previous return, it is moved by a nanosecond; two open operations of one client are an error.
+// Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. It stores
+// only the operations between two marks. If a client's call is at the time of its previous return, the call is moved by a
+// nanosecond. Two open operations of one client are an error.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
 	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
@@ -60,12 +60,12 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 	}
 }
 
-// Lines returns a source for Replay: a history in memory.
+// Lines returns a source for Replay that reads lines from memory.
 func Lines(lines []Line) func() (Line, error) {
 	return oneByOne(lines, func(line Line) Line { return line })
 }
 
-// Ops returns a source for Replay: a history in memory, without marks.
+// Ops returns a source for Replay that reads operations from memory, without marks.
 func Ops(ops []Op) func() (Line, error) {
 	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
 }
@@ -84,29 +84,29 @@ func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 type replay struct {
 	visit   func(Event) error
 	cover   Coverage
-	ops     []Op     // operations with events to deliver
-	queue   []queued // undelivered events of ops
+	ops     []Op     // operations with events that have not been visited
+	queue   []queued // events of ops that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // injects that were listed as open: their calls are queued
+	faults  map[injection]bool // open injects that a mark has listed, whose call is already queued
 }
 
-// injection identifies an inject: several may be open at once, also of one client.
+// injection identifies an inject. Several injects may be open at once, even for one client.
 type injection struct {
 	client int32
 	fault  string
 	call   time.Duration
 }
 
-// sequence holds the progress of one client, whose operations do not overlap.
+// sequence holds the state of one client, whose operations must not overlap.
 type sequence struct {
-	last time.Duration // the last return
-	open time.Duration // call of the operation that was listed as open, whose return is not queued yet
-	busy bool          // open is set
+	last time.Duration // time of the last return
+	open time.Duration // call of the open operation that a mark has listed
+	busy bool          // whether open is set
 }
 
 type queued struct {
 	at time.Duration
-	ev int32 // index in ops, doubled; odd: the return
+	ev int32 // twice the index in ops, plus 1 for a return
 }
 
 func (p *replay) add(op *Op) error {
@@ -117,7 +117,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // an inject that was recorded only at its end was called before the mark above
+		if !p.faults[id] { // not listed by a mark, so its call is not queued yet
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -135,8 +135,8 @@ func (p *replay) add(op *Op) error {
 	return nil
 }
 
-// call checks that a client's operations do not overlap, and queues the call unless it was queued when the operation was
-// listed as open.
+// call checks that the operations of a client do not overlap. It queues the call, unless it was queued when a mark listed
+// the operation as open.
 func (p *replay) call(op *Op, i int32) error {
 	c, known := p.clients[op.Client]
 	if !known {
@@ -172,7 +172,7 @@ func (p *replay) mark(line Line) error {
 	p.cover.Marks++
 	p.cover.Until = line.At
 	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
-	return p.deliver(line.At) // more events at the time of the mark may follow
+	return p.deliver(line.At) // events at the time of the mark stay queued, because the next lines may have more of them
 }
 
 func (p *replay) end() error {
@@ -212,8 +212,7 @@ func (p *replay) deliver(before time.Duration) error {
 	return nil
 }
 
-// faultsFirst orders calls at one time: faults come first. Lines are in the order of returns, so they do not give the order
-// of calls.
+// faultsFirst compares two calls at the same time: faults come before other operations.
 func (p *replay) faultsFirst(a, b queued) int {
 	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
 	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
@@ -222,7 +221,7 @@ func (p *replay) faultsFirst(a, b queued) int {
 	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
-// keep moves the operations of the remaining events to the front.
+// keep removes all operations except those of the remaining events.
 func (p *replay) keep(rest []queued) {
 	moved := make(map[int32]int32, len(rest))
 	kept := make([]Op, 0, len(rest))
@@ -239,15 +238,16 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory is a history in memory, for searches in which encoding would dominate. It is read after its recorder was closed.
+// Memory is a history in memory, for searches, which would spend most of their time on encoding otherwise. Read it after
+// its recorder was closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // lines as in a file
+	Lines  []Line // lines as a Reader would return them
 }
 
 const memoryCapacity = 16
 
-// NewMemory returns a recorder with one log per client and one for the harness, and the Memory that it records into.
+// NewMemory returns a recorder with one log per client and one for lockbench itself, and the Memory to which it writes.
 func NewMemory(h Header, clients int) (*Recorder, *Memory) {
 	m := &Memory{Lines: make([]Line, 0, 256)}
 	r, err := newRecorder(m, h, clients, memoryCapacity)
@@ -275,10 +275,10 @@ func (m *Memory) mark(at, stall time.Duration) error {
 func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
-// Source returns a source for Replay that begins at the first line.
+// Source returns a source for Replay that starts at the first line.
 func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
-// Digest returns a hash of the whole history in 16 hexadecimal digits.
+// Digest returns a hash of the header and all lines, as 16 hexadecimal digits.
 func (m *Memory) Digest() (string, error) {
 	header, err := json.Marshal(m.Header)
 	if err != nil {
@@ -292,7 +292,7 @@ func (m *Memory) Digest() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// appendLine appends all fields of a line, so that different lines have different encodings.
+// appendLine appends an encoding of all fields of a line. Different lines have different encodings.
 func appendLine(b []byte, l *Line) []byte {
 	if l.Mark {
 		b = append(b, 1)

@@ -7,8 +7,8 @@ import (
 	"lockbench/histories"
 )
 
-// lateLoss is a history in which a client is granted the key between a loss and the mark before the report of the loss:
-// until then both seem to hold.
+// lateLoss is a history in which a loss is reported after a mark, and another client is granted the key between the loss
+// and the mark.
 func lateLoss(lost time.Duration) []histories.Line {
 	op := func(client int32, kind histories.Kind, call, ret time.Duration) histories.Line {
 		return histories.Line{Op: histories.Op{Client: client, Hold: int64(client), Kind: kind, Outcome: histories.OK, Key: "k",

@@ -26,15 +26,15 @@ type action struct {
 }
 
 const (
-	expire histories.Kind = 100 + iota // a promise ends
-	vanish                             // the last time at which a promise may end
+	expire histories.Kind = 100 + iota // the earliest end of a lease
+	vanish                             // the latest end of a lease
 )
 
 // frontier is the third judge: it reads a history once and holds, at each return, all possible states of the object
 // (just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017). It shares only the models with Porcupine.
 type frontier[S comparable] struct {
 	model[S]
-	open []*action // by slot; nil if free
+	open []*action // by slot; nil if the slot is free
 	at   []belief[S]
 	work []belief[S]
 }

@@ -1,4 +1,5 @@
-// Package judge judges histories. File takes a file, and History takes lines; both return a checker.Verdict.
+// Package judge judges histories. File judges a history file, and History judges a history given line by line; both return
+// a checker.Verdict.
 package judge
 
 import (
@@ -15,10 +16,9 @@ import (
 
 // Options selects how a history is judged.
 type Options struct {
-	// FullOracle has Porcupine search all of a long history instead of a sample of its windows.
+	// FullOracle makes Porcupine search all of a long history instead of a sample of it.
 	FullOracle bool
-	// NoOracle omits Porcupine and leaves Verdict.Oracle zero. Searches use it, and judge the violations that they find
-	// again with the oracle.
+	// NoOracle skips the check by Porcupine and leaves Verdict.Oracle zero. Package explore sets it while it searches.
 	NoOracle bool
 }
 
@@ -53,7 +53,7 @@ type judge struct {
 	projection *projection.Projection
 	judgements []properties.Judgement
 	tally      *tally
-	oracle     *oracle.Oracle // nil if it is omitted
+	oracle     *oracle.Oracle // nil if opts.NoOracle is set
 	granted    time.Duration  // the last grant to a client of the workload
 }
 
@@ -151,7 +151,7 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// weigh turns a pass into undecided if the history lacks the evidence for it.
+// weigh turns Held into Undecided if the history has too little evidence for it.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {

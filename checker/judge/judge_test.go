@@ -14,8 +14,8 @@ import (
 	"lockbench/histories"
 )
 
-// disjoint is the closed form of exclusion, independent of the monitor: no two intervals [granted, end) of one key's holds
-// overlap. It is quadratic, for small histories.
+// disjoint reports whether no two holds of a key overlap. It checks exclusion independently of the monitor, in quadratic
+// time.
 func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	type span struct{ from, to time.Duration }
 	byKey := map[string][]span{}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mutant is a deliberate mistake in the judge: one condition replaced by another.
+// mutant is a deliberate mistake in the judge: a condition in its source replaced by another.
 type mutant struct{ file, is, becomes string }
 
 var mutants = []mutant{

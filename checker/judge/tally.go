@@ -8,15 +8,15 @@ import (
 	"lockbench/histories"
 )
 
-// maxBands bounds the faults listed in a verdict; all are counted.
+// maxBands is the maximum number of faults listed in a verdict; faults beyond it are only counted.
 const maxBands = 1000
 
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // by client: its last loss, until a probe shows that the store still has the hold
+	lost     map[int32]histories.Op // by client: its last reported loss, deleted if a probe shows that the store still had the hold
 	bands    []checker.Band
-	injected bool          // a fault was verified
-	first    time.Duration // the call of the first verified fault
+	injected bool          // whether a fault was verified
+	first    time.Duration // call time of the first verified fault
 }
 
 func (t *tally) event(k *projection.Key, ev histories.Event) {
@@ -43,7 +43,7 @@ func (t *tally) event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault handles a fault that begins or ends. A heal ends the latest fault of its name and client.
+// fault records the begin or the end of a fault. A heal ends the latest fault with its name and client.
 func (t *tally) fault(ev histories.Event) {
 	op := ev.Op
 	switch {

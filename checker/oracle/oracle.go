@@ -1,5 +1,5 @@
 // Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with
-// the monitors'. The main type is Oracle: it takes holds and returns a checker.Oracle.
+// that of the monitors. The main type is Oracle: it is given holds and returns a checker.Oracle.
 package oracle
 
 import (
@@ -14,37 +14,39 @@ import (
 	"lockbench/checker/projection"
 )
 
-// The two views of exclusion are judged by Porcupine's search for a linearization. Each hold becomes two operations on a
-// mutex that knows its owner: the acquire, within [call, return], and the end, at any time from the end on. Up to
-// wholeLimit operations per key are searched at once; longer histories in windows, because the search is quadratic.
+// Each hold becomes two operations on a mutex: its acquire, within [call, return], and its release. A key with up to
+// wholeLimit operations is searched at once; a longer history is split into windows, because the search takes quadratic
+// time.
 //
-// Up to sampleFrom operations all windows are searched, then one in sampleEvery, drawn by the history's seed. After the
-// monitor's first violation of a key, all its windows are searched until Porcupine finds one.
+// In the first sampleFrom operations all windows are searched, then one in sampleEvery, chosen at random with the seed of
+// the history. After the first violation that the monitor reports on a key, all windows of that key are searched until
+// Porcupine finds a violation.
 const (
 	wholeLimit   = 1000
 	sampleFrom   = 100_000
 	sampleEvery  = 16
-	searchBudget = 5 * time.Second // per key and view; a search that takes longer is undecided
+	searchBudget = 5 * time.Second // maximum search time per key and view; a longer search is undecided
 	fullBudget   = 10 * time.Minute
 )
 
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
-// Oracle checks the holds of a history by search. Add each hold when it is closed, then call Judge.
+// Oracle checks with Porcupine whether the holds of a history exclude each other. Add each hold when it is closed, then
+// call Judge.
 type Oracle struct {
 	views    []projection.View
 	monitors []Monitor // by view
 	keys     []projection.PerKey[searched]
 	full     bool
-	Whole    int // longest history of a key, in operations, that is searched at once
+	Whole    int // maximum number of operations of a key that are searched at once
 	Window   int // window size in operations
 	random   *rand.Rand
-	ops      int // operations in the windows searched
+	ops      int // number of operations in the windows searched so far
 }
 
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // until the history is too long to be searched at once
+	pairs   []pair  // holds so far, unless the history is split into windows
 	stream  *stream // after that
 	held    int
 	result  porcupine.CheckResult
@@ -53,19 +55,20 @@ type searched struct {
 	took    time.Duration
 }
 
-// New returns an oracle for the given views. full has it search all windows; otherwise seed draws a sample of a long history.
+// New returns an oracle for the given views. If full is set, it searches all windows; otherwise it searches a random sample
+// of the windows of a long history, chosen with seed.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// Monitor is a judgement that reports violations of one property by key.
+// Monitor is a monitor of one property that reports on which keys the property is violated.
 type Monitor interface {
 	Monitors() (property string)
 	Violated(key string) bool
 }
 
-// Watch sets the monitor to compare with; its property selects the view.
+// Watch sets the monitor whose result is compared with Porcupine's for the view of the same property.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -74,7 +77,7 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
-// Add adds a closed hold.
+// Add adds a hold that is closed.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)
@@ -86,14 +89,15 @@ func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// pairOf returns a hold's times in a view; ok is false if its end is unknown or came before the grant was received.
+// pairOf returns the times of a hold in a view. ok is false if the end of the hold is unknown or came before the grant was
+// received.
 func pairOf(w *projection.View, h *projection.Hold) (pair, bool) {
 	end, ok := w.End(h)
 	if !ok || end <= h.Granted {
 		return pair{}, false
 	}
 	p := pair{int64(h.Acquire.Call), int64(h.Granted), int64(end), int64(h.Closed)}
-	if end < h.End { // its lease expired: no request ended it
+	if end < h.End { // the lease expired before the release
 		p.endReturn = p.endCall
 	}
 	return p, true
@@ -113,13 +117,13 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	}
 	s.stream.add(h, p)
 	now := h.Closed
-	if h.Fault != nil { // it is never closed, although the history continues
+	if h.Fault != nil { // a hold ended by a fault is never closed, although the history continues
 		now = h.End
 	}
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// window searches a window or, if the sample omits it, skips it.
+// window searches a window, or skips it if it is not in the sample. more is false if a violation was found.
 func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++
@@ -159,11 +163,11 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// Judge searches the remaining holds in both views and compares the results with the monitors'.
+// Judge searches the remaining holds in both views and compares the results with those of the monitors.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
-		keys, held := 0, 0 // of one view: both have the same holds
+		keys, held := 0, 0 // counts for one view; both views have the same holds
 		for i := range o.keys[v] {
 			s := &o.keys[v][i]
 			if s.held == 0 {

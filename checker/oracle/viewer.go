@@ -13,9 +13,9 @@ import (
 	"lockbench/histories"
 )
 
-// Viewer returns Porcupine's interactive page of a witness: the possible linearization points of each operation, and the
-// longest partial linearizations. It covers only the witness, because the page of a whole history would take gigabytes. ok
-// is false if the property is not one of exclusion or the witness's operations do not overlap.
+// Viewer returns Porcupine's interactive HTML page for a witness. It shows only the operations of the witness, because the
+// page for a whole history would take gigabytes. ok is false if the property is not an exclusion property or the operations
+// of the witness do not overlap.
 func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
 	views := []projection.View{projection.Lived(), projection.Promised()}
 	i := slices.IndexFunc(views, func(v projection.View) bool { return v.Property == property })
@@ -40,7 +40,7 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 		return nil, false, nil
 	}
 	for _, partials := range info.PartialLinearizations() {
-		slices.SortFunc(partials, slices.Compare[[]int]) // Porcupine collects them from a map, in random order
+		slices.SortFunc(partials, slices.Compare[[]int]) // Porcupine returns the partial linearizations in random order
 	}
 	var out bytes.Buffer
 	err = porcupine.Visualize(model, info, &out)
@@ -66,8 +66,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns Porcupine's operations for each hold: its acquire and, if it ended, its end. A hold lasts at least
-// until the end of the overlap, because the witness does not list all renewals.
+// operations returns the acquire and, if the hold has ended, the release of each hold as operations for Porcupine. A hold
+// lasts at least until overlapped, because the witness may omit renewals.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -81,10 +81,10 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 			continue
 		}
 		returned := h.Closed
-		if end < h.End { // its lease expired
+		if end < h.End { // the lease expired before the release
 			returned = end
 		}
-		if returned >= histories.Forever { // it never returned and may take effect after all others
+		if returned >= histories.Forever { // the release never returned and may take effect after all other operations
 			returned = max(last, end) + 1
 		}
 		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{i, true}, Call: int64(end), Return: int64(max(returned, end))})
@@ -92,11 +92,12 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows bounds the client numbers that are used as row numbers: the viewer draws every row up to the highest.
+// mostRows is the maximum number of rows in the page for which clients keep their numbers as row numbers: Porcupine draws
+// every row up to the highest number.
 const mostRows = 16
 
-// row returns the row of a hold in the viewer: its client's number, or its position in the order of grants if that client
-// has several holds or a number that is too high.
+// row returns the row of hold i in the page: the number of its client, or i if a client has several holds or a number of
+// mostRows or more.
 func row(holds []*projection.Hold, i int) int {
 	taken := map[int32]bool{}
 	for _, h := range holds {

@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	windowSize = 16      // actions after which a window is cut if possible
-	maxWaiting = 1 << 15 // moments that wait for a hold that does not end
-	free       = -1      // no client holds the mutex
+	windowSize = 16      // minimum number of operations in a window before it is cut
+	maxWaiting = 1 << 15 // maximum number of queued events
+	free       = -1      // holder of a mutex that no client holds
 )
 
-// stream cuts a key's history just before the end of a hold that is alone at that time. That hold certainly has the mutex
-// there, so the windows can be searched one by one: an acquire belongs to the window in which it returns and takes effect
-// after the cut; an end still open at the cut took effect before it.
+// stream splits the history of a key into windows that Porcupine can search one by one. It cuts just before a release while
+// there is only one holder, because the state of the mutex is certain there. An acquire belongs to the window in which it
+// returns. A release called before the cut takes effect before the cut.
 //
-// Holds arrive when they are closed and are queued until no earlier one can arrive.
+// Holds arrive when they are closed. Their events are queued until no earlier event can arrive.
 type stream struct {
 	size     int
 	yield    func(w *window, must bool) (more bool)
 	waiting  []instant
-	enough   int // queue length at which processing begins
+	enough   int // queue length from which on events are processed
 	drained  int64
-	n        int // number of holds so far
+	n        int // number of holds added so far
 	w        *window
-	inside   []known // granted and not ended
-	ending   []known // ended, but the release has not returned
+	inside   []known // holds that are granted and have not ended
+	ending   []known // holds that have ended and whose release has not returned
 	early    map[*projection.Hold]*early
-	over     bool // the search has stopped
-	doubtful bool // a hold was extended after it had been processed as ended
+	over     bool // whether the search has stopped
+	doubtful bool // whether a hold was extended after its end had been processed
 }
 
 type known struct {
@@ -39,19 +39,19 @@ type known struct {
 	pair
 }
 
-// early is a hold that was processed before it was closed.
+// early is a hold whose grant was processed before the hold was closed.
 type early struct {
 	known
-	leaving bool // its end was processed as well
+	leaving bool // whether its end was processed too
 }
 
-// moment is a step of a hold, in the order of steps at the same time: calls before returns.
+// moment is the type of an event of a hold. Events at the same time are sorted by it: calls come before returns.
 type moment uint8
 
 const (
-	leaving moment = iota // the end was called
+	leaving moment = iota // the release was called
 	granted               // the acquire returned
-	left                  // the end returned
+	left                  // the release returned
 )
 
 type instant struct {
@@ -75,7 +75,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 		e = &early{known: s.granted(p)}
 	}
 	if e.leaving && e.endCall != p.endCall {
-		s.doubtful = true // an expired promise was renewed
+		s.doubtful = true // an expired lease was renewed
 		return
 	}
 	if e.leaving && e.endReturn == p.endReturn {
@@ -96,8 +96,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance processes the moments that no earlier moment can precede. A hold that does not end blocks all later moments;
-// if too many are queued, it is processed without its end.
+// advance processes all queued events that no later-added event can precede. A hold that does not end blocks all later
+// events; if more than maxWaiting are queued, its grant is processed although its end is unknown.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -110,7 +110,7 @@ func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	s.enough = 2*len(s.waiting) + 8*s.size
 }
 
-// watermark returns the time before which no further moment can arrive.
+// watermark returns a time such that all events added later happen at that time or after it.
 func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int64 {
 	for _, holds := range [][]*projection.Hold{k.Live, k.Releasing} {
 		for _, h := range holds {
@@ -184,8 +184,8 @@ func (s *stream) next(e instant) {
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
 		if len(s.inside) > 1 && len(s.w.acts) >= s.w.searchAt {
-			// Several holds at once leave no place to cut. Either this is a violation, or the next cut shows that Porcupine
-			// disagrees.
+			// A window cannot be cut while several clients hold the key. Search it now: either this is a violation, or
+			// Porcupine disagrees with the monitor.
 			s.w.searchAt = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}
@@ -207,12 +207,12 @@ func (s *stream) next(e instant) {
 	}
 }
 
-// window is a piece of a key's history, with the holder at its begin.
+// window is a part of the history of a key, with the holder at its start.
 type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	searchAt int // length at which a window that cannot be cut is searched anyway
+	searchAt int // number of operations at which the window is searched even if it cannot be cut
 }
 
 type act struct {
@@ -229,7 +229,7 @@ func (w *window) end(id int, p pair, ret int64) {
 	w.acts = append(w.acts, act{id, true, max(p.endCall, w.from), ret})
 }
 
-// withOpenEnds returns the window up to now, with the ends that are still open.
+// withOpenEnds returns a copy of the window with the releases that have been called and have not returned.
 func (w *window) withOpenEnds(ending []known) *window {
 	cut := *w
 	cut.acts = slices.Clip(w.acts)

@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// Past holds the results of recent acquires, by number, and how their holds ended. Its size is fixed: old acquires are
-// evicted, and callers must handle a missing one.
+// Past stores the results of recent acquires, by hold number, and how the holds ended. Its size is fixed: old acquires are
+// evicted, so callers must expect Find to return nil.
 type Past struct {
 	slack time.Duration
 	of    [256]*[16]PastAcquire
@@ -16,18 +16,18 @@ type Past struct {
 // PastAcquire is an acquire that has returned.
 type PastAcquire struct {
 	Acquire histories.Op
-	Release histories.Op  // the last release of the hold; zero if the hold was lost
-	Taker   histories.Op  // the first grant to another client during the hold; zero if no other client was granted
-	Over    time.Duration // Hold.Over, valid if the hold has ended
+	Release histories.Op  // last release of the hold; zero if the hold was lost
+	Taker   histories.Op  // first grant to another client during the hold; zero if no client was granted the key
+	Over    time.Duration // when the lease has certainly expired (see Hold.Over); valid if Ended is set
 	Key     int
 	known   bool
 	Ended   bool
 }
 
-// NewPast returns an empty Past.
+// NewPast returns an empty Past. slack is the allowance for clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// at returns the slot of an acquire. Numbers are sequential, so recent acquires have different slots.
+// at returns the slot for a hold number. Hold numbers are sequential, so recent acquires have different slots.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
@@ -36,7 +36,7 @@ func (p *Past) at(number int64) *PastAcquire {
 	return &(*page)[number&15]
 }
 
-// Find returns a past acquire, or nil if it is unknown or evicted.
+// Find returns the acquire with a hold number, or nil if it is unknown or evicted.
 func (p *Past) Find(number int64) *PastAcquire {
 	if g := p.at(number); g.known && g.Acquire.Hold == number && number != 0 {
 		return g
@@ -44,7 +44,7 @@ func (p *Past) Find(number int64) *PastAcquire {
 	return nil
 }
 
-// Event records acquires that return, and renewals, which may return after their hold has ended.
+// Event records the return of an acquire or a renewal. A renewal may return after its hold has ended.
 func (p *Past) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	if op.Kind == histories.Renew && op.Outcome != histories.Refused {

@@ -1,5 +1,5 @@
-// Package projection folds the events of a history into holds: which client held which key, and from when to when.
-// Monitors, counts and the oracle all use the same holds. The main type is Projection.
+// Package projection derives holds from the events of a history: which client held which key, from when to when. Monitors,
+// counts and the oracle all use the same holds. The main type is Projection.
 package projection
 
 import (
@@ -13,40 +13,40 @@ import (
 // It includes nested acquires by the same client.
 type Hold struct {
 	Acquire histories.Op
-	Release histories.Op  // valid if the hold has ended by a release
-	Inner   *histories.Op // the last inner release, if Inners > 0
+	Release histories.Op  // valid if the hold was ended by a release
+	Inner   *histories.Op // last release of a nested acquire, if Inners > 0
 
 	Granted  time.Duration // acquire.Return
-	Until    time.Duration // end of the promise; confirmed renewals and nested grants extend it; Forever if unbounded
-	Given    time.Duration // length of the latest promise, counted from its request
-	Promised bool          // Until is known
-	Over     time.Duration // when the promise has certainly ended; Forever if unknown
-	End      time.Duration // Forever while the hold lasts
-	Closed   time.Duration // return of the release; Forever until then
+	Until    time.Duration // earliest end of the lease; extended by confirmed renewals and nested grants; Forever if unbounded
+	Given    time.Duration // length of the latest lease, counted from its request
+	Promised bool          // whether Until is known
+	Over     time.Duration // latest end of the lease; Forever if unknown
+	End      time.Duration // when the release was called; Forever while the hold lasts
+	Closed   time.Duration // return of the release; Forever until the release returns
 
-	Fault *histories.Op // the fault that ended the client; the hold is never closed
+	Fault *histories.Op // fault that ended the client; Closed then remains Forever
 
 	Depth  int
 	Inners int   // inner releases
-	Heir   *Hold // the first hold granted after this one's promise ended
+	Heir   *Hold // first hold granted after the lease of this hold expired
 }
 
-// Number returns the number of the outermost acquire.
+// Number returns the hold number: the number of the outermost acquire.
 func (h *Hold) Number() int64 { return h.Acquire.Hold }
 
-// Key holds the projection's state of one lock key.
+// Key holds the current and the last holds of one lock key.
 type Key struct {
 	Name      string
 	Index     int
-	Live      []*Hold // granted and not ended
-	Releasing []*Hold // ended, but the release has not returned
-	Last      *Hold   // the hold that ended last
+	Live      []*Hold // holds that are granted and have not ended
+	Releasing []*Hold // holds that have ended and whose release has not returned
+	Last      *Hold   // hold that ended last
 }
 
-// PerKey holds a judgement's state for each key.
+// PerKey holds a value of type T for each key. Each monitor keeps its state in one.
 type PerKey[T any] []T
 
-// Of returns the state for a key, at first zero.
+// Of returns a pointer to the value for a key, which is the zero value at first.
 func (p *PerKey[T]) Of(k *Key) *T {
 	for len(*p) <= k.Index {
 		var zero T
@@ -55,33 +55,33 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// Change is the effect of an event on a hold.
+// Change is a kind of change of a hold.
 type Change uint8
 
 const (
 	Began         Change = iota // granted
-	Nested                      // granted again to its owner
-	Extended                    // its promise was extended
-	InnerReleased               // an inner release was called
-	Ended                       // its release was called, or its loss was reported
-	Closed                      // its release returned, or cannot return because its client or the history ended
+	Nested                      // the holder was granted the key again
+	Extended                    // the lease was extended
+	InnerReleased               // the release of a nested acquire was called
+	Ended                       // the release was called, or the loss of the hold was reported
+	Closed                      // the release returned, or cannot return because the client or the history has ended
 )
 
-// Projection folds the events of a history into holds.
+// Projection derives holds from the events of a history, which are passed to Event and Gone in order.
 type Projection struct {
 	slack time.Duration
 	keys  map[string]*Key
 	Keys  []*Key
 	tell  func(*Key, *Hold, Change)
-	ends  map[int32]*histories.Op // by client: the fault that ended the client
+	ends  map[int32]*histories.Op // by client: fault that ended the client
 }
 
-// New returns a projection that calls tell for each change of a hold.
+// New returns a projection that calls tell for each change of a hold. slack is the allowance for clock error.
 func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
-// Key returns the state of a key, at first empty.
+// Key returns the key with a name, which has no holds at first.
 func (p *Projection) Key(name string) *Key {
 	k, ok := p.keys[name]
 	if !ok {
@@ -120,7 +120,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
 		h.Over = max(h.Over, overBy(op, p.slack))
-		// If the lock counts this grant as its first, it is a new grant and does not extend the old promise.
+		// If the lock counts this grant as an outermost one (depth 1), it is a new grant and does not extend the old lease.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
 			h.Until, h.Given = until, op.Validity
 			p.tell(k, h, Extended)
@@ -142,7 +142,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	p.abandon(k, h, fault)
 }
 
-// Gone ends the holds of a client at the call of the fault that ended it.
+// Gone ends the holds of a client at the call of op, the fault that ended the client.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -152,7 +152,7 @@ func (p *Projection) Gone(op *histories.Op) {
 				p.abandon(k, h, &fault)
 			}
 		}
-		for _, h := range slices.Clone(k.Releasing) { // the result of its release is unknown
+		for _, h := range slices.Clone(k.Releasing) { // results of releases of this client remain unknown
 			if h.Acquire.Client == op.Client {
 				h.Fault = &fault
 				k.Releasing = without(k.Releasing, h)
@@ -162,7 +162,7 @@ func (p *Projection) Gone(op *histories.Op) {
 	}
 }
 
-// abandon ends a hold that was not released: the key may stay locked in the store.
+// abandon ends a hold whose client was ended by a fault. The key may stay locked in the store.
 func (p *Projection) abandon(k *Key, h *Hold, fault *histories.Op) {
 	h.Fault = fault
 	p.end(k, h, fault.Call)
@@ -184,8 +184,8 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	}
 }
 
-// overBy returns when the promise of a grant or renewal has certainly ended: the lease began no later than the answer was
-// received. Without a definite answer it returns Forever, because the request may still take effect.
+// overBy returns the latest end of the lease that a grant or renewal started: a lease starts no later than its answer is
+// received. It returns Forever if there is no definite answer, because the request may still take effect.
 func overBy(op *histories.Op, slack time.Duration) time.Duration {
 	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
@@ -199,7 +199,7 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 		h = k.HeldBy(op)
 		switch {
 		case h == nil:
-			return // a release by a client that does not hold
+			return // the client does not hold the key
 		case h.Depth > 1:
 			called := *op
 			h.Inner, h.Inners, h.Depth = &called, h.Inners+1, h.Depth-1
@@ -226,7 +226,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	case h == nil:
 	case inner:
 		*h.Inner = *op
-		switch { // the lock may renew the lease when it decrements its counter
+		switch { // the lock may renew the lease when it releases a nested acquire
 		case op.Outcome == histories.Refused:
 		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
 			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
@@ -240,8 +240,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	}
 }
 
-// ReleasedBy returns the hold that a called release ends; inner reports whether it only releases a nested acquire. It
-// returns nil if the client holds nothing.
+// ReleasedBy returns the hold that op, an outstanding release, releases, or nil if its client held nothing. inner reports
+// whether op releases only a nested acquire.
 func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
@@ -260,7 +260,7 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// Finish closes the holds that have not ended.
+// Finish reports every hold that is not closed as Closed, at the end of the history.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {
@@ -269,7 +269,7 @@ func (p *Projection) Finish() {
 	}
 }
 
-// HeldBy returns the hold on the key by the client and life of an operation.
+// HeldBy returns the hold on the key by the client of op, in the same life of the client.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {
@@ -279,8 +279,7 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// Numbered returns the hold that an operation names. A release names the outermost acquire even if an indeterminate nested
-// acquire began another life.
+// Numbered returns the hold with the hold number and client of op. Unlike HeldBy, it does not compare lives of the client.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil
@@ -293,20 +292,20 @@ func (k *Key) Numbered(op *histories.Op) *Hold {
 	return nil
 }
 
-// View defines when a hold ends.
+// View defines when a hold ends: at its release (Lived), or also when its lease expires (Promised).
 type View struct {
 	Property string
-	Lapses   bool // an end may be extended after another grant
-	// End returns when the hold ended in this view; ok is false if that is unknown.
+	Lapses   bool // whether the end of a hold may be extended after a grant to another client
+	// End returns when a hold ended; ok is false if that is unknown.
 	End func(*Hold) (end time.Duration, ok bool)
 }
 
-// Lived ends a hold at its release.
+// Lived returns the view in which a hold ends at its release.
 func Lived() View {
 	return View{Property: "mutual-exclusion", End: func(h *Hold) (time.Duration, bool) { return h.End, true }}
 }
 
-// Promised ends a hold at its release or at the end of its promise, whichever is first.
+// Promised returns the view in which a hold ends at its release or when its lease expires, whichever is first.
 func Promised() View {
 	return View{Property: "lease-exclusion", Lapses: true, End: func(h *Hold) (time.Duration, bool) { return min(h.End, h.Until), h.Promised }}
 }

@@ -9,31 +9,32 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts bounds the pending refusals of a key; further ones are not judged.
+// maxDoubts is the maximum number of unexplained refusals stored per key; further refusals are not judged.
 const maxDoubts = 1024
 
-// tries checks locks that promise to refuse a try (busy) only while a client holds. It looks for refusals that no past hold
-// explains. The next grant explains one if it was requested before that refusal; later grants cannot. An acquire without a
-// definite answer explains all refusals after its call: it may have been granted, and have ended.
+// tries checks that a try is refused (busy) only while a client holds the key, for locks that promise this. It stores each
+// refusal that no earlier hold explains. The next grant of the key explains it if that grant was requested before the
+// refusal returned; later grants cannot. An indeterminate acquire explains all refusals that return after its call, because
+// it may have been granted and have ended.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]
-	open map[int32]time.Duration // by client: the call of its acquire
+	open map[int32]time.Duration // by client: call time of its outstanding acquire
 	busy int
 }
 
 type tried struct {
 	name   string
-	taken  time.Duration    // end of the last hold that may explain a refusal; 0: none yet
-	latest *projection.Hold // the latest grant
-	last   histories.Op     // the release that freed it
+	taken  time.Duration    // end of the last hold, or possible hold, that may explain a refusal; 0: none yet
+	latest *projection.Hold // latest grant
+	last   histories.Op     // last release that was answered ok
 	doubts []doubt
 }
 
-// doubt is a refusal without an explanation so far.
+// doubt is a refusal that nothing explains so far.
 type doubt struct {
 	op        histories.Op
-	condemned bool // the next grant did not explain it: only an indeterminate acquire can
+	condemned bool // the next grant did not explain the refusal; only an indeterminate acquire still can
 }
 
 func (x *tries) Event(k *projection.Key, ev histories.Event) {
@@ -65,7 +66,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// Fault handles the end of a client: its outstanding acquire, of any key, may have been granted.
+// Fault handles a fault that ends a client. The outstanding acquire of the client, on any key, may have been granted.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {
@@ -90,7 +91,7 @@ func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Chang
 		for i := range t.doubts {
 			t.doubts[i].condemned = true
 		}
-	case c == projection.Closed && h != t.latest: // it had ended before the next grant, whenever its release returned
+	case c == projection.Closed && h != t.latest: // this hold ended before the latest grant, so it explains no later refusals
 	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
 		t.taken, t.last = max(t.taken, h.Closed), h.Release
 	case c == projection.Closed && h.Closed < histories.Forever:
@@ -129,7 +130,7 @@ func (x *tries) Finding() checker.Finding {
 		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not promise that busy means held"}
 	}
 	for i := range x.keys {
-		x.settle(&x.keys[i]) // an outstanding acquire may have been granted
+		x.settle(&x.keys[i]) // acquires still outstanding may have been granted
 	}
 	return x.finding(checker.Count(x.busy, "busy answer"),
 		reason{x.busy == 0, checker.NotApplicable, "no acquire was refused as busy"})

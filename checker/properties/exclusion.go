@@ -10,21 +10,21 @@ import (
 	"lockbench/histories"
 )
 
-// exclusion is the monitor of one view: on one key, no two holds overlap. At each grant it examines the live holds; it
-// finds a renewal after a take-over through the Heir of the expired hold. An overlap counts once its ends are known,
-// because a loss may be reported after the next grant and have happened before it. Time and memory are O(live holds) per
-// grant.
+// exclusion checks that no two holds of a key overlap, in one view. At each grant it compares the new hold with the live
+// holds. If an expired lease is renewed after another client was granted the key, it compares the hold with its Heir. An
+// overlap is counted once the ends of its holds are known, because a loss that happened before a grant may be reported
+// after it. Each grant takes time and memory proportional to the number of live holds.
 //
 // docs/reference/properties.md proves that disjoint intervals [acquire.return, end] are equivalent to a linearizable mutex.
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // numbers of all holds, of empty holds, and of holds with an unknown end
+	grants, empty, unstated int // number of holds; of those already ended when granted; of those with unknown end
 	open                    projection.PerKey[[]*overlap]
-	sentence                func(first, second *projection.Hold, both time.Duration) string // the sentence of the witness
+	sentence                func(first, second *projection.Hold, both time.Duration) string // describes a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // a hold between the two whose late release let the second in, or nil
-	at                      string           // the key of the first violation
+	freed                   *projection.Hold // hold whose late release may have caused the second grant in shown, or nil
+	at                      string           // key of the violation in shown
 	violated                map[string]bool
 }
 
@@ -32,20 +32,20 @@ func newExclusion(m monitor, v projection.View, sentence func(first, second *pro
 	return &exclusion{View: v, monitor: m, sentence: sentence, violated: map[string]bool{}}
 }
 
-// Monitors returns the name of the property.
+// Monitors returns the name of the property that is checked.
 func (x *exclusion) Monitors() string { return x.Property }
 
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a hold that began while other holds seemed to last.
+// overlap is a hold that was granted while other holds of the key had not ended, as far as was known.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
-	last   *projection.Hold // the hold that had ended last
+	last   *projection.Hold // hold that had ended last before the grant
 }
 
-// maxOpen bounds the unsettled overlaps of a key.
+// maxOpen is the maximum number of undecided overlaps per key.
 const maxOpen = 1024
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -87,7 +87,7 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps queues an overlap until two of its holds have ended or the queue is full.
+// overlaps queues an overlap until it is decided. If the queue is full, the oldest overlap counts as a violation.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
@@ -96,7 +96,8 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended handles the end of a hold, which may lie before the overlaps that include it.
+// ended handles the end of a hold. The hold may have ended before the start of overlaps that include it, which are then
+// removed.
 func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
@@ -115,7 +116,8 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled reports whether two of an overlap's holds have ended, so that no later event can refute it.
+// settled reports whether both the second hold and one of the first holds have ended, so that no later event can refute the
+// overlap.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
@@ -138,7 +140,7 @@ func (x *exclusion) violation(o *overlap) {
 
 func (x *exclusion) Finding() checker.Finding {
 	for i := range x.open {
-		for _, o := range x.open[i] { // no later event can refute it
+		for _, o := range x.open[i] { // at the end of the history no later event can refute an overlap
 			x.violation(o)
 		}
 	}
@@ -149,11 +151,11 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
-		// A fault may empty the current promise.
+		// A fault can cause a lease to expire before its grant is received.
 		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
-// tellFirst sets the witness: the two acquires and their releases, usually four operations.
+// tellFirst sets the witness to the first violation: two acquires and their releases, usually four operations.
 func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)

@@ -11,25 +11,26 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants bounds the stored grants of a key while an acquire is outstanding. Dropping the oldest may hide a violation
-// but never invents one.
+// maxGrants is the maximum number of grants stored per key while an acquire is outstanding. Dropping the oldest grants may
+// hide a violation, but cannot cause a false one.
 const maxGrants = 1 << 13
 
-// tokens checks that tokens rise from one holder to the next, so that a resource can reject late requests.
+// tokens checks that each holder gets a higher fencing token than earlier holders, so that a resource can reject late
+// requests.
 type tokens struct {
 	monitor
 	keys    projection.PerKey[minted]
-	open    map[int32]time.Duration // by client: the call of its acquire
+	open    map[int32]time.Duration // by client: call time of its outstanding acquire
 	fenced  int
-	bare    int // grants without a token
-	ordered int // grants whose order to an earlier grant is known
+	bare    int // number of grants without a token
+	ordered int // number of grants requested after an earlier grant was received
 }
 
-// minted holds the grants of one key, in the order in which they were received, that an outstanding acquire may have to be
-// compared with.
+// minted holds the grants of one key that a future grant may have to be compared with, in the order in which they were
+// received.
 type minted struct {
 	grants []*projection.Hold
-	top    []*projection.Hold         // top[i] has the highest token of the grants up to i and of all dropped ones
+	top    []*projection.Hold         // top[i] has the highest token of grants[0] to grants[i] and all dropped grants
 	by     map[int64]*projection.Hold // by token
 }
 
@@ -44,7 +45,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault handles the end of a client. A grant that reaches it late is still compared with the stored grants.
+// Fault handles a fault that ends a client: its acquire is no longer outstanding.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -80,7 +81,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
 	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		oldest := h.Granted // the earliest time at which a possible future grant was requested
+		oldest := h.Granted // earliest time at which a grant still to come can have been requested
 		for _, call := range x.open {
 			oldest = min(oldest, call)
 		}
@@ -88,7 +89,8 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 }
 
-// forget drops the grants received before a time, except for the last of them, whose entry in top covers the others.
+// forget drops the grants received before a time, except the last of them: its entry in top has the highest token of all
+// dropped grants.
 func (m *minted) forget(before time.Duration) {
 	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
 	n = max(n, len(m.grants)-maxGrants/2)

@@ -9,7 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestStoredTokensAreBounded checks that the number of stored tokens is bounded, and that a dropped token still counts.
+// TestStoredTokensAreBounded checks that the number of stored tokens is bounded, and that new tokens are still compared
+// with dropped ones.
 func TestStoredTokensAreBounded(t *testing.T) {
 	x := &tokens{monitor: monitor{Facts: &Facts{}}, open: map[int32]time.Duration{}}
 	k := &projection.Key{Name: "a"}

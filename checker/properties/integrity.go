@@ -9,40 +9,40 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites bounds the stored writes per key, which serve to show both writes of a lost update.
+// recentWrites is the maximum number of writes stored per key. They are stored to show both writes of a lost update.
 const recentWrites = 4096
 
-// integrity checks the effect on the resource: no acknowledged update is lost.
+// integrity checks that no acknowledged update of a guarded resource is lost.
 type integrity struct {
 	monitor
 	keys    projection.PerKey[guarded]
 	stock   inventory
 	acked   int
 	unknown int
-	finals  int // keys whose final value was read
-	tokens  int // operations with a token
+	finals  int // number of keys whose final value was read
+	tokens  int // number of operations with a token that the resource checks
 }
 
 type guarded struct {
 	initial  int64
 	final    int64
-	read     bool // final was read
-	notByOne bool // a write did not add one to its read, so no final value is expected
+	read     bool // whether final was read
+	notByOne bool // a write did not add one to the value it had read, so the final value cannot be predicted
 	acked    int64
 	unknown  int64
-	reads    map[int32]histories.Op // by client: its last read
-	written  pages                  // by base: the hold whose write had that base
+	reads    map[int32]histories.Op // by client: its last read, which no write has followed
+	written  pages                  // by value read before the write: number of the hold that wrote
 	recent   map[int64]update       // by base
-	bases    []int64                // the keys of recent, a ring
+	bases    []int64                // keys of recent, oldest first
 	last     histories.Op
-	writing  map[int32]bool // by client: its write has not returned
+	writing  map[int32]bool // clients with a write that has not returned
 	register register
 }
 
 type update struct{ read, write histories.Op }
 
-// stale returns the time in which two updates of the same value were both outstanding, or else the time from the first
-// write to the second.
+// stale returns the time during which both clients had read the same value and not written yet. If that time is empty, it
+// returns the time from the first write to the second.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -62,7 +62,7 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	// An accepted operation is compared with the highest token seen before its call.
+	// A token is compared with the highest token seen before the call of its operation.
 	before, counts := g.register.returned(op, x.Header.Params["register"])
 	if counts {
 		x.tokens++
@@ -116,7 +116,7 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read that a write was based on, and reports a violation if another write has the same base.
+// based finds the read that preceded a write, and reports a violation if another write followed a read of the same value.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {
@@ -188,7 +188,8 @@ func (x *integrity) Finding() checker.Finding {
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
-// atEnd compares a counter's final value with the acknowledged writes. A write that never returned may have taken effect.
+// atEnd compares the final value of a counter with the number of acknowledged writes. A write that never returned may have
+// taken effect.
 func (x *integrity) atEnd(g *guarded) {
 	g.unknown += int64(len(g.writing))
 	x.unknown += len(g.writing)
@@ -207,8 +208,7 @@ func (x *integrity) atEnd(g *guarded) {
 	}
 }
 
-// pages is a sparse array of hold numbers: compact for the consecutive values of a counter, small for a single large
-// value.
+// pages is a sparse array of hold numbers. It is compact for consecutive indexes, and small for a single large index.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

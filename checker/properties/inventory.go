@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory compares the orders of a product with its stock. A product may have several keys (segments): its name ends at
-// the '#'.
+// inventory checks that the orders of each product do not exceed its stock. The keys of a segmented product are the product
+// name, '#' and the segment.
 type inventory struct {
 	monitor
 	products map[string]*product
@@ -18,12 +18,12 @@ type inventory struct {
 type product struct {
 	name      string
 	initial   int64
-	final     map[string]int64 // by segment, as read by the harness
+	final     map[string]int64 // by key: remaining stock, as read by lockbench at the end
 	ordered   int64
-	beyond    histories.Op // the first order that exceeds the stock
-	soldOut   histories.Op // the first buyer that found everything sold out
+	beyond    histories.Op // first order that exceeds the stock
+	soldOut   histories.Op // first order refused because the product was sold out
 	segments  int
-	inventory bool // a product with orders, not a counter
+	inventory bool // whether the product was ordered; if not, the key may be a counter
 }
 
 func (x *inventory) of(name string) *product {
@@ -52,7 +52,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
-		return // the remaining stock was not read
+		return // the resource refused the order because of its token, not because of the stock
 	}
 	p := x.of(op.Key)
 	p.inventory = true
@@ -91,7 +91,8 @@ func (x *inventory) atEnd() {
 	}
 }
 
-// violation keeps the earliest violation as the witness, so that the order of the products does not matter.
+// violation counts a violation. The witness is the earliest violation, so that it does not depend on the map order of the
+// products.
 func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
 	if x.first() || op.Call < x.witness.From {
 		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)

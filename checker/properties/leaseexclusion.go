@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// newLeaseExclusion judges the lock's promise: each hold ends with its promise, so only a wrong algorithm violates it and a
-// client's pause does not.
+// newLeaseExclusion returns the monitor of lease exclusion, in which each hold ends when its lease expires. A wrong
+// algorithm violates it; pausing a client beyond its lease does not.
 func newLeaseExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Promised(), func(a, b *projection.Hold, both time.Duration) string {
 		until := "its release"

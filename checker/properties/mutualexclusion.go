@@ -8,8 +8,8 @@ import (
 	"lockbench/checker/projection"
 )
 
-// newMutualExclusion judges the effect on the application: two clients are in one critical section at once. A pause
-// beyond the lease violates it, and so does a wrong algorithm.
+// newMutualExclusion returns the monitor of mutual exclusion, in which each hold ends at its release: no two clients are in
+// the critical section at once. A pause beyond the lease violates it, and so does a wrong algorithm.
 func newMutualExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
 		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both held it for %s%s.",

@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// orphans checks the epilogue: after all clients have finished, a fresh client acquires each key. A key that is still
-// refused after the lock's bound is locked without a holder.
+// orphans checks that no key stays locked after all holders are gone. In the epilogue, after all clients have finished, a
+// fresh client acquires each key. It is a violation if the key is still refused after the lock's bound.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]
@@ -19,8 +19,8 @@ type used struct {
 	name     string
 	asked    bool
 	epilogue histories.Outcome
-	reached  bool         // by the epilogue
-	last     histories.Op // the last hold's release, or its acquire if it has none
+	reached  bool         // whether the epilogue acquired the key
+	last     histories.Op // release of the last hold, or its acquire if it was not released
 }
 
 func (x *orphans) Event(k *projection.Key, ev histories.Event) {

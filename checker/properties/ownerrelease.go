@@ -11,33 +11,34 @@ import (
 	"lockbench/histories"
 )
 
-// wrong is the reason why a release is not the holder's.
+// wrong is the reason why a release does not belong to the holder of the key.
 type wrong uint8
 
 const (
-	again  wrong = iota // the hold was released already
-	late                // the promise had certainly ended
-	others              // the hold is another client's
-	never               // it was never granted
-	wrongs              // the number of reasons
+	again  wrong = iota // the hold had been released before
+	late                // the lease had certainly expired
+	others              // the hold belongs to another client
+	never               // the lock was never granted
+	wrongs              // number of reasons
 )
 
 var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}
 
-// releases checks that only the holder can release. It needs clients that release locks that they do not hold.
+// releases checks that only the holder can release a key. It needs a workload in which clients release locks that they do
+// not hold.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
-	refused int // number of attempts that were refused
+	refused int // number of such releases that were refused
 }
 
-// attempt is an outstanding release by a client that does not hold.
+// attempt is an outstanding release by a client that does not hold the key.
 type attempt struct {
 	why     wrong
-	acquire *histories.Op    // the acquire of the hold that it names
-	before  *histories.Op    // the earlier release of that hold
-	holder  *projection.Hold // the holder of the key at its call
+	acquire *histories.Op    // acquire of the hold that the release names
+	before  *histories.Op    // earlier release of the same hold
+	holder  *projection.Hold // hold of the key by another client at the call of the release
 }
 
 func (x *releases) Event(k *projection.Key, ev histories.Event) {
@@ -45,7 +46,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-			x.tried[late]-- // a renewal was unanswered at the call of the release
+			x.tried[late]-- // a renewal, unanswered when the release was called, was not refused: the lease may have been valid
 			delete(x.open, op.Client)
 		}
 	case op.Kind == histories.Release && !ev.Return:
@@ -65,12 +66,12 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge reports whether a called release is certainly not the holder's.
+// judge returns the attempt of a release that was called. ok is true if the client certainly did not hold the key.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && !x.Shaken // after a clock was set back, leases last longer
+		return a, op.Call > h.Over && !x.Shaken // if a clock was set back, leases last longer
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -81,7 +82,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire was evicted, or the release has no number
+		return a, false // the acquire is no longer stored, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:
@@ -92,7 +93,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	case g.Ended && op.Call > g.Over && !x.Shaken:
 		a.why = late
 	default:
-		return a, false // the client may hold: a nested grant, or one without a definite answer
+		return a, false // the client may hold the key, through a nested or an indeterminate acquire
 	}
 	acquire := g.Acquire
 	a.acquire = &acquire

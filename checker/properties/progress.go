@@ -10,13 +10,13 @@ import (
 	"lockbench/histories"
 )
 
-// unstatedBound is the reason if neither progress nor recovery applies.
+// unstatedBound is the reason why progress and recovery are not applicable to a history.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is the longest delay between two tries of one wait, beyond the lock's own back-off.
+// retryGap, added to the lock's back-off, is the longest gap between two tries that count as one wait.
 const retryGap = 100 * time.Millisecond
 
-// waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an unknown acquire
+// waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an indeterminate acquire
 // explains the refusals.
 type waiting struct {
 	monitor
@@ -29,11 +29,11 @@ type waiting struct {
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // outstanding acquires
-	since time.Duration // begin of the current wait, which may include retry gaps
+	since time.Duration // start of the current wait, which may include gaps between tries
 	idle  time.Duration // when the last acquire ended
-	free  time.Duration // since when no past hold or unknown acquire explains a refusal
-	told  bool          // this wait was counted as a violation
-	last  histories.Op  // the last release
+	free  time.Duration // time from which on no hold or indeterminate acquire of the past explains a refusal
+	told  bool          // whether the current wait was counted as a violation
+	last  histories.Op  // last release of the key
 }
 
 type asked struct {
@@ -88,17 +88,17 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // the key stays locked until its promise ends; recovery judges that
+	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires; the recovery property covers this
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
-		w.free = max(w.free, x.explains(h)) // the key may still be locked in the store
+		w.free = max(w.free, x.explains(h)) // the key may remain locked in the store
 	case c == projection.Closed:
 		w.free = max(w.free, min(h.Closed, x.explains(h)))
 	}
 }
 
-// Fault ends the wait of a client that was killed or went away. Its outstanding acquire may still be granted.
+// Fault handles a fault that ends a client. Its wait ends, and its outstanding acquire may still be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return
@@ -115,7 +115,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains returns until when a hold explains refusals of others.
+// explains returns the time until which a hold explains that other clients are refused.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever {
 		return histories.Forever
@@ -123,8 +123,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure checks for how long the key was requested and not granted until now. granted is the hold that ends the wait, or
-// nil.
+// measure measures the wait for a key up to now, without the time that holds or indeterminate acquires explain, and counts
+// a violation if it exceeds the bound. granted is the hold that ends the wait, or nil.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package properties has one table, All, of the properties that a lock may promise, and one file per property with its
-// monitor. A Property opens a Judgement, which takes the events of a history and returns a checker.Finding.
+// Package properties defines the properties that a lock may promise, listed by All, with a monitor for each in its own
+// file. Property.Open returns a monitor, a Judgement, which takes the events of a history and returns a checker.Finding.
 package properties
 
 import (
@@ -16,17 +16,17 @@ import (
 // Property is one property that a lock may promise.
 type Property struct {
 	Name string
-	Doc  string // the violation, in one sentence
+	Doc  string // one sentence that describes a violation
 	open func(monitor) Judgement
-	// NeedsGrant reports whether only a grant can violate the property: without a grant after the fault, the property is
-	// undecided.
+	// NeedsGrant reports whether only a grant can violate the property. If so, the property is undecided for a history without
+	// a grant after the fault.
 	NeedsGrant bool
 }
 
 // Open returns a new monitor of the property.
 func (p Property) Open(f *Facts) Judgement { return p.open(monitor{Facts: f}) }
 
-// All returns every property, in the order of a verdict.
+// All returns every property, in the order in which a verdict lists them.
 func All() []Property {
 	return []Property{
 		{"lease-exclusion",
@@ -63,9 +63,9 @@ func All() []Property {
 	}
 }
 
-// Judgement is a monitor of one property. Event gets the events in order, after the projection; Change gets the
-// projection's changes of holds. Fault gets the faults that end a client: at their call, before the projection, and at
-// their return.
+// Judgement is a monitor of one property. Event takes the events in order, after the projection has processed them. Change
+// takes the changes of holds. Fault takes the call and the return of each fault that ends a client, the call before the
+// projection has processed it.
 type Judgement interface {
 	Event(*projection.Key, histories.Event)
 	Change(*projection.Key, *projection.Hold, projection.Change)
@@ -73,20 +73,21 @@ type Judgement interface {
 	Finding() checker.Finding
 }
 
-// Facts holds the state that the judgements of a history share.
+// Facts holds the state shared by the monitors of a history.
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
 	Bound  time.Duration // Header.FreedWithin
 	Counts *checker.Counts
 	Past   *projection.Past
-	Until  time.Duration // end of the judged part, known at the end of the history
-	Shaken bool          // a fault affected servers or the whole network, which may explain a lost key
+	Until  time.Duration // end of the judged part of the history, set after the last event
+	Shaken bool          // whether a fault affected servers or the whole network, which may explain a lost lock
 
-	Recovered []time.Duration // from the end of a client to the next grant of its key, in order
+	Recovered []time.Duration // times from the end of a client to the next grant of its key, in order of the grants
 }
 
-// unknownUntil returns until when an acquire that may have taken effect explains refusals of others.
+// unknownUntil returns the time until which an indeterminate acquire that returned at from explains that other clients are
+// refused.
 func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 {
 		return histories.Forever
@@ -94,12 +95,12 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	return from + f.Header.TTL.D() + 2*f.Slack
 }
 
-// NewFacts returns the facts that are known before the first event.
+// NewFacts returns the facts known from the header of a history.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
 }
 
-// client names the client of an operation and, if the history records processes, its process.
+// client returns the name of the client of an operation, with its process if there are several.
 func (c *Facts) client(op *histories.Op) string {
 	switch {
 	case op.Client == histories.Harness:
@@ -112,12 +113,13 @@ func (c *Facts) client(op *histories.Op) string {
 	return fmt.Sprintf("client %d", op.Client)
 }
 
-// Fresh reports whether an operation is the epilogue's: its clients are numbered after all others.
+// Fresh reports whether an operation belongs to the epilogue, whose clients have higher numbers than all others.
 func (c *Facts) Fresh(op *histories.Op) bool {
 	return c.Header.Clients > 0 && int(op.Client) >= c.Header.Clients
 }
 
-// tell formats a sentence: times in milliseconds, operations and holds as their client.
+// tell formats a sentence like fmt.Sprintf. Durations are formatted in milliseconds, operations and holds as the name of
+// their client.
 func (c *Facts) tell(format string, args ...any) string {
 	said := make([]any, len(args))
 	for i, arg := range args {
@@ -134,8 +136,8 @@ func (c *Facts) tell(format string, args ...any) string {
 	return fmt.Sprintf(format, said...)
 }
 
-// monitor is embedded in judgements. It holds the facts and the violations found so far. It ignores events that a
-// judgement does not handle.
+// monitor is embedded in the monitors of all properties. It holds the violations found so far and has empty methods for
+// events that a monitor does not handle.
 type monitor struct {
 	*Facts
 	violations int
@@ -146,13 +148,13 @@ func (*monitor) Event(*projection.Key, histories.Event)                      {}
 func (*monitor) Change(*projection.Key, *projection.Hold, projection.Change) {}
 func (*monitor) Fault(histories.Event)                                       {}
 
-// first counts a violation and reports whether it is the first, which needs a witness.
+// first counts a violation and reports whether it is the first one.
 func (m *monitor) first() bool {
 	m.violations++
 	return m.violations == 1
 }
 
-// show sets the witness, with its operations in order of their calls and a sentence formatted by tell.
+// show sets the witness. It sorts ops by their calls and formats the sentence with tell.
 func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, format string, args ...any) {
 	slices.SortStableFunc(ops, func(a, b histories.Op) int { return cmp.Compare(a.Call, b.Call) })
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
@@ -165,7 +167,7 @@ type reason struct {
 	why      string
 }
 
-// finding returns the finding: violated, else the first reason that applies, else held.
+// finding returns Violated if there were violations, else the first reason that applies, else Held.
 func (m *monitor) finding(evidence string, reasons ...reason) checker.Finding {
 	out := checker.Finding{Observed: checker.Held, Evidence: evidence, Violations: m.violations}
 	if m.violations > 0 {

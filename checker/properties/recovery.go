@@ -10,33 +10,34 @@ import (
 	"lockbench/histories"
 )
 
-// maxRecoveries bounds the recovery times in the verdict; all of them are judged.
+// maxRecoveries is the maximum number of recovery times stored; later ones are still checked against the bound.
 const maxRecoveries = 1 << 16
 
-// recoveries checks how soon a key is granted again after its holder was killed or went away.
+// recoveries checks that a key is granted again within the bound after its holder, or a client waiting for it, was killed
+// or went away.
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
-	passed    int // waiters that went away, after which the key was granted again
-	uncovered int // times at which no other client waited for long enough
+	passed    int // number of waiting clients that were ended by a fault, after which the key was granted again in time
+	uncovered int // number of cases that are undecided because no other client waited for the whole bound
 }
 
 type bereft struct {
 	key    *projection.Key
 	open   []asked       // outstanding acquires of live clients
-	idle   time.Duration // when the last of them ended
-	victim *victim       // nil if the key was granted since
+	idle   time.Duration // time when the last of these acquires ended
+	victim *victim       // nil if no client was killed or went away since the last grant
 }
 
-// victim is a client that was killed or went away, with the time from which the key can be granted to another client.
+// victim is a client that was killed or went away while it held a key or waited for it.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
-	held    bool          // it held the key; otherwise its acquire was outstanding
-	behind  bool          // another client holds the key: the time counts from the end of that hold
-	waited  bool          // another client held the key
-	since   time.Duration // later than fault.Call if another victim may have acquired the key
-	asked   time.Duration // since when other clients are waiting
+	held    bool          // the client held the key; if not, it was waiting for it
+	behind  bool          // another client holds the key, so the time is counted from the end of that hold
+	waited  bool          // another client held the key when the fault began
+	since   time.Duration // time from which the recovery is counted: the fault, or later if another client may have held the key since
+	asked   time.Duration // time since which other clients have been waiting
 }
 
 func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
@@ -54,22 +55,23 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	n := len(b.open)
 	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
 	if len(b.open) == n {
-		return // this client was killed or went away
+		return // the client was killed or went away
 	}
 	b.idle = op.Return
-	// The key may have been granted to this client, unless it requested it after the bound.
+	// An indeterminate acquire may have been granted, so count from its return. Ignore it if it was called after the bound.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo restarts the time at t, because another victim may have held the key until t.
+// moveTo makes the recovery count from t if that is later, because another client may have held the key until t.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest restarts the wait after a gap without waiting clients, unless clients had waited for the whole bound before it.
+// rest sets the start of the wait to now if no client was waiting for a while, unless clients had waited for the whole
+// bound before.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -81,7 +83,8 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// Fault handles the call and the return of a fault, before the projection does.
+// Fault handles the call and the return of a fault that ends a client. The call comes before the projection has processed
+// it.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]
@@ -113,7 +116,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // the key is not free yet, and this client may have acquired it
+	case old != nil && !v.held: // the key is not free yet, and the client that ended now may have acquired it in the meantime
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v
@@ -131,7 +134,7 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	case c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0:
 		v.behind, v.waited = false, true
 		if v.moveTo(h.Closed); h.Release.Outcome != histories.OK {
-			b.victim = nil // whether the key was free then is unknown
+			b.victim = nil // it is unknown whether the key was free then
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant checks that an owner can acquire the lock again, and keeps it until the outermost release.
+// reentrant checks that a holder can acquire the lock again and keeps it until it has released it as often.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]
-	entries  int // re-entries requested during the hold
+	entries  int // number of nested acquires called during a hold
 	inners   int
-	shown    *projection.Hold // the hold in the witness
-	indirect bool             // the witness is a grant to another client, which may have other causes
-	unclear  int              // possible violations that faults of servers may explain
+	shown    *projection.Hold // hold in the witness
+	indirect bool             // the witness shows a grant to another client, which may have other causes
+	unclear  int              // number of possible violations that faults of servers may explain
 }
 
 type entry struct {
@@ -67,7 +67,7 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed checks the store's state after an inner release during the outer hold.
+// probed checks what the store says after the release of a nested acquire, while the client still holds the key.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
@@ -91,7 +91,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			switch { // a grant to another client during the outer hold, requested after an inner release
+			switch { // another client was granted the key although only nested acquires had been released
 			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:
@@ -123,12 +123,13 @@ func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
 	return &entry{hold: h}
 }
 
-// lasts reports whether a hold's promise covers a time; a promise without an end does.
+// lasts reports whether the lease of a hold is valid at a time. A lease of unknown length is always valid.
 func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation keeps the first witness, and prefers the lock's own answer to a grant to another client.
+// violation counts a violation. The witness is the first one, but an answer of the lock to the holder replaces a grant to
+// another client.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire
@@ -151,7 +152,7 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by 
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 { // the last release came after the operations of the witness
+	if x.violations > 0 { // add the last release, which came after the operations of the witness
 		last, w := x.shown.Release, x.witness
 		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
 			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Sentence)

@@ -2,11 +2,11 @@ package properties
 
 import "lockbench/histories"
 
-// register holds the highest token that a key's resource has seen. An operation is compared with those that returned before
-// its call; the order of concurrent operations is unknown.
+// register holds the highest fencing token that the resource of a key has accepted. An operation is compared only with
+// operations that returned before its call, because the order of concurrent operations is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // by client: the highest at the call of its operation
+	before  map[int32]histories.Op // by client: operation with the highest token at the call of its outstanding operation
 }
 
 func (r *register) called(op *histories.Op) {
@@ -19,9 +19,9 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles an acknowledged operation. It returns the earlier operation with a higher token, which should have
-// excluded this one. counts reports whether the resource checks this kind of operation: with "checking" reads and writes,
-// with "checking-writes" writes only.
+// returned handles the return of an operation. It returns the earlier operation with a higher token, if any, because of
+// which the resource should have refused this one. counts reports whether the resource checks operations of this kind:
+// reads and writes if checks is "checking", only writes if it is "checking-writes".
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -9,20 +9,20 @@ import (
 	"lockbench/histories"
 )
 
-// renewals checks that a lease is renewed in time, and only while it is held.
+// renewals checks that a lease is renewed in time, and only while the client holds the key.
 type renewals struct {
 	monitor
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // least is set
+	measured bool // whether least is set
 }
 
-// lease is the state of a hold that lasts.
+// lease holds the state of the lease of a live hold.
 type lease struct {
-	until time.Duration    // the promise before the current renewal
-	given time.Duration    // the length of that promise: the first may be shorter than the TTL
-	taker *projection.Hold // the first grant to another client since
+	until time.Duration    // end of the lease before the current renewal
+	given time.Duration    // length of the lease before the current renewal; the first lease may be shorter than the TTL
+	taker *projection.Hold // first grant to another client during the hold
 }
 
 func (x *renewals) Event(k *projection.Key, ev histories.Event) {
@@ -41,7 +41,7 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards checks a renewal that was answered after the release of its hold had been called.
+// afterwards checks a renewal that returned after the release of its hold had been called.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
@@ -55,7 +55,7 @@ func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *
 	}
 }
 
-// taken reports a violation: a renewal was confirmed after a grant to another client.
+// taken reports the violation that a renewal was confirmed after a grant to another client.
 func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	if x.first() {
 		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},
@@ -64,8 +64,8 @@ func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	}
 }
 
-// confirmed checks the renewal of a hold that was not released. Clock error may hide a late one, so the slack is added
-// back.
+// confirmed checks a confirmed renewal of a hold that has not been released. It adds the slack to the time left, so that
+// clock error cannot make a timely renewal look late.
 func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	l := x.held[h]
 	given := min(x.Header.TTL.D(), l.given)
@@ -94,7 +94,7 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	case projection.Began:
 		x.held[h] = &lease{until: h.Until, given: h.Given}
 		if h.Promised && h.Until <= h.Granted {
-			return // the answer was so late that another client may have held the key in between
+			return // the lease of h had expired before its answer was received, so other clients may have held the key since
 		}
 		for _, o := range k.Live {
 			if l := x.held[o]; o != h && l.taker == nil && o.Acquire.Client != h.Acquire.Client {

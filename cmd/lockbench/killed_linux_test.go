@@ -19,7 +19,7 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// goneWithin bounds the cleanup after a killed run. A keeper waits for a second before it removes folders.
+// goneWithin is the maximum time for the cleanup after a killed run. A keeper waits for a second before it removes folders.
 const goneWithin = 20 * time.Second
 
 // started is a run in a separate process. Each of its child processes has the run's temporary folder in its environment or as

@@ -20,32 +20,31 @@ import (
 // markEvery is the number of EDN entries after which a mark is inserted, so that a replay needs little memory.
 const markEvery = 4096
 
-// jepsens is the Call of open faults of Jepsen, whose second entry does not repeat the time of the first.
+// jepsens is the Call of an open fault recorded by Jepsen. Its second entry does not repeat the time of the first.
 const jepsens time.Duration = -1
 
 // Format is Jepsen's EDN, for histories.Open.
 var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
-// history converts Jepsen's history, in which an operation is two entries, into lines, in which an operation is one.
-// It holds the open operations and the last stamp of each client.
+// history converts a Jepsen history, which has two entries per operation, into lines, which have one per operation.
 type history struct {
 	reader  *histories.Reader // receives the header and warnings
 	forms   *forms
-	wrapped bool // the file is one vector
-	headed  bool // the file began with a header
+	wrapped bool // whether the file is one vector of entries
+	headed  bool // whether the file began with a header
 	ended   bool
 
 	clients map[int32]*client
 	faults  map[injection][]histories.Op // open faults, by name and, if given, client and call
-	ready   []histories.Line             // lines to deliver first
+	ready   []histories.Line             // lines to return before reading more entries
 	unknown map[string]int               // number of unknown fields, by name
-	clock   string                       // name of the field with the time, from the first entry
+	clock   string                       // name of the field that states the time, chosen at the first entry
 	now     time.Duration                // time of the last entry
-	last    time.Duration                // the latest stamp
+	last    time.Duration                // latest stamp of any client
 	entries int
 }
 
-// injection identifies an inject: several may be open at once, also of one client.
+// injection identifies an inject. Several injects may be open at once, even for one client.
 type injection struct {
 	client int32
 	fault  string
@@ -54,8 +53,8 @@ type injection struct {
 
 type client struct {
 	open   *histories.Op // open operation, or nil
-	line   int           // line of its invocation
-	valued bool          // the invocation had a value
+	line   int           // line number of its invocation
+	valued bool          // whether the invocation had a value
 	life   int32
 	last   time.Duration
 }

@@ -11,10 +11,10 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the :f of two entries that only lockbench writes: the header, and the end of the history.
+// headerEntry is the :f of the two entries that only lockbench writes: the header, and the end of the history.
 const headerEntry = "lockbench"
 
-// onlyKey is the key of operations without a key, as in a test of one lock.
+// onlyKey is the key given to operations that state none, as in a test of one lock.
 const onlyKey = "lock"
 
 // Names of processes that are not clients.
@@ -23,7 +23,7 @@ const (
 	selfStarted = "lock" // the lock itself, such as its watchdog
 )
 
-// entry is one map of Jepsen's history: half of an operation.
+// entry is one map of a Jepsen history: the call or the return of an operation.
 type entry struct {
 	op      histories.Op // the fields of the entry; Call and Return are set only from :call
 	kind    string       // value of :type
