@@ -67,8 +67,8 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes a table row with the properties of a cell that are expected to hold. It writes nothing if there are
-// none.
+// expectedToHold writes a table row with the properties of a cell that are expected to hold. It writes nothing if no
+// property is.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0

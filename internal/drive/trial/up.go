@@ -149,7 +149,8 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is the content of counters.json: the server counters before and after the workload, or null if the servers have no counters.
+// counted is the content of counters.json: the server counters before and after the workload. They are null if the servers have
+// no counters.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`
