@@ -17,9 +17,9 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The trials of these baselines record no history.
+// The baselines ping and bare record no history.
 
-// pingFor is the measured time of ping, which follows a warm-up of a tenth of that time.
+// pingFor is the measured time of a ping trial. A warm-up of a tenth of that time precedes it.
 const pingFor = 100 * time.Millisecond
 
 // ping measures the round trip to an otherwise unused store.
@@ -47,7 +47,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // an error means longer than an hour
+			_ = h.RecordValue(int64(took)) // fails only above one hour
 		}
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
@@ -58,11 +58,11 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 	return err
 }
 
-// bareScript is the release of set-px-lua.
+// bareScript is the release script of the lock set-px-lua.
 const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// bare runs an acquire and a release as plain commands in a loop, with a key for each client. It bounds the goodput of a lock
-// on one Redis server. Clients share a connection pool for each process.
+// bare measures SET NX PX and a compare-and-delete script in a loop, with a separate key for each client. No lock on one
+// Redis server can reach a higher goodput. Clients of one simulated process share a connection pool.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
 		return errors.New("bare needs a key for each client")

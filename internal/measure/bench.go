@@ -22,18 +22,18 @@ import (
 	"lockbench/workloads"
 )
 
-// Bench runs a plan and writes a bench folder.
+// Bench runs a plan and writes the results to a folder.
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // whether to remove each judged history without an unexpected violation
-	Setting trial.Setting                    // setting that all trials share
+	Forget  bool                             // whether to remove histories without an unexpected violation after judging
+	Setting trial.Setting                    // settings that all trials share
 	Begin   func(p Progress)                 // called before each trial
 	End     func(p Progress, t *bench.Trial) // called after each trial
 
 	groups map[store]*servers.Group
-	idle   map[store]idle          // activity of the idle servers in the current block
-	trips  map[store]time.Duration // round trips in the current block
+	idle   map[store]idle          // background activity of the servers, measured in the current block
+	trips  map[store]time.Duration // round-trip times measured in the current block
 	begun  time.Time
 	took   map[bench.Pair]time.Duration // duration of the last trial of each pair, including overhead
 }
@@ -41,16 +41,16 @@ type Bench struct {
 // Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // number of the current block, from 1, and expected number of blocks
+	Block, Blocks  int // number of the current block, counted from 1, and expected number of blocks
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
 
-// fewest is the minimum number of trials for an interval and for the self-checks.
+// fewest is the minimum number of trials that confidence intervals and self-checks require.
 const fewest = bench.FewestBlocks
 
-// Run measures blocks until the intervals are narrow, the budget is used up, or ctx is done, and sets Stopped to the reason.
-// It skips trials that the folder already has, in order to resume an interrupted bench.
+// Run measures blocks of trials until all intervals are narrow, the budget is used up, or ctx is done. It sets Stopped to the
+// reason. Trials whose results are already in the folder are skipped, so Run can resume an interrupted bench.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
@@ -96,8 +96,9 @@ func (b *Bench) start(ctx context.Context, s store) error {
 	return nil
 }
 
-// todo returns the pairs of a block, or the reason why the bench ends before the block. After MinTrials blocks the bench ends
-// if every interval is narrow. After Trials blocks it continues only with pairs whose interval is wide.
+// todo returns the pairs of subject and point to measure in a block, or the reason why the bench ends before that block.
+// After MinTrials blocks the bench ends if every interval is narrow. After Trials blocks it only measures pairs whose
+// interval is wide.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -135,7 +136,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds the baselines, with which the figures of a block are compared.
+// withBaselines adds the pairs of all baselines, because the other figures of a block are compared with them.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -145,7 +146,8 @@ func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order shuffles the pairs of a block by the seed. Round trips come first, because other figures are divided by them.
+// order shuffles the pairs of a block; the seed determines the order. Round trips come first, because other figures depend on
+// them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -155,8 +157,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures the pairs of a block that the folder does not have yet. If the budget was used up, cut is the reason for
-// Stopped.
+// block measures the pairs of a block, except those with results in the folder. If the budget is used up, cut is the reason
+// to stop.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -178,7 +180,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// watchIdle measures the idle servers once in a block.
+// watchIdle measures the background activity of all servers, once per block.
 func (b *Bench) watchIdle(ctx context.Context) error {
 	if b.idle != nil {
 		return nil
@@ -197,7 +199,7 @@ func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingP
 
 func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
 
-// folder returns the path of a trial in the bench folder, with slashes.
+// folder returns the slash-separated path of a trial within the bench folder.
 func (b *Bench) folder(p bench.Pair, block int) string {
 	return path.Join(b.Points[p.Point].ID, b.Subjects[p.Subject].Name, fmt.Sprintf("%03d", block+1))
 }
@@ -213,7 +215,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	}
 	err := b.measure(ctx, subject, point, t, now.Granted)
 	if ctx.Err() != nil {
-		return ctx.Err() // --resume measures the trial again
+		return ctx.Err() // no result is stored, so --resume repeats the trial
 	}
 	if errors.Is(err, trial.ErrDiscarded) {
 		t.Discarded, err = err.Error(), nil
@@ -230,14 +232,14 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known stores the round trip of a block for the other trials of the block.
+// known stores the measured round-trip time, which other trials of the block use.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
 	}
 }
 
-// estimate returns how long the rest of this block and the planned blocks will take.
+// estimate returns the expected remaining time of this block and all later planned blocks.
 func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	one := func(p bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
@@ -282,7 +284,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // the clients run in separate processes
+		p = nil // a pace cannot be used, because the clients run in separate processes
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -299,21 +301,21 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 // setting returns the setting of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // a repeated trial gets a different folder
+	setting.Trials = 1000 // leaves folder numbers for repeated trials
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
 	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
-	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the number of the block to the seed
-	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // no error: the plan was checked
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the block number to the seed
+	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // cannot fail: the plan was checked
 	p.Hiccup = duration(s.Params["stall"])
 	setting.Params = p
 	return setting
 }
 
 func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text) // no error: NewPlan has set the text, or it is empty
+	d, _ := time.ParseDuration(text) // cannot fail: the text comes from NewPlan or is empty
 	return d
 }

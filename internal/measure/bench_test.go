@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// small returns the plan of a suite that takes a few seconds on the emulator.
+// small returns the plan of a suite that needs only a few seconds on the emulator.
 func small(t *testing.T, trials int) *Plan {
 	t.Helper()
 	s := suites.Suite{Name: "small", Trials: trials, Narrow: 0.001, Seed: 3, Sections: []suites.Section{
@@ -32,7 +32,7 @@ func small(t *testing.T, trials int) *Plan {
 	return p
 }
 
-// ready returns a bench of a plan in a folder.
+// ready returns a bench that runs a plan in a folder.
 func ready(p *Plan, dir string) *Bench {
 	return &Bench{Plan: p, Dir: dir, Setting: trial.Setting{Run: "test", Servers: servers.Embedded},
 		Begin: func(Progress) {}, End: func(Progress, *bench.Trial) {}}
@@ -63,7 +63,7 @@ func TestPlanHasItsControls(t *testing.T) {
 
 func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	s := suites.Suite{Name: "s", Sections: []suites.Section{{Name: "a", Clients: []int{1},
-		Locks: []suites.Lock{{Name: "set-px-lua"}, {Name: "set-px-wait"}}}}}.Filled() // set-px-wait needs a replica
+		Locks: []suites.Lock{{Name: "set-px-lua"}, {Name: "set-px-wait"}}}}}.Filled() // set-px-wait is left out, because it needs a replica
 	p, err := NewPlan(s, servers.Embedded, servers.Remote{})
 	if err != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "set-px-wait") {
 		t.Fatalf("plan %+v, %v", p, err)
@@ -81,7 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn checks that an interrupted bench keeps its finished trials, and continues without measuring them again.
+// TestGoesOn checks that an interrupted bench can be resumed, and that finished trials are kept and not repeated.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -100,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // histories of earlier trials stay
+	again.Forget = true // does not remove the histories of earlier trials
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -117,12 +117,12 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // those of the earlier trials, except baselines
+	if len(stored) < 3 || len(stored) > 5 { // histories of the earlier trials, except those of baselines
 		t.Errorf("histories stored: %v", stored)
 	}
 }
 
-// trials returns the contents of the trial files of a folder.
+// trials returns the contents of all trial files in a folder, by path.
 func trials(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", bench.TrialName))
@@ -141,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures checks properties of the figures of a small bench that hold on any machine.
+// checkFigures checks figures of a small bench for relations that hold on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -200,7 +200,8 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	}
 }
 
-// TestOrder checks that the order differs between blocks, follows from the seed, and has round trips first.
+// TestOrder checks that the seed determines the order, that the order differs between blocks, and that round trips come
+// first.
 func TestOrder(t *testing.T) {
 	order := func(seed uint64, block int) string {
 		p := small(t, 2)

@@ -12,15 +12,15 @@ import (
 	"lockbench/reports/figures"
 )
 
-// counts holds sums by metric. Processor times are in microseconds. A metric that is not counted is absent.
+// counts holds sums by metric name. Processor times are in microseconds. A metric that was not counted is absent.
 type counts map[string]float64
 
-// reading holds all counters at one moment.
+// reading holds the values of all counters at one time.
 type reading struct {
-	at      time.Duration // time in the clock of the history
+	at      time.Duration // time since the start of the history
 	wall    time.Time
 	granted int64
-	server  map[string]float64 // counters of the server; nil if it has none
+	server  map[string]float64 // server counters; nil if the server has none
 	counts
 }
 
@@ -37,7 +37,7 @@ func (r reading) since(before reading) counts {
 	return d
 }
 
-// meter reads the counters of a trial.
+// meter reads the counters of a running trial.
 type meter struct {
 	network *network
 	tally   *impls.Tally
@@ -60,8 +60,8 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	return now, nil
 }
 
-// readServers reads the counters and the processor time of a group. A processor time that the server reports is more precise
-// than that of the operating system. An emulator has neither.
+// readServers reads the counters and the processor time of a group of servers. It prefers the processor time that the server
+// reports, which is more precise than that of the operating system. An emulator provides neither.
 func readServers(ctx context.Context, g *servers.Group) (now reading, err error) {
 	if now.server, err = trial.Counters(ctx, g); err != nil {
 		return now, err
@@ -69,7 +69,7 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 	now.wall, now.counts = time.Now(), counts{}
 	if user, ok := now.server["used_cpu_user"]; ok {
 		now.counts["server_cpu"] = 1e6 * (user + now.server["used_cpu_sys"])
-	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // an error means remote servers
+	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // fails for remote servers
 		now.counts["server_cpu"] = microseconds(took)
 	}
 	return now, nil
@@ -77,13 +77,13 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle holds the activity of an unused server between two readings: a fixed part, and a part for each second.
+// idle holds the activity of an unused server: a fixed part for each pair of readings, and a part for each second.
 type idle struct{ fixed, perSecond counts }
 
-// idleFor is the duration of the measurement of an unused server.
+// idleFor is the time for which an unused server is measured.
 const idleFor = 100 * time.Millisecond
 
-// watchIdle measures a group while it is unused.
+// watchIdle measures the background activity of servers while no client uses them.
 func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	var all [3]reading
 	for i := range all {
@@ -102,7 +102,7 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less subtracts the idle part over a window.
+// less subtracts the background activity during a window from the counts.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

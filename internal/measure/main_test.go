@@ -11,7 +11,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain also serves the stores that are Go modules.
+// TestMain runs the tests. In a child process of a test, it serves a store instead.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {

@@ -18,8 +18,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// measured sets a trial's figures from its stored history and from the counters. roundTrip is the round trip of the block, or
-// 0 if it is unknown.
+// measured computes the figures of a trial from its history and its counters. roundTrip is the round-trip time measured in
+// the same block, or 0 if it is unknown.
 func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle, roundTrip time.Duration, t *bench.Trial) error {
 	window := figures.Window{}
 	if p != nil {
@@ -61,7 +61,7 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 	return err
 }
 
-// judged returns the verdict of the history, and the checksum of its file.
+// judged returns the verdict of a trial, with the checksum of the history file.
 func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	name, err := filepath.Rel(dir, file)
 	if err != nil {
@@ -120,7 +120,8 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 	return f
 }
 
-// classes returns the names of the curves. A refusal is a refused try, or a timeout in other workloads.
+// classes returns the name of each latency curve. Refusals are called "refused" in the workload try and "timed-out" in other
+// workloads.
 func classes(point bench.Point) map[figures.Class]string {
 	refused := "timed-out"
 	if point.Workload == "try" {
@@ -144,7 +145,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds the percentiles that are metrics and have enough samples.
+// percentiles adds those percentiles of h that are metrics and have enough samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -172,12 +173,12 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures adds the figures that depend on the counters.
+// figures adds the figures that are computed from the counters.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
 	if asked == 0 || s.Grants == 0 {
-		return // the lock does not count attempts
+		return // without grants, or if the lock does not count attempts
 	}
 	f["attempts"] = asked / float64(s.Grants)
 	if p.wakes {
@@ -185,7 +186,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	}
 }
 
-// counted adds the counts of the window, divided by grants.
+// counted adds the counts during the window, divided by the number of grants.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
@@ -202,7 +203,7 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again returns the figures that depend on a trial's history alone: latencies, rates and shares. dir is the bench folder.
+// Again computes figures from the stored history of a trial: latencies, rates and shares. dir is the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {
@@ -211,7 +212,7 @@ func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error)
 	return ofHistory(stats, point, 0), nil
 }
 
-// StatsAgain reads a trial's history.
+// StatsAgain computes statistics from the stored history of a trial. dir is the bench folder.
 func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
 		return nil, errors.New("its history was not stored")

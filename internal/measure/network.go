@@ -26,7 +26,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// network connects locks to their servers. It counts round trips and bytes, and may delay each answer.
+// network is a dialer for locks. It counts round trips and bytes, and can delay each answer.
 type network struct {
 	delay      time.Duration // delay of each answer
 	roundTrips atomic.Int64
@@ -45,7 +45,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // whether there was a write and no read since
+	pending atomic.Bool // whether a write was not yet followed by a read
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {
@@ -65,10 +65,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is longer than the usual delay of a timer.
+// oversleep is more than the time by which a sleep usually exceeds its duration.
 const oversleep = time.Millisecond
 
-// holdUp waits for the delay, exact to the microsecond. It spins at the end, because a sleep would take too long.
+// holdUp waits for the delay with microsecond precision. It spins for the last part, because a sleep is too imprecise.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -80,7 +80,7 @@ func (n *network) holdUp() {
 	}
 }
 
-// SyscallConn lets client libraries check whether an idle connection was closed.
+// SyscallConn lets client libraries check whether the server closed an idle connection.
 func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
@@ -89,7 +89,7 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// pinger sends a store its simplest command, which takes one round trip.
+// pinger sends the simplest command of a store, which needs one round trip.
 type pinger struct {
 	ask   func(context.Context) error
 	close func()
@@ -98,7 +98,7 @@ type pinger struct {
 // askWithin is the timeout of a ping.
 const askWithin = 5 * time.Second
 
-// errURL does not contain the URL, which may have a password.
+// errURL omits the URL, because it may contain a password.
 var errURL = errors.New("parse the URL of a server: wrong format")
 
 func openPinger(store string, front []string) (pinger, error) {
@@ -169,7 +169,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // Exists takes no context
+		answered := make(chan error, 1) // Exists does not take a context
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

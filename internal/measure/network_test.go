@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// echo serves a connection that answers each byte with a byte.
+// echo answers each byte on a connection with one byte.
 func echo(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	slice       = 50 * time.Millisecond // part of the warm-up in which grants are counted
+	slice       = 50 * time.Millisecond // period in which grants are counted during the warm-up
 	shortWarmUp = 2 * slice
 	longWarmUp  = time.Second
 	// trialOverhead is the approximate time for the warm-up and the judging of a trial.
 	trialOverhead = 2 * shortWarmUp
-	steadyWithin  = 0.1 // relative difference of the rates of two slices below which the rate is steady
-	chance        = 3.0 // number of standard deviations by which counts may differ by chance
+	steadyWithin  = 0.1 // relative difference up to which the grant rates of two slices count as equal
+	chance        = 3.0 // number of standard deviations by which two counts may differ at random
 )
 
-// pace waits until the rate of a trial is steady, and then takes readings at both ends of the window.
+// pace waits until the grant rate is steady, and then reads the counters at the start and the end of the measured window.
 type pace struct {
 	meter
 	clients int
@@ -28,7 +28,7 @@ type pace struct {
 	before, after reading
 	warmup        time.Duration
 	steady        bool
-	err           error // error of the readings
+	err           error // first error of reading the counters
 }
 
 // run takes the readings. It returns at the end of the window, or when ctx is done.
@@ -43,8 +43,8 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
-// warm waits until two slices in a row have the same rate and there was a grant for each client. It returns false after the
-// time limit.
+// warm waits until two consecutive slices have the same grant rate and there were as many grants as clients. It returns false
+// if the rate is not steady within the time limit.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {
@@ -61,7 +61,7 @@ func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	return false
 }
 
-// alike reports whether two counts may have the same rate.
+// alike reports whether the counts of two slices are consistent with the same rate.
 func alike(a, b int64) bool {
 	diff, mean := float64(max(a-b, b-a)), float64(a+b)/2
 	return mean > 0 && (diff <= steadyWithin*mean || diff*diff <= chance*chance*2*mean)

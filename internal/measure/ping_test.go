@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestPing checks that each installed store answers, and that its round trip is recorded.
+// TestPing checks, for each installed store, that a ping succeeds and that the round-trip time is recorded.
 func TestPing(t *testing.T) {
 	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd} {
 		t.Run(store, func(t *testing.T) {

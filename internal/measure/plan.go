@@ -22,27 +22,27 @@ import (
 	"lockbench/workloads"
 )
 
-// The self-checks of every bench, and their lock.
+// Parameters of the self-checks that every bench includes.
 const (
 	reference = "set-px-lua"
-	delay     = 5 * time.Millisecond   // delay added to a network, which must be measured
-	stall     = 100 * time.Millisecond // stall of the generator, which must be detected
+	delay     = 5 * time.Millisecond   // network delay added in a self-check that the bench must measure
+	stall     = 100 * time.Millisecond // stall of the load generator in a self-check that the bench must detect
 	controls  = bench.ControlSection
 	pingPoint = "round-trip"
 )
 
-// Plan is a prepared suite: the plan of the report, with the locks and stores.
+// Plan is a suite that is ready to run: the plan as stored in the report, and the locks and stores to use.
 type Plan struct {
 	bench.Plan
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
 	Absent    []string              // missing stores
-	locks     map[string]impls.Impl // locks by subject
+	locks     map[string]impls.Impl // by name of the subject
 	stores    []store
 }
 
-// store names the servers that trials share.
+// store identifies servers that trials share.
 type store struct{ name, deployment string }
 
 func (s store) String() string {
@@ -52,7 +52,7 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// NewPlan prepares a suite. It leaves out locks that cannot run here, and adds a note for each.
+// NewPlan returns the plan of a suite. It leaves out locks that cannot run here, and adds a note for each of them.
 func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	p := &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
@@ -71,8 +71,8 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	return p, nil
 }
 
-// CheckSufficient returns an error if there are too few trials, or too short a budget, for the controls, without which no
-// figure is shown. The error names sufficient values.
+// CheckSufficient returns an error if there are too few trials, or if the budget is too short, for the self-checks. The error
+// names sufficient values.
 func (p *Plan) CheckSufficient() error {
 	if p.Trials < fewest {
 		return fmt.Errorf("%s cannot suffice: the controls need at least %d trials", format.Plural(p.Trials, "trial"), fewest)
@@ -175,7 +175,7 @@ func find[T any](all []T, name string, of func(T) string) (T, bool) {
 	return all[i], true
 }
 
-// subject returns the index of a subject, and adds the subject if it is new.
+// subject returns the index of a subject, which it adds if it is new.
 func (p *Plan) subject(s bench.Subject) int {
 	i := slices.IndexFunc(p.Subjects, func(o bench.Subject) bool { return o.Name == s.Name })
 	if i < 0 {
@@ -192,8 +192,7 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// baseline adds a baseline of a section, except under a fault, because then clients run in separate processes. The round trip
-// to each store is always measured.
+// baseline adds a baseline to a point, unless the point has a fault, because clients then run in separate processes.
 func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
@@ -211,7 +210,7 @@ func (p *Plan) baseline(name string, point bench.Point, at int) {
 	}
 }
 
-// again adds the reference a second time at its points with few clients.
+// again adds the reference lock as a second subject at its points with few clients. The results of both must agree.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]

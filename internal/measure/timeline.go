@@ -12,7 +12,7 @@ const (
 	mostSlices   = 50
 	shortestTime = 10 * time.Millisecond // minimum length of a slice
 	firstEdge    = 8 * time.Microsecond
-	edges        = 44 // number of half octaves: up to about half a minute
+	edges        = 44 // number of latency ranges; each edge is the square root of 2 times the previous one
 )
 
 // timeline counts granted acquires by time and latency.
@@ -20,11 +20,11 @@ type timeline struct {
 	clients   int32
 	slice     time.Duration
 	edges     []int64
-	low, high int // first and last row with acquires
+	low, high int // first and last latency range with a grant
 	counts    [][]int
 }
 
-// newTimeline returns the timeline of a trial of about this length.
+// newTimeline returns an empty timeline for a trial of about this length.
 func newTimeline(clients int, length time.Duration) *timeline {
 	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices), low: edges}
 	for e := range edges {
@@ -54,12 +54,13 @@ func (t *timeline) visit(ev histories.Event) {
 	t.low, t.high = min(t.low, row), max(t.high, row)
 }
 
-// timeline returns the rows from the first to the last with acquires, or nil if nothing was granted.
+// timeline returns the counts by time and latency range, from the first to the last range with a grant. It returns nil if
+// nothing was granted.
 func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil
 	}
-	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // including the upper edge of the last row
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // includes the upper edge of the last range
 	for _, counts := range t.counts {
 		out.Counts = append(out.Counts, counts[t.low:t.high+1])
 	}

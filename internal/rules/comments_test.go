@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// selfExplanatory are the methods of well-known interfaces, which need no comment.
+// selfExplanatory lists methods of well-known interfaces, which need no comment.
 var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
 
-// riddle matches the beginning of a comment that describes a thing by what it is for another.
+// riddle matches the beginning of a comment that does not say what the identifier stands for.
 var riddle = regexp.MustCompile(`^\w+ (is|are|was) (what|how|who|whether|when|where|why|whatever|which)\b|^\w+ tells?\b`)
 
 // TestComments checks that every exported identifier has a comment that begins with its name, that every package has one, and
@@ -43,7 +43,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// problemsOf returns what is wrong with the comments of a declaration.
+// problemsOf returns the faults in the comments of a declaration.
 func problemsOf(d ast.Decl) (problems []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -62,7 +62,7 @@ func problemsOf(d ast.Decl) (problems []string) {
 					problems = append(problems, problemOf(s.Name.Name, doc, false)...)
 				}
 			case *ast.ValueSpec:
-				if d.Lparen.IsValid() { // the values of a group share a comment, or have one each
+				if d.Lparen.IsValid() { // constants or variables in a group share one comment, or each has one
 					if name := s.Names[0].Name; ast.IsExported(name) && s.Doc == nil && s.Comment == nil && !strings.Contains(commentsIn(d), name) {
 						problems = append(problems, name+" has no comment")
 					}
@@ -88,7 +88,7 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 	return nil
 }
 
-// commentsIn returns the comments of a group's values, or all of its names if the group has a comment.
+// commentsIn returns a comment for each name in a group: the one at its value, or that of the group.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)
@@ -100,7 +100,7 @@ func commentsIn(d *ast.GenDecl) (all string) {
 	return all
 }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of the receiver type of a method.
 func receiver(f *ast.FuncDecl) string {
 	e := f.Recv.List[0].Type
 	for {

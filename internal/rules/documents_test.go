@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// The longest README.
+// Limits on the length of README.md.
 const (
 	maxReadmeLines = 200
 	maxReadmeBytes = 14 << 10
 )
 
-// documents returns the Markdown files that link each other: the two beside go.mod, and all in docs.
+// documents returns the Markdown files in the module's root folder and in docs.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files := []string{"../../README.md", "../../CHANGELOG.md"}
@@ -38,7 +38,7 @@ var (
 	noWord  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-// TestLinks: every relative link of a document leads to a file, and to a heading if it names one.
+// TestLinks checks that every relative link in a document leads to a file, and to a heading if the link has a fragment.
 func TestLinks(t *testing.T) {
 	links := 0
 	for _, file := range documents(t) {
@@ -75,7 +75,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestReadmeIsShort holds README.md to its length.
+// TestReadmeIsShort checks the length of README.md.
 func TestReadmeIsShort(t *testing.T) {
 	text := []byte(read(t, "../../README.md"))
 	if lines := bytes.Count(text, []byte("\n")); lines > maxReadmeLines || len(text) > maxReadmeBytes {

@@ -1,4 +1,4 @@
-// Package rules keeps the rules of the house: who may import whom, and how long a function may be.
+// Package rules tests rules for the source code of this module, such as allowed imports and the maximum length of functions.
 package rules
 
 import (
@@ -18,7 +18,7 @@ import (
 // link between the half that measures and the half that judges.
 var mayImport = map[string][]string{
 	"histories":         {},
-	"impls":             {"histories"}, // what is expected of a lock is stated in the terms of the record
+	"impls":             {"histories"}, // expectations of locks use types of the package histories
 	"workloads":         {"histories", "impls"},
 	"checker":           {"histories"},
 	"reports/stats":     {},
@@ -44,13 +44,13 @@ var mayImport = map[string][]string{
 	"examples":          {"impls"},
 }
 
-// The longest function and file. What does not fit is two things.
+// Maximum number of lines of a function and of a file.
 const (
 	maxFunction = 60
 	maxFile     = 400
 )
 
-// crowded are the folders that once grew flat, and how many files may stand directly in each: what comes goes beneath them.
+// crowded holds the maximum number of files directly in a folder. More files must go into subfolders.
 var crowded = map[string]int{"impls": 12, "checker": 12, "reports": 12, "internal/cli": 12}
 
 func TestImports(t *testing.T) {
@@ -77,7 +77,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// roomOf returns the row of the table that a folder belongs to, the longest that fits; "" if none does.
+// roomOf returns the longest path in the import table that contains a folder, or "".
 func roomOf(folder string) string {
 	longest := ""
 	for room := range mayImport {
@@ -117,7 +117,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// eachFile parses every Go file of the project that is no test.
+// eachFile parses every Go file of the module except tests.
 func eachFile(t *testing.T, visit func(room, path string, fset *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root := filepath.Join("..", "..")

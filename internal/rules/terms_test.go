@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// scope is the kinds of text that a term is forbidden in.
+// scope is a set of text kinds in which a term is forbidden.
 type scope uint8
 
 const (
 	pages    scope = 1 << iota // Markdown, schemas, templates, examples
-	messages                   // string literals of Go files that are no tests
-	comments                   // of Go files, tests included, and of scripts
+	messages                   // string literals of Go files other than tests
+	comments                   // comments of Go files, including tests, and of scripts
 
 	printed    = pages | messages
 	everywhere = printed | comments
 )
 
-// term is a forbidden pattern. In a pattern a space matches any white space, and upper and lower case are the same.
+// term is a forbidden pattern. A space in a pattern matches any white space, and case is ignored.
 type term struct {
 	pattern string
 	in      scope
@@ -30,7 +30,7 @@ type term struct {
 	allowed string // a similar text in which it is not found; "": none
 }
 
-// forbidden is the "not" column of the vocabulary, and the words that make a sentence hard to read.
+// forbidden lists words that the project's vocabulary replaces, and words that make sentences hard to read.
 var forbidden = []term{
 	// Expectations and results.
 	{`claim(s|ed|ing)?`, everywhere, "expectation; state, promise", "every claim was kept", ""},
@@ -92,7 +92,7 @@ var forbidden = []term{
 	{`signs? of life`, everywhere, "ping, heartbeat", "it is asked for a sign of life", ""},
 }
 
-// exceptions are the places where a pattern is right, with the reason.
+// exceptions lists places where a forbidden pattern is allowed, with the reason.
 var exceptions = []struct{ pattern, path, because string }{
 	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "internal/simulate/explore/file.go", "the name of a verb in files of version 1"},
 	{`peers?`, "internal/world/builtin/etcd.go", "etcd calls it the peer URL"},
@@ -101,7 +101,7 @@ var exceptions = []struct{ pattern, path, because string }{
 // finder finds a pattern in a text.
 type finder struct {
 	*regexp.Regexp
-	literals []string // one of them is in every match: looking for them first is faster
+	literals []string // every match contains one of these, which are searched first because that is faster
 }
 
 func finderOf(pattern string) finder {
@@ -113,7 +113,7 @@ func finderOf(pattern string) finder {
 	return finder{regexp.MustCompile(`(^|[^\w'’-])(?P<word>` + pattern + `)($|[^\w-])`), literalsOf(parsed)}
 }
 
-// literalsOf returns literals of which every match of an expression contains at least one.
+// literalsOf returns a set of literals such that every match of an expression contains at least one of them.
 func literalsOf(re *syntax.Regexp) (all []string) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -142,7 +142,7 @@ func shortest(all []string) int {
 	return len(slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// in returns the matches in a text of lower case, as beginning and end.
+// in returns the start and end of each match in a lower-case text.
 func (f finder) in(lower string) (all [][2]int) {
 	if f.literals != nil && !slices.ContainsFunc(f.literals, func(l string) bool { return strings.Contains(lower, l) }) {
 		return nil
@@ -172,7 +172,7 @@ func TestTermsAreFound(t *testing.T) {
 	}
 }
 
-// TestTerms checks that no text of the project has a forbidden term.
+// TestTerms checks that no text of the project contains a forbidden term.
 func TestTerms(t *testing.T) {
 	finders := make([]finder, len(forbidden))
 	for i, f := range forbidden {

@@ -14,8 +14,8 @@ import (
 
 // text is a piece of text of the project.
 type text struct {
-	path string // from the project's root
-	line int    // of its beginning
+	path string // path relative to the root of the module
+	line int    // line number at which the text begins
 	kind scope
 	text string
 }
@@ -25,7 +25,7 @@ var (
 	commentMark = regexp.MustCompile(`(?m)^\s*(//|--)`)
 )
 
-// without replaces every match by spaces, so that line numbers stay.
+// without replaces every match with spaces, so that line numbers do not change.
 func without(code *regexp.Regexp, s string) string {
 	return code.ReplaceAllStringFunc(s, func(m string) string { return strings.Map(blank, m) })
 }
@@ -37,10 +37,10 @@ func blank(r rune) rune {
 	return ' '
 }
 
-// results are folders of data, which a test must not change.
+// results lists folders of data files, which are not checked.
 var results = []string{"reports/published", "runs", "bin"}
 
-// eachText visits the pages, messages and comments of the project. Inline code is left out.
+// eachText calls a function for each document, message and comment of the project. Inline code is left out.
 func eachText(t *testing.T, visit func(text)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -73,7 +73,7 @@ func eachText(t *testing.T, visit func(text)) {
 
 func textsOf(path, rel string, visit func(text)) error {
 	switch {
-	case rel == "internal/rules/terms_test.go" || strings.HasPrefix(filepath.Base(rel), "advice."): // the table, and results
+	case rel == "internal/rules/terms_test.go" || strings.HasPrefix(filepath.Base(rel), "advice."): // the table of terms itself, and generated results
 		return nil
 	case strings.HasSuffix(rel, ".go"):
 		return goTexts(path, rel, visit)
@@ -95,7 +95,7 @@ func textsOf(path, rel string, visit func(text)) error {
 	return nil
 }
 
-// goTexts visits the comments of a Go file and, unless it is a test, its string literals that have more than one word.
+// goTexts visits the comments of a Go file. Unless the file is a test, it also visits string literals of two or more words.
 func goTexts(path, rel string, visit func(text)) error {
 	fset := token.NewFileSet()
 	source, err := os.ReadFile(path)

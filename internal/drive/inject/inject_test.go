@@ -17,11 +17,10 @@ import (
 	"lockbench/workloads"
 )
 
-// long is longer than any wait that is expected to end.
+// long is a duration that no passing test reaches.
 const long = time.Minute
 
-// injecting returns an injector in a world of three clients in separate processes, and a function that returns the
-// recorded operations.
+// injecting returns an injector for three clients in separate processes, and a function that returns the recorded operations.
 func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
 	t.Helper()
 	var file bytes.Buffer
@@ -37,7 +36,7 @@ func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op
 	}
 }
 
-// nowhere is a World without links that supports no action.
+// nowhere is a World that has no network links and fails every action.
 type nowhere struct{}
 
 func (nowhere) ClientsOf(process int) []int32 { return []int32{int32(process)} }
@@ -85,8 +84,8 @@ func TestGate(t *testing.T) {
 		in.At(t.Context(), moment(1, workloads.Asking))
 		close(asked)
 	}()
-	in.At(t.Context(), moment(2, workloads.Asking))  // it has no gate
-	in.At(t.Context(), moment(1, workloads.Working)) // only acquires are delayed
+	in.At(t.Context(), moment(2, workloads.Asking))  // the gate is for client 1, not 2
+	in.At(t.Context(), moment(1, workloads.Working)) // the gate only delays acquires
 	select {
 	case <-asked:
 		t.Error("the acquire was not delayed")
@@ -101,7 +100,7 @@ func TestGate(t *testing.T) {
 	in.At(t.Context(), workloads.Moment{Client: 1, Iteration: 1, Point: workloads.Asking})
 }
 
-// TestGateTimeout checks that a gate opens after its timeout, at the end, and when the run is cancelled.
+// TestGateTimeout checks that a gate opens after its timeout, when the trial ends, and when the run is cancelled.
 func TestGateTimeout(t *testing.T) {
 	gate := func(timeout time.Duration) faults.Plan {
 		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Timeout: timeout}}}
@@ -131,7 +130,7 @@ func TestGateTimeout(t *testing.T) {
 	}
 }
 
-// TestNotTriggered checks that a trial is discarded if a trigger or its command does not occur.
+// TestNotTriggered checks that a trial is discarded if a fault was not injected because its trigger did not occur.
 func TestNotTriggered(t *testing.T) {
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	on := faults.Trigger{At: moment(0, workloads.Asking), On: &faults.Passing{Commands: []string{"SET"}, Nth: 1}}
@@ -156,7 +155,8 @@ func TestNotTriggered(t *testing.T) {
 	}
 }
 
-// TestFailedStep checks that a trial is discarded if a fault could not be verified, and that its outcome is unknown.
+// TestFailedStep checks that a fault that could not be verified is recorded with an unknown outcome and that its trial is
+// discarded.
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
@@ -170,13 +170,13 @@ func TestFailedStep(t *testing.T) {
 	}
 }
 
-// TestHealed checks that each step is healed once: after its duration, at its moment, or at the end.
+// TestHealed checks that each fault is healed at most once: after its duration, or when the trial ends.
 func TestHealed(t *testing.T) {
 	at := faults.Trigger{At: moment(0, workloads.Granted)}
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	for name, c := range map[string]struct {
 		step   faults.Step
-		before bool // healed before the end
+		before bool // whether the fault is healed before the trial ends
 	}{
 		"after its time": {faults.Step{When: at, Do: stall, For: time.Millisecond}, true},
 		"at the end":     {faults.Step{When: at, Do: stall, For: long}, false},
@@ -188,7 +188,7 @@ func TestHealed(t *testing.T) {
 			t.Errorf("%s: order %+v", name, order)
 		}
 		if c.before {
-			in.work.Wait() // heals after a duration run in the background
+			in.work.Wait() // a background goroutine heals the fault after its duration
 		}
 		if why := in.Finish(); why != "" {
 			t.Errorf("%s: discarded: %s", name, why)
@@ -203,7 +203,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// passing is a link with a number of commands before and during the disturbance.
+// passing is a fake network link with a settable number of commands.
 type passing struct {
 	commands int64
 	rules    proxy.Rules
@@ -216,7 +216,7 @@ func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
-// TestDisturbed checks which disturbances of the network are verified, and that each is healed once.
+// TestDisturbed checks which network faults count as verified, and that each is healed once.
 func TestDisturbed(t *testing.T) {
 	message := func(l *passing) {
 		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {
@@ -252,7 +252,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders checks the orders for a client at its moments, and that an abandoned client is recorded as gone.
+// TestOrders checks the orders that the injector gives a client, and that an abandoned client is recorded as gone.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// slow is a World in which verifying an action takes a while.
+// slow is a World whose actions take some time to be verified.
 type slow struct{ nowhere }
 
 const untilSeen = 30 * time.Millisecond
@@ -22,7 +22,7 @@ func (slow) Do(context.Context, faults.Action) (Effect, error) {
 	return Effect{Heal: func() error { return nil }}, nil
 }
 
-// TestPauseLasts checks that the duration of a pause does not include its verification.
+// TestPauseLasts checks that the time to verify a pause is not counted as part of the pause.
 func TestPauseLasts(t *testing.T) {
 	for _, c := range []struct {
 		verb faults.Verb

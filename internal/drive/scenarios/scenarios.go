@@ -1,5 +1,5 @@
-// Package scenarios lists scenarios, each of which shows one known pitfall of distributed locks. Scenario.Cells returns its
-// trials: the affected locks with the fault, and locks that avoid the pitfall.
+// Package scenarios lists scenarios. Each shows one known pitfall of distributed locks. Scenario.Cells returns its trials:
+// some with locks that fall into the pitfall, some with locks that avoid it.
 package scenarios
 
 import (
@@ -15,7 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Scenario shows one pitfall.
+// Scenario describes one pitfall and the trials that show it.
 type Scenario struct {
 	Name    string
 	Warning string // the pitfall in one line
@@ -23,14 +23,14 @@ type Scenario struct {
 	Parts   []Part
 }
 
-// Part describes trials of a scenario.
+// Part lists locks, faults and workloads of trials in a scenario.
 type Part struct {
-	Locks    string // separated by spaces; lock@deployment for another deployment
+	Locks    string // lock names separated by spaces; lock@deployment selects a deployment
 	Fault    string // "": none
 	Workload string // "": counter
 }
 
-// Cells returns the trials of the scenario, or an error for an unknown name.
+// Cells returns the trials of the scenario, or an error if a lock, fault or workload is unknown.
 func (s Scenario) Cells() ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for _, p := range s.Parts {
@@ -72,7 +72,7 @@ func All() []Scenario {
 	return slices.Concat(ofAlgorithms, ofClients, ofPauses, ofNetworks, ofServers, ofStores, ofSessions, ofTime)
 }
 
-// ofAlgorithms holds the scenarios without a fault, in which the lock itself is defective.
+// ofAlgorithms lists the scenarios without a fault. They show defects in a lock's algorithm.
 var ofAlgorithms = []Scenario{
 	{
 		Name:    "mutex-in-each-process",
@@ -104,7 +104,7 @@ var ofAlgorithms = []Scenario{
 	},
 }
 
-// ofClients holds the scenarios in which a client is late or dies.
+// ofClients lists the scenarios in which a client is late or dies.
 var ofClients = []Scenario{
 	{
 		Name:    "crashed-holder-blocks",
@@ -142,7 +142,7 @@ var ofClients = []Scenario{
 	},
 }
 
-// ofPauses holds the scenarios in which a process is paused or a client goes away.
+// ofPauses lists the scenarios in which a process is paused or a client goes away.
 var ofPauses = []Scenario{
 	{
 		Name:    "gc-pause",

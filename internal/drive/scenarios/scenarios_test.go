@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/trial"
 )
 
-// cells returns the cells of every scenario.
+// cells returns the trials of all scenarios.
 func cells(t *testing.T) []trial.Cell {
 	t.Helper()
 	var all []trial.Cell
@@ -58,7 +58,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestCells checks that each cell has its own folder, an applicable fault, and an expectation of its lock.
+// TestCells checks that each cell has a unique folder, a fault that applies to its lock, and an expectation.
 func TestCells(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range cells(t) {
@@ -75,12 +75,12 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// situation returns the situation of a cell's lock.
+// situation returns the conditions under which a cell runs its lock, in the form that impls.Impl.Expected takes.
 func situation(c trial.Cell) impls.Situation {
 	return impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 2}
 }
 
-// TestEveryFaultIsShown checks that some scenario has each fault, each expected violation, and each expectation of a
+// TestEveryFaultIsShown checks that the scenarios cover every fault, every expected violation, and every expectation about a
 // deployment.
 func TestEveryFaultIsShown(t *testing.T) {
 	acted, shown := map[string]bool{}, map[string]bool{}

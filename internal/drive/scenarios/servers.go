@@ -1,6 +1,6 @@
 package scenarios
 
-// ofNetworks holds the scenarios in which messages are lost or late.
+// ofNetworks lists the scenarios in which messages are lost or late.
 var ofNetworks = []Scenario{
 	{
 		Name:    "check-then-delete",
@@ -50,7 +50,7 @@ var ofNetworks = []Scenario{
 	},
 }
 
-// ofServers holds the scenarios in which a server loses a lock.
+// ofServers lists the scenarios in which a server loses its record of a lock.
 var ofServers = []Scenario{
 	{
 		Name:    "restarted-server-forgets",
@@ -101,7 +101,7 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime holds the scenarios in which a lease expires early or late, or one of several servers loses a lock.
+// ofTime lists the scenarios in which a lease expires early or late, or one of several servers loses a lock.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",
@@ -150,7 +150,7 @@ var ofTime = []Scenario{
 	},
 }
 
-// ofStores holds the scenarios of locks in a row or a document.
+// ofStores lists the scenarios of locks that are stored as a database row or a document.
 var ofStores = []Scenario{
 	{
 		Name:    "row-without-an-owner",
@@ -175,7 +175,7 @@ var ofStores = []Scenario{
 	},
 }
 
-// ofSessions holds the scenarios of locks that end with a session.
+// ofSessions lists the scenarios of locks that are released when a session ends.
 var ofSessions = []Scenario{
 	{
 		Name:    "session-ended",

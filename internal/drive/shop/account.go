@@ -10,21 +10,21 @@ import (
 	"lockbench/histories"
 )
 
-// shortest is the minimum duration of a recorded hold, after all uncertainty has been subtracted.
+// shortest is the minimum duration of a recorded hold, after clock uncertainty has been subtracted.
 const shortest = time.Microsecond
 
-// account converts the steps of a service for a buyer to operations of the history. A service reports times on its own
-// clock, whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end of
-// the hold no later than it may have been sent, so a hold never appears longer than it was. If nothing certain is left
-// of a hold, the acquire is recorded as unknown and the release is omitted.
+// account converts the steps that a service reports for an order to operations of the history. The service's clock differs
+// from that of the history by an offset that is known only within bounds. account chooses times within these bounds so that a
+// recorded hold is never longer than the real one. If the bounds leave no time for a hold, it records the acquire as unknown
+// and no release.
 type account struct {
 	bounds
-	sent, received time.Duration // times of the request and its answer
-	hold           func() int64  // returns the number of a new hold
+	sent, received time.Duration // when the request was sent, and when its answer was received
+	hold           func() int64  // returns a new hold number
 	ops            []histories.Op
 	last           time.Duration // end of the last operation
-	number         int64         // number of the current hold
-	unplaced       int           // holds of which nothing certain is left
+	number         int64         // hold number of the current step
+	unplaced       int           // number of holds that could not be recorded, because the clock offset is too uncertain
 }
 
 func (a *account) tell(steps []Step) []histories.Op {
@@ -40,7 +40,7 @@ func (a *account) tell(steps []Step) []histories.Op {
 	return a.ops
 }
 
-// early returns the earliest time in the history of a time on the service's clock, and late the latest.
+// early and late return bounds on the history time that corresponds to a time on the service's clock.
 func (a *account) early(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
 func (a *account) late(at time.Duration) time.Duration  { return min(a.received, a.latest+at) }
 
@@ -57,7 +57,7 @@ func (a *account) one(steps []Step) {
 			end = min(end, a.early(s.Called))
 		}
 	}
-	room := time.Duration(2*len(inside) + 2) // operations of one client are at least a nanosecond apart
+	room := time.Duration(2*len(inside) + 2) // leaves a nanosecond between the operations of one client
 	placed := a.earliest <= a.latest && end-acquire.Return >= max(shortest, room)
 	if !placed {
 		a.unplaced++
@@ -71,7 +71,7 @@ func (a *account) one(steps []Step) {
 		case s.Kind == histories.Release && placed:
 			a.add(a.op(s, end, max(end, a.late(s.Returned))))
 		case s.Kind == histories.Lost && placed:
-			a.ops = append(a.ops, a.op(s, end, end)) // concurrent with the client's own operations
+			a.ops = append(a.ops, a.op(s, end, end)) // may overlap other operations of the client
 		case s.Kind != histories.Release && s.Kind != histories.Lost:
 			latest := end - time.Duration(2*(len(inside)-i))
 			call := min(max(a.last+1, a.early(s.Called)), latest)
@@ -80,8 +80,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire records an acquire after the client's last operation. It shortens the validity by the time between the request
-// and its recorded start.
+// acquire records an acquire. If the call is recorded later than the request was sent, it shortens the validity by the
+// difference.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -102,9 +102,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds bounds on the start times of the services' clocks, in the time of the history. A service reads a request
-// after it was sent, and answers before the answer is received. The bounds of all requests are combined, since the clocks
-// run at the same rate.
+// clocks holds, for each service process, bounds on the start of its clock in history time. The process reads a request after
+// it was sent, and answers before the answer is received. Each request can narrow the bounds, because all clocks run at the
+// same rate.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process
@@ -114,7 +114,7 @@ type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn adds a request with its sending and receiving times, and returns the bounds of the service's clock.
+// learn narrows the bounds of a process's clock by the times of one more request, and returns them.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,34 +127,34 @@ func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	return now
 }
 
-// Figures holds the results of a sale, as in shop.json.
+// Figures holds the results of a sale. It is stored as shop.json.
 type Figures struct {
-	Form      string        `json:"form"` // form of the shop
+	Form      string        `json:"form"` // name of the shop workload
 	Processes int           `json:"processes"`
 	Buyers    int           `json:"buyers"`
-	Segments  int           `json:"segments"` // segments of the stock; 1: not split
-	Hold      time.Duration `json:"hold_ns"`  // duration of the work under the lock
+	Segments  int           `json:"segments"` // number of segments of the stock; 1: not segmented
+	Hold      time.Duration `json:"hold_ns"`  // duration of a simulated order while the lock is held
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
-	Left    int64   `json:"left"`                // stock at the end
+	Left    int64   `json:"left"`                // remaining stock
 	Refused int     `json:"refused"`             // orders answered "sold out"
-	Busy    int     `json:"busy"`                // orders whose lock was not granted in time
-	Unknown int     `json:"unknown"`             // orders without a definite answer
-	Seconds float64 `json:"seconds_to_sell_out"` // from the opening to the last sold order; 0: nothing was sold
-	Goodput float64 `json:"goodput_per_second"`  // sold orders, until the sell-out
-	P50     int64   `json:"order_p50_ns"`        // of sold orders
+	Busy    int     `json:"busy"`                // orders that did not get the lock in time
+	Unknown int     `json:"unknown"`             // orders with an unknown result
+	Seconds float64 `json:"seconds_to_sell_out"` // from the start of the sale to the last sold order; 0 if nothing was sold
+	Goodput float64 `json:"goodput_per_second"`  // sold orders per second, until the sell-out
+	P50     int64   `json:"order_p50_ns"`        // median duration of a sold order
 	P99     int64   `json:"order_p99_ns"`
-	Late    int     `json:"late"`                 // orders after the sell-out
-	Reached int     `json:"late_reached_service"` // late orders that reached a service, by its count
+	Late    int     `json:"late"`                 // number of orders sent after the sell-out
+	Reached int     `json:"late_reached_service"` // number of orders sent after the sell-out that a service received
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"`  // on the lock's servers until the sell-out; null if they have no counters
-	StockCommands *float64 `json:"stock_commands_per_order"` // on the stock's Redis
-	Unplaced      int      `json:"unplaced_holds"`           // holds of which nothing certain is left
+	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands on the lock's servers per order until the sell-out; null if the servers do not count commands
+	StockCommands *float64 `json:"stock_commands_per_order"` // commands on the Redis that holds the stock, per order
+	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded, because the clock offset is too uncertain
 }
 
-// Figures returns the results, except for the form, the remaining stock and the commands.
+// Figures returns the results of the sale. Form, Left and the command counts are not set.
 func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order with its true times on the history's clock and on that of a service started at began.
+// truth holds an order with its true times, on the history's clock and on the clock of a service started at began.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order returns a random order of which the last segment has stock left.
+// order returns a random order. The last segment that it tries has stock left.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {
@@ -73,7 +73,7 @@ func TestHoldsAppearShorter(t *testing.T) {
 	}
 }
 
-// acquires returns the number of acquires.
+// acquires returns the number of acquire operations.
 func acquires(steps []Step) (n int) {
 	for _, s := range steps {
 		if s.Kind == histories.Acquire {
@@ -83,11 +83,11 @@ func acquires(steps []Step) (n int) {
 	return n
 }
 
-// checkOps compares the recorded operations with the truth and returns the number of recorded holds.
+// checkOps compares the recorded operations with the true times and returns the number of recorded holds.
 func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	last, step := o.sent, -1
 	for i, op := range ops {
-		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be omitted
+		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be missing in the record
 			if o.answer.Steps[step].Kind != histories.Release {
 				t.Errorf("step %d is missing", step)
 			}
@@ -113,7 +113,7 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHold checks that a loss ends the hold no later than it was noticed.
+// TestLostHold checks that a recorded hold ends no later than the client noticed the loss of the lock.
 func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{

@@ -20,7 +20,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is nginx in front of the services. It reads the stock and answers late buyers itself.
+// Gate is an nginx process in front of the services. After the sell-out it answers orders without asking a service.
 type Gate struct {
 	URL   string
 	child *children.Child
@@ -38,14 +38,14 @@ const (
 	pollInterval = 5 * time.Millisecond
 )
 
-// ErrNoGate is returned if nginx or a module is missing. Its text states the remedy.
+// ErrNoGate is returned if nginx or a required module is missing. The error text says what to install.
 var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
 
 type nginx struct{ program, modules string }
 
 func findNginx() (n nginx, err error) {
 	if n.program, err = exec.LookPath("nginx"); err != nil {
-		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // not on the PATH of ordinary users
+		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // /usr/sbin is often not on the PATH
 			return n, fmt.Errorf("the gate needs nginx: %w", ErrNoGate)
 		}
 	}
@@ -69,7 +69,7 @@ func missing(files ...string) string {
 	return ""
 }
 
-// GateSupported returns the reason why this machine cannot run the gate, or nil.
+// GateSupported returns an error if this machine cannot run a Gate.
 func GateSupported() error {
 	_, err := findNginx()
 	return err
@@ -79,12 +79,12 @@ type gateSettings struct {
 	Dir, Modules, Lua    string
 	Services             []string // host:port
 	StockHost, StockPort string
-	Keys                 string // keys of the stock as Lua arguments
+	Keys                 string // Redis keys of the stock, formatted as Lua arguments
 	Port                 int
 }
 
-// StartGate starts the gate in front of services and returns when it answers. Its files are in dir. It is killed when its
-// keeper ends. stock is the URL of the stock's Redis, and keys are the keys in it.
+// StartGate starts a gate in front of services and returns when it answers. It writes nginx's files to dir. The gate is
+// killed when keeper ends. stock is the URL of the Redis that holds the stock under keys.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {
@@ -114,7 +114,7 @@ func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*
 	}
 }
 
-// start starts the gate on a free port, since nginx cannot choose one.
+// start starts nginx on a free port. lockbench has to pick the port, since nginx cannot.
 func (s gateSettings) start(ctx context.Context, k *children.Keeper, program string) (*Gate, error) {
 	var err error
 	if s.Port, err = servers.FreePort(); err != nil {

@@ -22,10 +22,10 @@ import (
 // Sale is a flash sale. Each buyer has one connection and sends one order at a time.
 type Sale struct {
 	Services []*Process
-	Gate     *Gate // nil: buyer n uses service n modulo their number
+	Gate     *Gate // if nil, buyer n sends orders to service n modulo the number of services
 	Params   workloads.Params
 	Recorder *histories.Recorder
-	Granted  *atomic.Int64 // sold orders, for the progress line
+	Granted  *atomic.Int64 // number of sold orders, for progress output
 
 	clocks  *clocks
 	clients []*http.Client
@@ -36,14 +36,14 @@ type Sale struct {
 
 type counts struct {
 	Figures
-	ended  time.Duration   // when the last order was acknowledged
-	orders []time.Duration // durations of sold orders
-	turned []time.Duration // durations of orders of late buyers
+	ended  time.Duration   // when the buyer of the last item received the answer
+	orders []time.Duration // durations of orders that were sold
+	turned []time.Duration // durations of orders sent after the sell-out
 }
 
 const clockLooks = 20
 
-// Open connects every buyer and reads the services' clocks.
+// Open connects every buyer and measures the clock offsets of the services.
 func (s *Sale) Open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout+startTimeout)
 	defer cancel()
@@ -86,7 +86,7 @@ func (s *Sale) url(buyer int) string {
 	return s.Services[buyer%len(s.Services)].URL
 }
 
-// ask sends a request. An order is a POST, which net/http does not repeat.
+// ask sends a request. Orders are POST requests, because net/http never retries a POST.
 func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at string) (a T, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
@@ -104,12 +104,12 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
 		return a, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body) // read to its end, so that the connection is used again
+	_, err = io.Copy(io.Discard, resp.Body) // read the body to its end, so that net/http can reuse the connection
 	return a, err
 }
 
-// Sell sells until everything is sold, the limit has passed or ctx ends. Pending orders are then finished within a grace
-// period: the TTL and a second, or 2 s after an interrupt.
+// Sell runs the sale until everything is sold, limit has passed or ctx is done. Orders in progress are then given more time:
+// the TTL plus one second, or 2 s after an interrupt.
 func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
 	stop, soldOut := context.WithTimeout(ctx, limit)
@@ -121,7 +121,7 @@ func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	})
 }
 
-// Linger lets buyers order for a while after the sell-out.
+// Linger lets buyers send orders for a while after the sell-out.
 func (s *Sale) Linger(ctx context.Context, during time.Duration) {
 	stop, cancel := context.WithTimeout(ctx, during)
 	defer cancel()
@@ -161,7 +161,8 @@ type buyer struct {
 	log    *histories.Log
 }
 
-// think waits between two orders: a uniform time up to twice the mean, which depends on seed, buyer and order only.
+// think waits between two orders for a random time of up to twice the mean. The time depends only on seed, buyer and order
+// number.
 func (b *buyer) think(stop context.Context, order uint64) {
 	mean := int64(b.Params.Think)
 	if mean <= 0 {
@@ -191,7 +192,8 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations of an order: those of the service, a refusal, or one with an unknown outcome.
+// record returns the operations to record for an order: those that the service reported, one refused append if the gate
+// answered, or one acquire with an unknown outcome after an error.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

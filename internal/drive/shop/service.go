@@ -20,10 +20,11 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds the time after a grant, in addition to the work. It applies even if the buyer has disconnected.
+// inside is the time limit for the operations under the lock, in addition to the hold. They continue if the buyer
+// disconnects.
 const inside = 10 * time.Second
 
-// Service sells the stock under the lock of one process.
+// Service handles the orders that one process receives. It sells the stock under a lock.
 type Service struct {
 	Opening
 	lock         impls.Lock
@@ -34,7 +35,7 @@ type Service struct {
 
 var _ http.Handler = (*Service)(nil)
 
-// NewService returns a service that uses an opened lock.
+// NewService returns a service that uses lock, which must be open.
 func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	stock, err := OpenStock(o.Stock, o.Prefix)
 	if err != nil {
@@ -43,7 +44,7 @@ func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	return &Service{Opening: o, lock: lock, stock: stock, started: time.Now()}, nil
 }
 
-// Close closes the connections to the stock. It does not close the lock.
+// Close closes the connections to the stock. The lock stays open.
 func (s *Service) Close() error { return s.stock.Close() }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +70,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // it fails only if the buyer has disconnected
+	_ = json.NewEncoder(w).Encode(v) // fails only if the buyer has disconnected
 }
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
@@ -87,13 +88,13 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// elsewhere is the outcome of an empty segment while others may have stock.
+// elsewhere is the outcome if this segment is empty but another may have stock.
 const elsewhere Outcome = ""
 
 type visit struct {
 	*Service
 	segments int
-	empty    map[string]bool // segments found empty
+	empty    map[string]bool // keys of the segments found empty
 	steps    []Step
 }
 
@@ -155,7 +156,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing returns the outcome of an empty segment: sold out if all segments are empty.
+// nothing records that a segment is empty. It returns SoldOut if all segments are, and elsewhere if not.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -164,11 +165,11 @@ func (v *visit) nothing(key string) Outcome {
 	return SoldOut
 }
 
-// work spends the time under the lock. It returns early if the lock is lost.
+// work simulates work under the lock. It returns early if the lock is lost.
 func (v *visit) work(lost <-chan struct{}) {
 	select {
 	case <-time.After(v.Hold):
-	case <-lost: // nil if the lock does not report losses
+	case <-lost: // lost is nil if the lock does not report losses
 	}
 }
 
@@ -183,14 +184,14 @@ func isLost(lost <-chan struct{}) bool {
 
 const stockTimeout = 5 * time.Second
 
-// Stock is the stock for sale: a number for each key that the lock grants, in a separate Redis. It relies on the lock:
-// reads and writes are not atomic.
+// Stock is the stock for sale in a separate Redis: a counter for each key that the lock grants. Reads and writes are not
+// atomic, so only the lock prevents overselling.
 type Stock struct {
 	client *redis.Client
 	prefix string
 }
 
-// OpenStock returns a client of the stock's Redis. It connects when first used.
+// OpenStock returns a client of the Redis that holds the stock. It connects on first use.
 func OpenStock(url, prefix string) (*Stock, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -199,7 +200,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // more than the number of buyers, since a full pool would make holders wait
+	opts.PoolSize = 1024 // more than the number of buyers, so that no lock holder waits for a connection
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }
@@ -215,17 +216,17 @@ func (s *Stock) Keys(keys []string) []string {
 	return all
 }
 
-// Read returns the remaining stock. Fencing tokens are not checked.
+// Read returns the remaining stock. It does not check the fencing token.
 func (s *Stock) Read(ctx context.Context, key string, _ int64) (int64, error) {
 	return s.client.Get(ctx, s.key(key)).Int64()
 }
 
-// Write sets the remaining stock.
+// Write sets the remaining stock. It does not check the fencing token.
 func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
 	return s.client.Set(ctx, s.key(key), value, 0).Err()
 }
 
-// Append does nothing, because the buyer's answer records the order.
+// Append does nothing: the answer to the buyer already records the order.
 func (*Stock) Append(context.Context, string, int64) error { return nil }
 
 // Close closes the connections.
@@ -233,7 +234,8 @@ func (s *Stock) Close() error { return s.client.Close() }
 
 const longestLine = 1 << 20
 
-// Serve runs a service process: it reads an Opening, opens the lock, writes its address, and serves until its input ends.
+// Serve runs a service process. It reads an Opening from its input, opens the lock, writes its address, and serves until its
+// input ends.
 func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
 	text, err := lines.ReadBytes('\n')
@@ -241,7 +243,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 		return tell(out, fmt.Errorf("read the first line: %w", err))
 	}
 	var o Opening
-	if json.Unmarshal(text, &o) != nil { // its text might quote the line, which contains secrets
+	if json.Unmarshal(text, &o) != nil { // the JSON error is dropped, because it may quote secrets from the line
 		return tell(out, errors.New("invalid first line"))
 	}
 	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
@@ -264,7 +266,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // its input ends with the harness
+		_, _ = io.Copy(io.Discard, in) // the input ends when lockbench closes it or ends
 		server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -273,7 +275,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	return nil
 }
 
-// tell writes the error for the harness and returns it.
+// tell writes err to the output, for the parent process, and returns it.
 func tell(out io.Writer, why error) error {
 	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

@@ -1,6 +1,6 @@
-// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order, and
-// an optional gate answers for the services. The main type is Sale: it takes an opened histories.Recorder and the
-// addresses of servers, adds operations to the history, and returns Figures.
+// Package shop runs a flash sale over HTTP. Services in separate processes sell a stock under a lock, and an optional gate in
+// front of them answers orders after the sell-out. The main type is Sale: it sends the orders of all buyers, records
+// operations with a histories.Recorder, and returns Figures.
 package shop
 
 import (
@@ -19,13 +19,13 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Opening is the first line that a service reads. Only this line contains URLs, which may hold passwords.
+// Opening is the first line that a service process reads. It may contain passwords in URLs.
 type Opening struct {
 	worker.Open
-	Stock   string        `json:"stock"`   // URL of the stock's Redis
+	Stock   string        `json:"stock"`   // URL of the Redis that holds the stock
 	Product string        `json:"product"` // key of the item for sale
 	TTL     time.Duration `json:"ttl_ns"`
-	Wait    time.Duration `json:"wait_ns"` // negative: no limit
+	Wait    time.Duration `json:"wait_ns"` // timeout of an acquire; negative: no limit
 	Hold    time.Duration `json:"hold_ns"` // duration of the work under the lock
 }
 
@@ -40,22 +40,21 @@ type Outcome string
 const (
 	Sold    Outcome = "sold"     // the item was sold
 	SoldOut Outcome = "sold out" // the stock is empty
-	Busy    Outcome = "busy"     // the lock was not granted in time or was lost; nothing was sold
+	Busy    Outcome = "busy"     // nothing was sold, because the lock was not granted in time or was lost
 	Failed  Outcome = "failed"   // unknown
 )
 
-// Answer is the answer to an order with the steps of the service. Times are on the service's clock, which starts with its
-// process.
+// Answer is the reply to an order. It lists the steps of the service, with times since the service process started.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
-	Gate     bool          `json:"gate,omitempty"` // from the gate, without a service
-	Read     time.Duration `json:"read_ns"`        // when the request was read
-	Answered time.Duration `json:"answered_ns"`    // just before the answer was sent
+	Gate     bool          `json:"gate,omitempty"` // whether the gate answered instead of a service
+	Read     time.Duration `json:"read_ns"`        // when the service read the request
+	Answered time.Duration `json:"answered_ns"`    // just before the service sent the answer
 	Steps    []Step        `json:"steps,omitempty"`
 }
 
-// Step is one action of a service. The actions for each segment begin with an acquire.
+// Step is one operation of a service, such as an acquire or a write. The steps for each segment begin with an acquire.
 type Step struct {
 	Kind      histories.Kind    `json:"kind"`
 	Outcome   histories.Outcome `json:"outcome"`
@@ -70,13 +69,13 @@ type Step struct {
 	Error     string            `json:"error,omitempty"`
 }
 
-// Reached holds the number of orders that reached a service.
+// Reached counts the orders that a service received.
 type Reached struct {
 	Orders int `json:"orders"`
-	Late   int `json:"late"` // orders after the sell-out
+	Late   int `json:"late"` // number of orders sent after the sell-out
 }
 
-// The paths of a service. An order has the buyer (?buyer=), and late=1 after the sell-out.
+// URL paths of a service. An order has the query parameters buyer and, after the sell-out, late=1.
 const (
 	orderPath   = "/order"
 	clockPath   = "/clock"
@@ -84,11 +83,11 @@ const (
 )
 
 const (
-	startTimeout = 10 * time.Second // bounds the start of a process, with a large margin
-	askTimeout   = 5 * time.Second  // bounds a request other than an order
+	startTimeout = 10 * time.Second // time limit for the start of a process
+	askTimeout   = 5 * time.Second  // timeout of a request other than an order
 )
 
-// Process is a running service.
+// Process is a running service process.
 type Process struct {
 	URL   string
 	child *children.Child
@@ -96,7 +95,7 @@ type Process struct {
 	log   children.Tail
 }
 
-// Start starts a service and returns when it listens. It is killed when its keeper ends.
+// Start starts a service process and returns when it listens. The process is killed when keeper ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, o Opening) (*Process, error) {
 	p := &Process{}
 	child, in, out, err := k.StartPiped(command, &p.log)
@@ -121,7 +120,7 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	unread := json.NewEncoder(p.in).Encode(o) // returned only if the process reports no error
+	unread := json.NewEncoder(p.in).Encode(o) // an error of the process is more specific, so it is returned first
 	text, err := bufio.NewReader(io.LimitReader(out, longestLine)).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("it did not report its address: %w", err)
@@ -139,7 +138,7 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	return nil
 }
 
-// Reached asks the service for its number of orders.
+// Reached asks the service how many orders it has received.
 func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -149,5 +148,5 @@ func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
 	return r, err
 }
 
-// Close closes the service's input, which ends it, and kills it if it does not end.
+// Close ends the service by closing its input. If the service does not end, Close kills it.
 func (p *Process) Close() error { return p.child.Stop(p.in.Close) }

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// halves is a lock in memory that splits a key in two and grants the halves in turn.
+// halves is an in-memory lock with two segments, which it grants in turn.
 type halves struct {
 	mu   [2]sync.Mutex
 	next int
@@ -54,7 +54,7 @@ func (l *halves) Release(_ context.Context, g impls.Grant) error {
 
 func (*halves) Close() error { return nil }
 
-// newShop starts a service with the given stock in each half.
+// newShop starts a service with the given stock in each of two segments.
 func newShop(t *testing.T, lock impls.Lock, left ...int64) (*httptest.Server, *Stock, *miniredis.Miniredis) {
 	t.Helper()
 	m := miniredis.RunT(t)
@@ -82,8 +82,8 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService checks the steps for an order with stock, with an empty segment, after the sell-out, with a lost lock, and
-// without the stock's Redis.
+// TestService checks the steps that a service reports: for a sold order, with an empty segment, after the sell-out, with a
+// lost lock, and if the stock's Redis is down.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)
@@ -130,8 +130,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestServe checks that a service writes its address and ends with its input, and that it writes an error if it cannot
-// start.
+// TestServe checks that a service writes its address, ends when its input ends, and reports an error if it cannot start.
 func TestServe(t *testing.T) {
 	open := func(lock string, _ impls.Env) (impls.Lock, error) {
 		if lock != "halves" {
@@ -175,7 +174,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestFailedStartShowsOutput checks that the error of a failed start contains the output of the service and not its input.
+// TestFailedStartShowsOutput checks that the error of a failed start quotes the output of the service but not its input.
 func TestFailedStartShowsOutput(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{
@@ -204,8 +203,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate checks that the gate passes orders on unless the stock is known to be empty, answers after the sell-out, and
-// ends.
+// TestGate checks that a gate forwards orders until the stock is known to be empty, answers them itself after the sell-out,
+// and ends when closed.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {
@@ -236,7 +235,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestPercentile checks percentiles of few and of many values.
+// TestPercentile checks the percentiles of short and long slices.
 func TestPercentile(t *testing.T) {
 	hundred := make([]time.Duration, 100)
 	for i := range hundred {

@@ -9,9 +9,10 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover checks that two clients hold the lock at once only if the promoted replica has not received the grant.
+// TestClusterFailover checks that after a failover two clients hold the lock at once only if the promoted replica had not
+// received the grant.
 func TestClusterFailover(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test waits more than it computes
 	needRedis(t)
 	own, err := OwnWorker()
 	if err != nil {
@@ -36,7 +37,7 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// TestWhereALockIsDeployed checks that unsuitable deployments are refused in one sentence.
+// TestWhereALockIsDeployed checks that a deployment which a lock does not support is refused with a one-sentence error.
 func TestWhereALockIsDeployed(t *testing.T) {
 	for _, c := range []struct{ lock, on, why string }{
 		{"set-px-lua", servers.Cluster, ""},
@@ -58,7 +59,7 @@ func TestWhereALockIsDeployed(t *testing.T) {
 	}
 }
 
-// TestNotOnACluster checks that faults which do not apply to a cluster are left out with a reason.
+// TestNotOnACluster checks that faults that do not apply to a cluster are omitted from the plan with a reason.
 func TestNotOnACluster(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// openApart starts a process for each group of clients, and one for the epilogue.
+// openApart starts the worker processes of the clients, and one more for the check at the end of the trial.
 func (t *trial) openApart(ctx context.Context) error {
 	register := t.Workload.Register()
 	a := t.world
@@ -55,11 +55,11 @@ func (t *trial) openApart(ctx context.Context) error {
 		a.processes = append(a.processes, p)
 		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
 	}
-	t.processes[t.Params.Processes].Resource = register // the epilogue accesses the resource directly
+	t.processes[t.Params.Processes].Resource = register // the check at the end accesses the resource without a worker process
 	return nil
 }
 
-// OwnWorker returns the command that runs a lock of the catalog in a separate process: this program with the verb worker.
+// OwnWorker returns the command that runs a built-in lock in a separate process: this program with the argument worker.
 func OwnWorker() ([]string, error) {
 	self, err := os.Executable()
 	return []string{self, "worker"}, err
@@ -72,7 +72,7 @@ func since(before, after map[string]float64) map[string]float64 {
 	return after
 }
 
-// Deployed returns the reason why a lock cannot run on a deployment, or nil.
+// Deployed returns an error if a lock cannot run on a deployment.
 func Deployed(l impls.Impl, on string) error {
 	known := stores.Deployments(l.Store)
 	several := []string{servers.Five, servers.FiveDelayed}
@@ -89,7 +89,7 @@ func Deployed(l impls.Impl, on string) error {
 	return nil
 }
 
-// On sets the deployment of all cells of a plan.
+// On sets the deployment of every cell of a plan and returns the plan.
 func On(deployment string, plan []Cell) []Cell {
 	for i := range plan {
 		plan[i].Deployment = deployment
@@ -97,8 +97,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns the reason why a server fault cannot be injected into servers started in that way, or nil.
-// Containers can be paused and killed, but restart too slowly for a holder that waits for them.
+// unreachable returns an error if the cell has a server fault that lockbench cannot inject into servers with this start
+// method. Containers can be paused and killed, but they restart too slowly for the other server faults.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns the reason why a fault does not apply to a cluster, or nil. A restarted node of a cluster refuses
-// commands for two seconds, and memory and clock are per node.
+// unclustered returns an error if the cell's fault does not apply to a cluster. A restarted cluster node refuses commands for
+// two seconds, and memory and clock differ between nodes.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain runs the tests, or, as a child process of a test, a worker, a shop or a store.
+// TestMain runs the tests. In a child process of a test, it runs a worker, a shop service or a store instead.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("test.parallel", "3"); err != nil { // trials wait more than they compute
+	if err := flag.Set("test.parallel", "3"); err != nil { // trials wait more than they compute, so more can run at once
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -60,7 +60,7 @@ func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
 	return l.Open(env)
 }
 
-// openLock opens the lock of a service of the shop.
+// openLock opens the lock that a shop service uses.
 func openLock(lock string, env impls.Env) (impls.Lock, error) {
 	if lock == sham().Name {
 		return sham().Open(env)

@@ -18,17 +18,17 @@ import (
 	"lockbench/workloads"
 )
 
-// Cell is a combination of lock, deployment, workload and fault.
+// Cell is one combination of lock, deployment, workload and fault, for which trials are run.
 type Cell struct {
 	Lock       impls.Impl
-	Deployment string // "" for the default of the lock, or the one that the fault needs
+	Deployment string // "" for the default deployment of the lock or the fault
 	Workload   workloads.Workload
 	Fault      faults.Fault
-	Scenario   string // that the cell belongs to, if any
-	Partly     bool   // trials are kept even if a part of the plan was not carried out, since any violation is of interest
+	Scenario   string // name of the scenario; "": none
+	Partly     bool   // whether to keep a trial if some steps of its fault plan were not carried out
 }
 
-// On returns the deployment of the lock; "" if it uses no server.
+// On returns the deployment on which the lock runs; "" if it uses no server.
 func (c Cell) On() string {
 	switch {
 	case c.Deployment != "" || c.Lock.Store == "":
@@ -39,7 +39,7 @@ func (c Cell) On() string {
 	return c.Lock.Deployment
 }
 
-// LockName returns the name of the lock, with its deployment if that is not the default.
+// LockName returns the name of the lock, followed by @ and the deployment if that is not the default.
 func (c Cell) LockName() string {
 	if on := c.On(); on != c.Lock.Deployment {
 		return c.Lock.Name + "@" + on
@@ -47,7 +47,7 @@ func (c Cell) LockName() string {
 	return c.Lock.Name
 }
 
-// Dir returns the slash-separated path of the cell's folder in a run folder.
+// Dir returns the slash-separated path of the cell's folder within a run folder.
 func (c Cell) Dir() string {
 	return path.Join(c.Scenario, c.LockName(), c.Workload.Name+"+"+c.Fault.Name)
 }
@@ -56,10 +56,11 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether clients run in separate processes: under a fault, or if the lock is a program.
+// InProcesses reports whether the clients run in separate processes. They do under a fault, and if the lock is an external
+// program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan returns the combinations that apply, in the order of the lists. A lock that uses no server runs without faults.
+// Plan returns the combinations that apply, in the order of the lists. A lock that uses no server is combined with no faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
@@ -87,7 +88,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the cells that measure how soon a lock is granted again after its holder was killed, for each lock that is
+// Kills returns the cells that measure how long a lock stays unavailable after its holder is killed, for each lock that is
 // expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
@@ -100,14 +101,14 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, injected)
 }
 
-// Usual returns a plan without the cells that run only if both lock and workload are named.
+// Usual returns a plan without the cells that run only if the user names both the lock and the workload.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
 	})
 }
 
-// Fitting returns the cells that such servers support, and the reasons why others are left out, each once.
+// Fitting returns the cells that servers with this start method support, and one reason for each group of omitted cells.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		err := c.unfit(how, remote)
@@ -120,7 +121,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns the reason why such servers do not support the cell, or nil.
+// unfit returns an error if servers with this start method do not support the cell.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -145,7 +146,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut names the omitted cells: a whole store, or a lock with its workload and fault.
+// leftOut returns the text that names an omitted cell: its store if the store is missing, else its lock, workload and fault.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -169,7 +170,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
 		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
 	if c.Workload.Served {
-		delete(params, "register") // the stock of a shop is in Redis, which checks no tokens
+		delete(params, "register") // a shop's stock is in Redis, which does not check fencing tokens
 	}
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
@@ -186,17 +187,17 @@ func (c Cell) header(s Setting, server string) histories.Header {
 }
 
 const (
-	// shortestLease is the shortest lease on real servers: with a shorter lease, ordinary delays of a machine would look
+	// shortestLease is the shortest lease on real servers. With a shorter lease, ordinary delays of the machine would look
 	// like faults.
 	shortestLease = 400 * time.Millisecond
-	mostProcesses = 16 // of clients, each behind proxies
+	mostProcesses = 16 // maximum number of client processes, each of which needs proxies
 )
 
-// Planned returns a cell that injects a plan that is not a built-in fault. The parameters replace those of the run,
-// except for the seed, which differs between trials. A trial is kept even if a step was not carried out. The error
-// names the actions that real processes and servers do not support.
+// Planned returns a cell that injects a given plan instead of a built-in fault. Its parameters replace those of the run,
+// except for the seed, which differs between trials. A trial is kept even if a step was not carried out. Planned returns an
+// error if real processes and servers do not support an action.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
-	w.Adapt = nil // the parameters were adapted when the plan was made
+	w.Adapt = nil // the parameters were already adapted to the workload
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
 		Name: name, Kind: plan.Kind(),
 		Shape: func(of *workloads.Params, _ faults.Scene) {

@@ -10,7 +10,7 @@ import (
 	"lockbench/workloads"
 )
 
-// plannedFor returns a cell with one action and parameters that suit a real machine.
+// plannedFor returns a cell that injects one action, with parameters for a real machine.
 func plannedFor(t *testing.T, deployment string, p workloads.Params, do faults.Action) (Cell, error) {
 	t.Helper()
 	name := "set-px"
@@ -32,7 +32,7 @@ func plannedParams() workloads.Params {
 	return p
 }
 
-// TestPlanned checks that the parameters of a plan replace those of the run, except for the seed.
+// TestPlanned checks that the parameters of a planned cell replace those of the run, except for the seed.
 func TestPlanned(t *testing.T) {
 	p := plannedParams()
 	c, err := plannedFor(t, "single", p, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: time.Second})
@@ -55,7 +55,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// TestPlannedOn checks that a server which must keep its data over a restart stores it on disk.
+// TestPlannedOn checks that a server stores its data on disk if the plan restarts it without data loss.
 func TestPlannedOn(t *testing.T) {
 	c, err := plannedFor(t, "single", plannedParams(), faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true})
 	if err != nil || c.On() != "durable" {
@@ -63,7 +63,7 @@ func TestPlannedOn(t *testing.T) {
 	}
 }
 
-// TestPlannedRefused checks that actions which real processes and servers do not support are refused by name.
+// TestPlannedRefused checks that the error for an unsupported action names the action.
 func TestPlannedRefused(t *testing.T) {
 	for _, c := range []struct {
 		on     string

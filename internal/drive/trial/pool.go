@@ -8,11 +8,11 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// Pool lends servers to trials, each to one trial at a time, and starts more when all are lent: a database takes longer to
-// start than most trials last. The zero value is ready to use.
+// Pool lends running servers to trials, because a database takes longer to start than most trials last. It lends each server
+// to one trial at a time, and starts another if none is free. The zero value is ready to use.
 type Pool struct {
 	mu   sync.Mutex
-	idle map[[2]string][]*servers.Group // by store and deployment
+	idle map[[2]string][]*servers.Group // servers that are not lent, by store and deployment
 }
 
 // Lend returns servers and a function that returns them to the pool. It can be used as Setting.Lend.
@@ -49,7 +49,7 @@ func (p *Pool) put(of [2]string, g *servers.Group) {
 	p.idle[of] = append(p.idle[of], g)
 }
 
-// Close stops the servers that are not lent. The pool can be used again.
+// Close stops the servers that are not lent. The pool can be used after Close.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

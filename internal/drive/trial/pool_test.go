@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestPool checks that no two trials share servers, and that servers are used again.
+// TestPool checks that concurrent trials never share servers, and that returned servers are lent again.
 func TestPool(t *testing.T) {
 	var p Pool
 	lend := func() (*servers.Group, func() error) {
@@ -55,7 +55,7 @@ func TestPool(t *testing.T) {
 	must(p.Close())
 }
 
-// TestHarmedServersAreNotLent checks that a trial with a server fault starts separate servers.
+// TestHarmedServersAreNotLent checks that a trial with a server fault starts its servers outside the pool.
 func TestHarmedServersAreNotLent(t *testing.T) {
 	lent := servers.Group{}
 	for _, c := range []struct {

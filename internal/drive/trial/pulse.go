@@ -13,10 +13,10 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // half of the limit in the format, so that one late tick does no harm
+	markEvery = 500 * time.Millisecond // half of the interval that the history format requires, so that a late tick does not exceed it
 )
 
-// whilePulsed runs do while pulse drains the recorder, then closes the recorder. An error of the recorder cancels do.
+// whilePulsed runs do and pulse at the same time, and closes the recorder afterwards. If the recorder fails, it cancels do.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -35,8 +35,8 @@ func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.C
 	return err
 }
 
-// pulse drains and marks a recorder until ctx ends. It also detects stalls of this process, during which no client
-// runs, by late ticks. It returns the first error of the recorder.
+// pulse drains the recorder and writes marks until ctx is done. A late tick means that this process was stalled, so no client
+// could run; pulse records the longest stall in the next mark. It returns the first error of the recorder.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -63,8 +63,8 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	}
 }
 
-// stalls records the longest time for which a process of a trial did not run although no fault had paused it. A busy
-// machine can delay a holder as a fault does; such a trial is discarded.
+// stalls measures how long a worker process did not run although no fault had paused it. A trial with a long stall is
+// discarded, because a busy machine can delay a holder just as a fault does.
 type stalls struct {
 	ended sync.WaitGroup
 	stop  context.CancelFunc
@@ -72,7 +72,7 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	excused map[int]time.Time // until when a fault pauses each process
+	excused map[int]time.Time // when the last pause of each process by a fault ends or ended
 }
 
 const (
@@ -100,13 +100,13 @@ func (s *stalls) watch(ctx context.Context, i int, p *workers.Process) {
 		}
 		asked := time.Now()
 		if p.Running(ctx) != nil {
-			return // the process or the trial has ended
+			return // the process has ended, or ctx is done
 		}
 		s.answered(i, asked, time.Now())
 	}
 }
 
-// answered records the time that a probe took, unless a fault paused the process meanwhile.
+// answered records how long a process took to answer a probe, unless a fault paused it since.
 func (s *stalls) answered(i int, asked, answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end returns the reason why the trial is discarded, or "".
+// end stops the probes. It returns a reason to discard the trial if a stall was longer than most, and "" otherwise.
 func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()

@@ -18,9 +18,9 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkRecordingShare measures the processor time of the thread that encodes and compresses histories, as a share of all
-// processor time, in the most expensive case: set-px-lua on a real server, mostly uncontended keys, no hold, no pause. The goal
-// is at most 2 %.
+// BenchmarkRecordingShare measures which share of all processor time the thread that encodes and compresses histories uses.
+// It measures the most expensive case: set-px-lua on a real server, many keys, no hold time and no think time. The goal is at
+// most 2 %.
 func BenchmarkRecordingShare(b *testing.B) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		b.Skip("redis-server is not on the PATH: apt install redis-server")
@@ -44,7 +44,7 @@ func BenchmarkRecordingShare(b *testing.B) {
 	b.ReportMetric(100*cost/float64(b.N)/float64(runtime.NumCPU()), "%-of-cpu")
 }
 
-// measure runs the clients once and returns the number of grants and the processor time of draining.
+// measure runs the clients once. It returns the number of grants and the processor time used to drain the recorder.
 func (t *trial) measure(b *testing.B) (float64, time.Duration) {
 	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, t.Params.Logs())
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *trial) measure(b *testing.B) (float64, time.Duration) {
 	}
 }
 
-// threadTime returns the processor time that this thread has used.
+// threadTime returns the processor time that the current thread has used.
 func threadTime(b *testing.B) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {

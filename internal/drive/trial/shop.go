@@ -16,13 +16,13 @@ import (
 	"lockbench/workloads"
 )
 
-// The defaults of a shop: many buyers, and a hold that is longer than an acquire.
+// Default parameters of a shop: many buyers, and a hold that takes longer than an acquire.
 const (
 	UsualBuyers = 40
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked holds the parameters of a shop that the user set; nil stands for the default.
+// Asked holds the shop parameters that the user set. A nil parameter stands for the default.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration
@@ -35,10 +35,10 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 	return p
 }
 
-// sale is a trial whose clients are buyers of a shop.
+// sale is a trial of a shop, whose clients are buyers.
 type sale struct {
 	*trial
-	stocked   *servers.Group // Redis for the stock only
+	stocked   *servers.Group // Redis server that only holds the stock
 	stock     *shop.Stock
 	processes []*shop.Process
 	gate      *shop.Gate
@@ -50,7 +50,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	}
 	how := s.Servers
 	if how == servers.External {
-		how = servers.Auto // the stock is not tested, and stays on this machine
+		how = servers.Auto // the stock is not under test, so its server is always local
 	}
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *sale) staff(ctx context.Context) error {
 	if !s.Workload.Gated {
 		return nil
 	}
-	dir, err := keeper.Folder() // for the gate's files
+	dir, err := keeper.Folder() // folder for nginx's files
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
-// drive sells all pieces, lets buyers order for a while after the sell-out, and runs the epilogue.
+// drive runs the sale, lets buyers order for a while after the sell-out, and then checks that the lock is free.
 func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := s.newDrive(rec, []workloads.Process{s.fresh})
 	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
@@ -134,12 +134,12 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin bounds a sale generously: three times the duration of selling one piece after another.
+// sellWithin returns the time limit of the sale: about three times the duration of selling one item after another, plus 30 s.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 
-// writeSale writes counters.json with the counters of the lock's servers, and shop.json.
+// writeSale writes shop.json, and counters.json with the counters of the lock's servers.
 func (s *sale) writeSale(f shop.Figures, lock, stock counted) error {
 	segments := s.segments()
 	f.Segments, f.Form = len(segments), s.form(len(segments))
@@ -164,15 +164,15 @@ func (s *sale) form(segments int) string {
 	}
 	switch {
 	case len(parts) == 0 && s.Lock.Store == "":
-		return "unshared" // no lock, or a separate lock in each service
+		return "unshared" // the services share no lock
 	case len(parts) == 0:
 		return "plain"
 	}
 	return strings.Join(parts, " and ")
 }
 
-// perOrder returns the commands per order, without commands that connect or read counters; nil if the store does not
-// count commands.
+// perOrder returns the number of commands per order, or nil if the store does not count commands. It omits commands that
+// connect or read counters.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil
@@ -190,7 +190,7 @@ func (c counted) perOrder(orders int) *float64 {
 			}
 		}
 	}
-	if !counts { // not Redis: its counters are of other things
+	if !counts { // the store is not Redis and has other counters
 		return nil
 	}
 	n /= float64(orders)

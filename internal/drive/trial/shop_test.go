@@ -20,7 +20,7 @@ import (
 	"lockbench/workloads"
 )
 
-// saleSetting returns the setting of a sale with a hold of the given length.
+// saleSetting returns the setting of a sale with the given hold time.
 func saleSetting(t *testing.T, hold time.Duration) Setting {
 	t.Helper()
 	own, err := os.Executable()
@@ -66,8 +66,8 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale checks that every form of the shop sells exactly the stock and meets every expectation, and that buyers after
-// the last sale reach a service only without a gate.
+// TestFlashSale checks that every shop workload sells exactly its stock and meets every expectation, and that orders after
+// the sell-out reach a service only if there is no gate.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{
 		{"plain", "set-px-lua", "flash-sale"}, {"split", "segmented", "flash-sale"},
@@ -97,7 +97,7 @@ func TestFlashSale(t *testing.T) {
 	}
 }
 
-// soldUnderAHold counts the pieces that were sold during a recorded hold.
+// soldUnderAHold returns the number of items sold during a recorded hold.
 func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -122,8 +122,8 @@ func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	return n
 }
 
-// TestSplitStockSellsFaster checks that five segments sell at least four times as many orders per second if the hold dominates.
-// One attempt may fail because of other load on the machine.
+// TestSplitStockSellsFaster checks that a stock in five segments sells at least four times as many orders per second if most
+// time is spent in holds. It tries up to three times, because other load can slow a sale.
 func TestSplitStockSellsFaster(t *testing.T) {
 	needRedis(t)
 	s := saleSetting(t, 20*time.Millisecond)
@@ -142,13 +142,14 @@ func TestSplitStockSellsFaster(t *testing.T) {
 	}
 }
 
-// sham grants every acquire.
+// sham is a lock that grants every acquire at once.
 func sham() impls.Impl {
 	return impls.Impl{Name: "sham", Store: servers.Redis, Deployment: servers.Single,
 		Open: func(impls.Env) (impls.Lock, error) { return catalog.All()[0].Open(impls.Env{}) }}
 }
 
-// TestOversold checks that a shop whose lock does not exclude sells more than its stock, and that its history shows it.
+// TestOversold checks that a shop with a lock that does not exclude sells more than its stock, and that the history shows the
+// violation.
 func TestOversold(t *testing.T) {
 	s := saleSetting(t, 2*time.Millisecond)
 	var granted atomic.Int64

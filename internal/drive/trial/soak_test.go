@@ -25,39 +25,39 @@ import (
 
 var summary = flag.String("summary", "", "write the results of the soak to this file")
 
-// soakAtOnce is the number of concurrent trials, which mostly wait.
+// soakAtOnce is the number of concurrent trials. It is large because trials wait more than they compute.
 const soakAtOnce = 14
 
-// soakCell is a cell that is run many times, each time with another seed.
+// soakCell is a cell and the results of its trials, each of which has a different seed.
 type soakCell struct {
 	Cell
 	trials int
 
 	mu        sync.Mutex
 	done      int
-	discarded int // trials that were repeated
-	abandoned int // trials of which all attempts were discarded
+	discarded int // number of discarded attempts
+	abandoned int // number of trials of which every attempt was discarded
 	why       string
 	longest   time.Duration
 	server    string
-	tallies   []*tally // of the properties with an expectation
+	tallies   []*tally // one for each property with an expectation
 }
 
 // tally counts the results of one property over all trials of a cell.
 type tally struct {
 	property  string
 	expected  histories.Expected
-	met       int // pass or xfail
-	not       int // FAIL or xpass
+	met       int // trials with the result pass or xfail
+	not       int // trials with the result FAIL or xpass
 	undecided int
 	absent    int // not applicable
 }
 
-// of returns the number of trials to which the property applied.
+// of returns the number of trials in which the property was applicable.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak checks many trials of the best locks under every fault that they are expected to survive, and of every lock
-// under each fault that is expected to violate a property. It allows no FAIL, and at most one xpass in twenty trials.
+// TestSoak runs many trials: of the best locks under every fault that they are expected to survive, and of every lock under
+// each fault that is expected to violate a property. It tolerates no FAIL, and an xpass in at most one of twenty trials.
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -94,7 +94,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak runs the first trial of each cell, then the second, and so on.
+// soak runs the first trial of each cell, then the second trial of each cell, and so on.
 func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	type work struct {
 		cell *soakCell
@@ -103,7 +103,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	todo := make(chan work)
 	var workers sync.WaitGroup
 	root, begun := t.TempDir(), time.Now()
-	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no trial begins later; "": no limit
+	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // time after which no trial starts; "": no limit
 	for range soakAtOnce {
 		workers.Go(func() {
 			for w := range todo {
@@ -128,7 +128,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	workers.Wait()
 }
 
-// soakOnce runs a cell once, and keeps the history if a result is not as expected.
+// soakOnce runs one trial of a cell. It keeps the history if a result is unexpected.
 func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *keeping) error {
 	defer os.RemoveAll(dir)
 	start := time.Now()
@@ -165,7 +165,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	return nil
 }
 
-// voidReason reads why a trial was discarded.
+// voidReason reads from a file why a trial was discarded.
 func voidReason(file string) string {
 	var discarded struct{ Reason string }
 	text, err := os.ReadFile(file)
@@ -178,7 +178,7 @@ func voidReason(file string) string {
 	return discarded.Reason
 }
 
-// tallyOf returns the tally of a property; nil if it has no expectation.
+// tallyOf returns the tally of a property, which it adds if necessary. It returns nil if nothing is expected of the property.
 func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally {
 	if expected == histories.Unspecified {
 		return nil
@@ -193,7 +193,7 @@ func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally 
 	return y
 }
 
-// add counts a finding and reports whether it is not as expected.
+// add counts a finding and reports whether it is unexpected.
 func (y *tally) add(f checker.Finding) (odd bool) {
 	switch checker.ResultOf(y.expected, f.Observed) {
 	case checker.Pass, checker.XFail:
@@ -210,7 +210,7 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 	return true
 }
 
-// complaint describes a tally that is not acceptable; it returns "" for others.
+// complaint returns a failure message if the tally has too many unexpected or undecided results, and "" otherwise.
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
@@ -223,8 +223,8 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyXPass judges all known defects together: judged one by one with few trials each, an xpass of every defect
-// would be accepted.
+// tooManyXPass returns a failure message if too many known defects were not detected. It adds up all cells, because a cell
+// has too few trials for a rate.
 func tooManyXPass(cells []*soakCell) string {
 	xpass, all := 0, 0
 	for _, c := range cells {
@@ -240,14 +240,14 @@ func tooManyXPass(cells []*soakCell) string {
 	return ""
 }
 
-// soakCells returns the cells of a soak: n trials of each of the best locks, spread over the faults under which a property is
-// expected to hold, and n/5 trials of each cell in which a violation is expected.
+// soakCells returns the cells of a soak. Each of the best locks gets n trials, spread over the faults under which a property
+// is expected to hold. Each cell with an expected violation gets n/5 trials.
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
-	all := []*soakCell{underSentinels(n)} // first, since it takes longest
+	all := []*soakCell{underSentinels(n)} // first, because these trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // CI requires the stores that it can install
+			continue // CI fails elsewhere if a store that it installs is missing
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)
@@ -274,14 +274,14 @@ func soakCells(n int) []*soakCell {
 	return all
 }
 
-// underSentinels returns the cell of a failover by three Sentinels.
+// underSentinels returns a cell in which three Sentinels carry out a failover.
 func underSentinels(n int) *soakCell {
 	lock, _ := findLock("set-px-lua")
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
 }
 
-// faultyCells returns the cells of a lock under faults. Workload and deployment are those that the expectation names, by default
-// counter and the deployment of the lock.
+// faultyCells returns the cells of a lock under faults. Each has the workload and deployment that the expectation names, or
+// else the workload counter and the lock's default deployment.
 func faultyCells(l impls.Impl) []*soakCell {
 	var cells []*soakCell
 	seen := map[string]bool{}
@@ -317,7 +317,7 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping copies trials with an unexpected result to a folder.
+// keeping copies the files of trials with unexpected results to a folder, for at most keepAtMost trials.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

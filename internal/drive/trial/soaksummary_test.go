@@ -31,13 +31,13 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // fewer than n if the soak was bounded in time
+	begun := 0 // largest number of trials of a cell; less than n if a time limit ended the soak
 	for _, c := range cells {
 		begun = max(begun, c.done+c.abandoned)
 	}
 	bound := ""
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
-		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // no cell had all of its trials
+		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // the time limit ended the soak before any cell had n trials
 	}
 	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
@@ -67,7 +67,8 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes the row of a cell's properties that are expected to hold, if any.
+// expectedToHold writes a table row with the properties of a cell that are expected to hold. It writes nothing if no
+// property is.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0
@@ -90,7 +91,7 @@ func (c *soakCell) expectedToHold(b *strings.Builder) {
 	}
 }
 
-// wilson returns the 95 % confidence interval of a rate after E. B. Wilson (1927).
+// wilson returns the 95 % Wilson confidence interval of k successes in n trials.
 func wilson(k, n int) string {
 	if n == 0 {
 		return "-"
@@ -102,7 +103,7 @@ func wilson(k, n int) string {
 	return fmt.Sprintf("%.1f to %.1f %%", 100*max(0, mid-half), 100*min(1, mid+half))
 }
 
-// TestComplaint checks that a soak can fail.
+// TestComplaint checks that unexpected results make a soak fail.
 func TestComplaint(t *testing.T) {
 	const holds, violated = histories.ToHold, histories.ToBeViolated
 	for _, c := range []struct {

@@ -24,38 +24,38 @@ import (
 
 // Setting holds the settings that all trials of a run share.
 type Setting struct {
-	Run        string         // id of the run: part of every key
-	Servers    string         // how servers are started: servers.Ways
-	Remote     servers.Remote // their addresses, if external
+	Run        string         // run ID, which is part of every key
+	Servers    string         // start method of the servers; see servers.Ways
+	Remote     servers.Remote // addresses of external servers
 	Params     workloads.Params
-	FaultTTL   time.Duration     // the TTL under faults; 0: the default of the fault
-	LockParams map[string]string // parameters of locks, ignored by those that do not know them
-	Worker     []string          // the command that runs a lock of the catalog in a separate process
-	Self       string            // path of this program, which also serves some stores and the shop
-	Asked      Asked             // parameters of a shop that the user set
+	FaultTTL   time.Duration     // TTL of trials with a fault; 0: the default of the fault
+	LockParams map[string]string // lock parameters; a lock ignores unknown names
+	Worker     []string          // command that runs a built-in lock in a separate process
+	Self       string            // path of the lockbench program, which also runs some stores and the shop services
+	Asked      Asked             // shop parameters that the user set
 	Trials     int               // number of trials of each cell
 	// Lend returns servers for a trial without server faults, and a function that returns them. If it is nil, each trial
 	// starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
-	// For measurements beyond the history:
-	Pace  func(context.Context, Running)                                    // returns when no further iteration may begin; nil: after the duration
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks connect to their servers; nil: over the network
-	Tally *impls.Tally                                                      // counts background activity of locks; nil: not counted
+	// The fields below are for benchmarks.
+	Pace  func(context.Context, Running)                                    // returns when clients should stop; nil: they stop after the duration
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // connects locks to their servers; nil: the usual way over the network
+	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: not counted
 }
 
 // Running describes a trial while its clients run.
 type Running struct {
-	Since   func() time.Duration // the time on the clock of its history
+	Since   func() time.Duration // returns the time since the start of the history
 	Granted *atomic.Int64
-	Group   *servers.Group // without nodes if the lock uses no server
+	Group   *servers.Group // has no nodes if the lock uses no server
 }
 
 // Outcome is the result of a trial that ended.
 type Outcome struct {
 	Dir    string
-	Server string // product, version and how
-	// Durability describes the effect of a crash on an acknowledged write.
+	Server string // product, version and start method of the servers
+	// Durability describes whether a server crash can lose an acknowledged write.
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
@@ -69,11 +69,11 @@ var ErrDiscarded = errors.New("trials in a row were discarded")
 // attempts is the largest number of attempts at one trial.
 const attempts = 5
 
-// Try runs the nth trial of a cell, from 0, again until it is not discarded. The folders of the trials of a cell are
-// 001, 002, ... in dir, and those of repeated trials follow. granted counts the grants so far. The error is
-// ErrDiscarded if all attempts were discarded. When ctx ends, the trial ends early, and the recorded part is judged.
+// Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns ErrDiscarded.
+// The folders in dir are named 001, 002, ... by trial; those of repeated trials have higher numbers. granted is increased
+// with each grant. If ctx ends, the trial ends early and the recorded part is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
-	s.Params.Seed += uint64(n) // first: the duration of a fault may depend on the seed
+	s.Params.Seed += uint64(n) // must come first, because the duration of a fault can depend on the seed
 	s.Params = s.params(c)
 	s.LockParams = s.lockParams(c)
 	var out Outcome
@@ -88,9 +88,9 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Discarded)
 }
 
-// Lasts returns about how long a trial of a cell takes.
+// Lasts returns the approximate duration of a trial of a cell.
 func (s Setting) Lasts(c Cell) time.Duration {
-	const around = 300 * time.Millisecond // the start, the epilogue and the judge
+	const around = 300 * time.Millisecond // approximate time to start and judge a trial
 	return s.params(c).Duration + around
 }
 
@@ -109,7 +109,7 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL returns the TTL under a fault; 0 stands for the default.
+// faultTTL returns the TTL for a trial with a fault; 0 stands for the default of the fault.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
 		return 0
@@ -117,8 +117,8 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return max(asked, c.Lock.Shortest)
 }
 
-// lockParams returns the parameters of a cell's lock. Under a fault, waiters back off between two tries unless the user set
-// another way: spinning waiters would starve the other processes, and a holder that is late for that reason proves nothing.
+// lockParams returns the parameters of a cell's lock. Under a fault, waiters back off between tries unless the user set the
+// parameter. Spinning waiters would slow the other processes, and could make a holder late without a fault.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -133,20 +133,20 @@ type trial struct {
 	Cell
 	dir     string
 	granted *atomic.Int64
-	prefix  string // of all keys
+	prefix  string // prefix of all keys of the trial
 	watch   *workloads.Watch
 
-	group     *servers.Group // without nodes if the lock uses no server
+	group     *servers.Group // has no nodes if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // empty if the processes are simulated
+	world     *world // has no processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
 }
 
-// begun counts the trials of this process. It makes the keys of each trial different, because a late command of one
-// trial may reach the servers that the next one uses.
+// begun is the number of trials started by this process. It is part of each trial's keys, because a late command of one trial
+// may reach servers that the next trial uses.
 var begun atomic.Int64
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
@@ -168,7 +168,7 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record starts everything, runs the clients, and stops everything. recorded reports whether a history was recorded.
+// record sets up the trial, runs the clients and cleans up. recorded reports whether a history was written.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
@@ -193,7 +193,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	return true, drive(ctx, rec)
 }
 
-// drive runs the workload and the epilogue. Counters of the servers cover the workload only.
+// drive runs the workload, and then checks that the lock is free. The server counters only include the workload.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := t.newDrive(rec, t.processes)
 	if t.Pace != nil {
@@ -215,7 +215,7 @@ func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process)
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 }
 
-// epilogue checks at the end of a trial that the lock is free again, unless the trial was cut short.
+// epilogue checks after the workload that the lock can be acquired, unless the trial was interrupted.
 func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	if ctx.Err() == nil {
 		header := t.header(t.Setting, "")
@@ -223,7 +223,7 @@ func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	}
 }
 
-// runThrough runs the clients and injects the fault. Every fault is healed when it returns.
+// runThrough runs the clients and injects the fault. It returns after all faults have been healed.
 func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	if !t.faulty() {
 		d.Run(ctx)
@@ -242,12 +242,12 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the longest delay of a holder that alone does not make it outlive its lease.
+// mayBeLate returns the longest stall that is too short to make a holder outlive its lease.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// judge reads the history from disk and judges it.
+// judge reads the history file and judges it.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})

@@ -20,8 +20,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEachCell checks that every cell without a fault meets its expectations in a short trial on the emulator, and that
-// each property that can be violated without a fault is violated by a known-broken lock and by no correct one.
+// TestEachCell checks every cell without a fault in a short trial on the emulator. All expectations must be met. Each
+// property that can be violated without a fault must be violated by some known-broken lock and by no correct one.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,9 +33,9 @@ func TestEachCell(t *testing.T) {
 	violated := map[string]bool{}
 	plan, _ := Fitting(Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
-		// One workload is enough for the race detector, and to show that a lock works on its store.
+		// Run fewer workloads with -short, and on stores other than Redis.
 		enough := testing.Short() || c.Lock.Store != "" && c.Lock.Store != servers.Redis
-		return c.Workload.Served || enough && c.Workload.Name != "counter" // TestFlashSale runs shops
+		return c.Workload.Served || enough && c.Workload.Name != "counter" // TestFlashSale covers the shop workloads
 	})
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range plan {
@@ -57,7 +57,7 @@ func TestEachCell(t *testing.T) {
 	}
 }
 
-// tryOnce runs a cell, checks that every expectation is met, and returns the properties that were violated as expected.
+// tryOnce runs one trial, checks that every expectation is met, and returns the properties that were violated as expected.
 func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) {
 	var granted atomic.Int64
 	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
@@ -88,7 +88,7 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) 
 	return violated, out
 }
 
-// contend returns the workload that only acquires and releases.
+// contend returns the workload "contend", which only acquires and releases.
 func contend() workloads.Workload {
 	all := workloads.All()
 	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == "contend" })]
@@ -134,7 +134,7 @@ func TestWritingFails(t *testing.T) {
 	}
 }
 
-// TestPulseSeesAStall checks that the next mark holds the time for which this process did not run.
+// TestPulseSeesAStall checks that a stall of this process is recorded in the next mark.
 func TestPulseSeesAStall(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	file := &slow{by: stall}
@@ -144,7 +144,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // from now on, writing a mark delays the pulse
+	file.active = true // from here on, writes block and so stall the pulse
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 }
 
-// slow is a file on a slow disk.
+// slow is a file whose writes take a long time.
 type slow struct {
 	bytes.Buffer
 	by     time.Duration
@@ -183,7 +183,7 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 	}
 }
 
-// TestUsual checks that a shop runs with the locks that show its forms, and without faults.
+// TestUsual checks that a usual plan has shop workloads only for a few locks, and no shop workloads under faults.
 func TestUsual(t *testing.T) {
 	var got []string
 	for _, c := range Usual(Plan(catalog.All(), workloads.All(), faults.All())) {

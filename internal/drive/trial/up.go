@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// up starts servers, opens the locks, and has every client connect, so that no recorded acquire includes a connection.
+// up starts servers, opens the locks and connects every client, so that no recorded acquire includes the time to connect.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (t *trial) start(ctx context.Context) error {
 	return g.OrderByKey(ctx, t.storeKey())
 }
 
-// servers returns servers for the trial, and a function that stops or returns them.
+// servers returns running servers for the trial, and a function that stops them or returns them to the pool.
 func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, error) {
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
@@ -77,7 +77,7 @@ func (t *trial) openHere(context.Context) error {
 	return nil
 }
 
-// open opens the lock of a process until the trial ends.
+// open opens a lock and registers its Close for the end of the trial.
 func (t *trial) open(process int) (impls.Lock, error) {
 	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
@@ -87,19 +87,19 @@ func (t *trial) open(process int) (impls.Lock, error) {
 	return lock, err
 }
 
-// opening returns the first line that the process of a lock reads.
+// opening returns the first line that a worker process reads.
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}
 }
 
 const (
-	connectTimeout = 10 * time.Second // for the first acquires of all clients, each of a key without contention
+	connectTimeout = 10 * time.Second // total time for the first acquire of every client
 	connectTries   = 20
-	connectAgain   = 50 * time.Millisecond // between two tries
+	connectAgain   = 50 * time.Millisecond // delay between two attempts
 )
 
-// connect has all clients, including that of the epilogue, acquire and release a separate key each, at the same time.
+// connect makes every client acquire and release a key, all at the same time. Each client has a separate key.
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -116,8 +116,8 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOne acquires and releases a key. After an error it tries again with another key: the first connection may take
-// longer than the timeout of the lock.
+// connectOne acquires and releases a key. If that fails, it retries with another key, because connecting may take longer than
+// the lock's timeout.
 func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
 		name := fmt.Sprintf("%s.%d", who, try)
@@ -126,7 +126,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may return this error
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // some known-broken locks return ErrNotHeld here
 			return nil
 		}
 		select {
@@ -138,7 +138,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// later registers a function that runs when the trial ends. The functions run in reverse order.
+// later registers a function to be called when the trial ends, in reverse order of registration.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {
@@ -149,7 +149,8 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is the content of counters.json: the counters of the servers before and after the workload, or null.
+// counted is the content of counters.json: the server counters before and after the workload. They are null if the servers have
+// no counters.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`
@@ -159,13 +160,13 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting returns the counters of the servers before and after do.
+// counting calls do and returns the counters of the servers before and after the call.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
-	ctx = context.WithoutCancel(ctx) // also after an interrupt
+	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
 	read := func() (map[string]float64, error) {
 		all, err := Counters(ctx, g)
 		if err != nil && t.faulty() {
-			return nil, nil // a server may be dead, or have restarted its counters
+			return nil, nil // after a fault, a server may be down or may have lost its counters
 		}
 		return all, err
 	}
@@ -179,7 +180,7 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	return c, err
 }
 
-// Counters returns the counters of servers, summed over the nodes, or nil if the servers have no counters.
+// Counters returns the sums of the counters over all servers of a group, or nil if the servers have no counters.
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

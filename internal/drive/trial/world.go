@@ -14,10 +14,10 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// world gives faults access to the processes of clients, their network links and the servers.
+// world carries out the actions of faults on client processes, network links and servers.
 type world struct {
-	processes []*workers.Process // the last runs the epilogue, and no fault affects it
-	links     [][]*proxy.Link    // by process, then by server
+	processes []*workers.Process // no fault affects the last process, which checks at the end that the lock is free
+	links     [][]*proxy.Link    // first index: process; second index: server
 	trial     *trial
 	scene     faults.Scene
 	stalls    *stalls
@@ -25,7 +25,7 @@ type world struct {
 
 var _ inject.World = (*world)(nil)
 
-// ClientsOf returns the clients of a process.
+// ClientsOf returns the clients that run in a process.
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.trial.Params.Clients) {
@@ -36,8 +36,8 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links returns the links between a process and the servers with these numbers. A process < 0 stands for all processes, and no
-// number for all servers.
+// Links returns the network links between a process and the servers numbered in nodes. A negative process stands for all
+// processes, and empty nodes for all servers.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {
@@ -56,7 +56,7 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	return all
 }
 
-// Do carries out one action of a fault on a process or on servers.
+// Do carries out one action of a fault on a process or on servers, and verifies it.
 func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
 	case faults.Pause:
@@ -87,7 +87,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 				break
 			}
 			errs = append(errs, n.Kill())
-			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // at the latest before the epilogue
+			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // all faults are healed before the check at the end of the trial
 		case faults.Down:
 			errs = append(errs, n.Kill())
 		case faults.Freeze:
@@ -110,7 +110,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	return inject.Effect{Heal: heal}, errors.Join(errs...)
 }
 
-// failover kills the primary and promotes a replica. It returns an error if that takes about as long as a lease.
+// failover kills the primary and promotes a replica. It returns an error if this takes almost as long as the lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
 	if err := w.trial.group.Nodes[0].Kill(); err != nil {
@@ -129,7 +129,7 @@ func (w *world) failover(ctx context.Context, to int) error {
 	if err != nil {
 		return err
 	}
-	if w.scene.Deployment != servers.Cluster { // clients of a cluster have a link to every node, and find the new primary themselves
+	if w.scene.Deployment != servers.Cluster { // clients of a cluster have a link to every node and find the new primary without help
 		for _, of := range w.links {
 			of[0].Upstream(u.Host)
 		}
@@ -140,7 +140,7 @@ func (w *world) failover(ctx context.Context, to int) error {
 	return nil
 }
 
-// connect creates the links between processes and servers, and returns the URLs for each process.
+// connect creates a proxy between each process and each server, and returns the proxy URLs for each process.
 func (w *world) connect(asked []string) ([][]string, error) {
 	var urls [][]string
 	for range w.scene.Processes + 1 {

@@ -13,7 +13,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Lock returns the lock in the process. It has the optional interfaces that the process announces.
+// Lock returns the lock that the process runs. The lock has the optional interfaces that the process announces.
 func (p *Process) Lock() impls.Lock {
 	var prober impls.Prober
 	if p.Can(worker.CanProbe) {
@@ -28,7 +28,7 @@ func (p *Process) Lock() impls.Lock {
 
 type (
 	remoteLock struct{ p *Process }
-	segments   []string // suffixes of a key
+	segments   []string // suffixes of the keys of a segmented lock
 )
 
 func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -41,7 +41,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
-	g.SentAfter = min(g.SentAfter, time.Since(call)) // an upper bound, whatever the worker reports
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // the worker may report at most the time that has passed
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
 		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
@@ -111,7 +111,7 @@ func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }
 
-// outcome returns the error in a line. An error that is not one of impls or workloads is indeterminate.
+// outcome returns the error that a line reports. An error unknown to impls and workloads leaves the result indeterminate.
 func outcome(l worker.Line, err error) error {
 	switch {
 	case err != nil:
@@ -130,22 +130,22 @@ func outcome(l worker.Line, err error) error {
 	return errors.New(l.Error)
 }
 
-// holds maps request ids to acquires, for later notices. Refused acquires are removed at once, released ones later, since a
-// renewal may follow the release.
+// holds maps the IDs of acquire requests to holds, so that later notices can be matched with them. A refused acquire is
+// removed at once. A released hold is kept for a while, since a notice of renewal may follow the release.
 type holds map[int64]*hold
 
 type hold struct {
 	asked time.Time
 	grant impls.Grant
-	known bool          // the grant has been read
+	known bool          // whether the caller has received the grant
 	early []worker.Line // renewals that were reported before the grant
-	over  bool          // released or lost
-	told  bool          // the loss was reported
+	over  bool          // whether the hold was released or lost
+	told  bool          // whether the worker reported the loss
 	lost  chan struct{}
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is the number of requests for which a finished hold is kept.
+// remembered is the number of later requests for which a released or lost hold is kept.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {
@@ -159,7 +159,8 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter returns the time from the acquire to the reported loss, or until now if the client noticed the loss first.
+// lostAfter returns the time from the acquire to the loss. If the worker did not report the loss, it returns the time until
+// now.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:
@@ -169,7 +170,8 @@ func (h *hold) lostAfter() time.Duration {
 	}
 }
 
-// refused removes an acquire that was refused. An acquire without an answer has id 0 and is kept: it may be granted.
+// refused removes the record of a refused acquire. An unanswered acquire has id 0 and its record is kept, because it may have
+// been granted.
 func (p *Process) refused(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,10 +210,10 @@ func (p *Process) released(g impls.Grant) {
 	}
 }
 
-// notice handles a reported renewal or loss. It corrects times that are later than now.
+// notice handles a worker's report of a renewal or a loss. A time later than now is replaced by the present.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // one of the two is 0
+	h := p.held[l.Lost+l.Renewed] // only one of the two is not 0
 	if h == nil {
 		p.mu.Unlock()
 		return

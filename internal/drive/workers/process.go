@@ -21,40 +21,40 @@ import (
 )
 
 type bounds struct {
-	ready  time.Duration // from the start to the first line
-	answer time.Duration // from a request to its answer, beyond the requested wait; includes pauses by faults
+	ready  time.Duration // from the start of the process to its first line
+	answer time.Duration // from a request to its answer, plus the wait time in the request; must exceed the longest pause by a fault
 	giveUp time.Duration // from a cancel request to the answer
-	end    time.Duration // from a shutdown request, or the end of its output, to the end of the process
-	write  time.Duration // from writing a request until the process counts as hung
+	end    time.Duration // from a shutdown request, or the end of the process's output, to the exit
+	write  time.Duration // time limit for writing a request
 }
 
 func usualBounds() bounds {
 	return bounds{ready: 10 * time.Second, answer: 10 * time.Second, giveUp: time.Second, end: 3 * time.Second, write: 5 * time.Second}
 }
 
-// Process is a running worker.
+// Process is a running worker process.
 type Process struct {
 	Ready   worker.Ready
 	bounds  bounds
 	child   *children.Child
 	log     children.Tail
 	renewed func(impls.Grant, time.Duration, error)
-	gone    chan struct{} // closed when its output has ended
+	gone    chan struct{} // closed when the output of the process has ended
 
-	writing sync.Mutex // guards in; separate from mu, so that answers are read while a write blocks
+	writing sync.Mutex // guards in; separate from mu, so that answers can be read while a write blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards the fields below
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // requests without an answer whose caller has gone
+	given   map[int64]worker.Request // unanswered requests whose caller no longer waits
 	held    holds
-	ended   bool  // Kill or Close was called
-	failed  error // the first violation of the protocol
+	ended   bool  // whether Kill or Close was called
+	failed  error // first protocol violation or other failure
 }
 
-// Start starts a worker and returns when it has written its first line. It calls renewed for renewals that the lock makes
-// by itself; see impls.Env. The process is killed when its keeper ends.
+// Start starts a worker process and returns when it has written its first line. It calls renewed for each renewal by the lock
+// itself; see impls.Env. The process is killed when keeper ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	return startWithin(ctx, usualBounds(), k, command, open, renewed)
 }
@@ -82,7 +82,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
-	unread := p.send(open) // returned only if the process reports no error
+	unread := p.send(open) // an error reported by the process is returned instead, if there is one
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -96,8 +96,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads lines until the output ends or a line is invalid, then kills the process. It sends the result of the first
-// line to first.
+// read reads lines until the output ends or a line is invalid, and then kills the process. It sends the result of the first
+// line to the channel first.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -136,7 +136,8 @@ func (p *Process) ending(err error) error {
 	}
 }
 
-// take handles a line: a notice, or an answer, whether or not a caller still waits for it.
+// take handles a line from the process: a notice, or an answer to a request. It releases a late grant whose caller no longer
+// waits.
 func (p *Process) take(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
 		p.notice(l)
@@ -155,7 +156,7 @@ func (p *Process) take(l worker.Line) error {
 	if asked, ok := p.given[l.ID]; ok {
 		delete(p.given, l.ID)
 		delete(p.held, l.ID)
-		if l.OK && asked.Do == "acquire" { // release a grant that no client has
+		if l.OK && asked.Do == "acquire" { // a grant whose caller no longer waits
 			back := worker.RequestOn("release", grantOf(asked, l))
 			p.last++
 			back.ID = p.last
@@ -167,8 +168,8 @@ func (p *Process) take(l worker.Line) error {
 	return fmt.Errorf("it answered request %d twice", l.ID)
 }
 
-// call sends a request and waits for the answer, for the given time beyond bounds.answer; a negative time means no limit.
-// Its errors are indeterminate.
+// call sends a request and waits for its answer. The timeout is wait plus bounds.answer; a negative wait means no timeout. If
+// call fails, the result of the request is indeterminate.
 func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
 			return p.lastWord(answer)
 		}
-		go func() { _ = p.Running(ctx) }() // fails unless the process answers a ping
+		go func() { _ = p.Running(ctx) }() // fails the process if it does not answer a ping
 		timer.Reset(bound)
 	}
 }
@@ -221,7 +222,7 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 	return answer, r.ID, nil
 }
 
-// giveUp sends a cancel request and waits briefly for the answer.
+// giveUp cancels a request and waits a short time for its answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
 	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
 	select {
@@ -233,7 +234,7 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.waiting[id] == nil { // the answer has just arrived
+	if p.waiting[id] == nil { // the answer has arrived in the meantime
 		return <-answer, nil
 	}
 	delete(p.waiting, id)
@@ -242,7 +243,7 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 	return worker.Line{}, ctx.Err()
 }
 
-// tell writes a line. If that fails, it ends the process and returns the reason.
+// tell writes a line to the process. If writing fails, it kills the process and returns the cause.
 func (p *Process) tell(v any) error {
 	err := p.send(v)
 	if err == nil {
@@ -253,7 +254,7 @@ func (p *Process) tell(v any) error {
 		return p.reason(workloads.ErrGone)
 	}
 	select {
-	case <-p.gone: // the reader has recorded the reason
+	case <-p.gone: // read has already recorded the cause
 	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}
@@ -267,7 +268,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // without support for deadlines, killing the process ends the write
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // if the pipe supports no deadlines, a blocked write ends when the process is killed
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }
@@ -294,7 +295,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed returns the reason why the process failed, such as an early exit, or nil.
+// Failed returns the reason for which the process failed, such as an early exit, or nil.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed
@@ -302,7 +303,7 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	select { // waits for the complete log
+	select { // wait until the log is complete
 	case <-p.child.Done():
 	case <-time.After(p.bounds.end):
 	}
@@ -339,7 +340,7 @@ func (p *Process) Kill() error {
 func (p *Process) shut() error {
 	select {
 	case <-p.gone:
-	case <-time.After(p.bounds.end): // another process has its output open
+	case <-time.After(p.bounds.end): // a child of the process may still hold its output open
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err

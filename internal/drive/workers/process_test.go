@@ -19,10 +19,10 @@ import (
 	"lockbench/workloads"
 )
 
-// testTimeout bounds every wait of a test.
+// testTimeout is the time limit of every wait in a test.
 const testTimeout = 20 * time.Second
 
-// generous returns bounds for a busy machine. A test of a bound makes that bound short.
+// generous returns bounds that suffice on a busy machine. A test of one bound shortens only that bound.
 func generous() bounds {
 	return bounds{testTimeout, testTimeout, testTimeout, testTimeout, testTimeout}
 }
@@ -41,7 +41,7 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// begin starts a worker. When the test ends, the worker must have ended.
+// begin starts a worker, and checks at the end of the test that the worker has exited.
 func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Duration, error)) *Process {
 	t.Helper()
 	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed)
@@ -57,7 +57,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// gone fails the test unless the process and its output end.
+// gone checks that the process exits and its output ends.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
@@ -93,7 +93,7 @@ func TestStartThatFails(t *testing.T) {
 				_ = p.Kill()
 				t.Fatal("Start succeeded")
 			}
-			if how != "silent" { // it may be killed before it logs anything
+			if how != "silent" { // a silent worker may be killed before it logs anything
 				want = append(want, "this is the log of "+how)
 			}
 			for _, part := range want {
@@ -113,7 +113,8 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour checks that protocol violations end the process, fail requests with ErrGone, and are explained.
+// TestMisbehaviour checks that a protocol violation ends the process, that requests then fail with ErrGone, and that the
+// error explains the violation.
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
@@ -157,7 +158,7 @@ func TestWorkerThatReadsNothing(t *testing.T) {
 	b := generous()
 	b.write = short
 	p := begin(t, b, "deaf", nil)
-	req := request(strings.Repeat("x", 1<<20)) // more than fits into a pipe
+	req := request(strings.Repeat("x", 1<<20)) // larger than a pipe buffer
 	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
 		t.Errorf("%v, want %v", err, workloads.ErrGone)
 	}
@@ -167,7 +168,7 @@ func TestWorkerThatReadsNothing(t *testing.T) {
 	gone(t, p)
 }
 
-// TestCallWithoutLimit checks that a call without a limit fails if the process does not answer pings.
+// TestCallWithoutLimit checks that a call without a timeout fails if the process stops answering pings.
 func TestCallWithoutLimit(t *testing.T) {
 	b := generous()
 	b.answer = short
@@ -210,7 +211,7 @@ func TestKillEndsEveryCall(t *testing.T) {
 	gone(t, p)
 }
 
-// asked returns the number of requests sent.
+// asked returns the number of requests sent so far.
 func (p *Process) asked() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,7 +241,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestLateGrant checks that a grant to a cancelled caller is released.
+// TestLateGrant checks that a grant is released if its acquire was cancelled before.
 func TestLateGrant(t *testing.T) {
 	b := generous()
 	b.giveUp = time.Millisecond
@@ -261,7 +262,7 @@ func TestLateGrant(t *testing.T) {
 	}
 }
 
-// TestNotices checks that notices are matched with holds, and that impossible times are corrected.
+// TestNotices checks that each notice is matched with its hold, and that impossible times are corrected.
 func TestNotices(t *testing.T) {
 	var renewed []string
 	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {
@@ -291,7 +292,7 @@ func TestNotices(t *testing.T) {
 	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
 		t.Errorf("lost after %v", after)
 	}
-	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was reported before the grant
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first renewal was reported before the grant
 		t.Errorf("renewed %v, want %s", renewed, want)
 	}
 }
@@ -354,7 +355,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds checks that the page about the protocol states the bounds in the code.
+// TestPageOfBounds checks that the documentation of the protocol states the same bounds as the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {

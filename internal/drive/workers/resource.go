@@ -15,15 +15,15 @@ import (
 	"lockbench/workloads"
 )
 
-// Guarded serves the guarded resource to worker processes: a register behind HTTP on loopback. Each process uses it
-// directly, so that a paused process writes nothing.
+// Guarded serves the guarded resource, a register, to worker processes by HTTP on loopback. Each process writes to it
+// directly, so a paused process cannot write.
 type Guarded struct {
-	URL    string // base URL; a key follows
+	URL    string // base URL, to which a key is appended
 	server *http.Server
 	done   chan error
 }
 
-// Guard serves a register. Its URL contains a secret, so that other programs cannot write.
+// Guard starts a server for a register. The URL contains a secret, so that other programs cannot write.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +51,7 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	return g, nil
 }
 
-// using returns a handler that answers with the result of do: 409 for a stale token, 400 for other errors.
+// using returns a handler that calls do. It answers 409 for a stale token and 400 for other errors.
 func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(q.Body, 64))
@@ -86,7 +86,7 @@ func fenceOf(q *http.Request) (int64, error) {
 	return fence, nil
 }
 
-// Close ends the server and its pending requests.
+// Close stops the server and cancels its pending requests.
 func (g *Guarded) Close() error {
 	err := g.server.Close()
 	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {

@@ -8,7 +8,7 @@ import (
 // TestAnswersTwice checks that a second answer to a request is an error that names the request.
 func TestAnswersTwice(t *testing.T) {
 	p := begin(t, generous(), "scripted", nil)
-	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // the first answer may be read before the second
+	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // succeeds or fails, depending on when the second answer is read
 	gone(t, p)
 	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "answered request 1 twice") || !strings.Contains(err.Error(), "the worker scripted") {
 		t.Errorf("got %v", err)

@@ -15,7 +15,7 @@ import (
 	"lockbench/impls/worker"
 )
 
-// TestMain runs the test binary as a worker if its first argument names a behaviour.
+// TestMain runs the tests, or a worker if the first argument names a behaviour.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "as-worker" {
 		os.Exit(m.Run())
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	misbehave(os.Args[2])
 }
 
-// misbehave runs a worker that behaves as its first argument, or the key of a request, says.
+// misbehave runs a worker whose behaviour is given by the first argument or by the key of a request.
 func misbehave(how string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 2*worker.MaxLine)
@@ -32,7 +32,7 @@ func misbehave(how string) {
 	case "chatty":
 		fmt.Println("Listening on port 7")
 	case "silent":
-		time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
+		time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
 	case "old":
 		fmt.Println(`{"lockbench_worker":0,"name":"old"}`)
 	case "unable":
@@ -42,7 +42,7 @@ func misbehave(how string) {
 	case "deaf":
 		in.Scan()
 		fmt.Println(`{"lockbench_worker":1,"name":"deaf"}`)
-		time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
+		time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
 	default:
 		fmt.Printf(`{"lockbench_worker":1,"name":"scripted","capabilities":["lost","probe"],"segments":["#0","#1"]}` + "\n")
 	}
@@ -58,7 +58,7 @@ func misbehave(how string) {
 		s.answer(r)
 	}
 	if how == "stubborn" {
-		time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
+		time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *scripted) answer(r worker.Request) {
 		time.AfterFunc(300*time.Millisecond, func() { s.grant(r.ID) })
 	case key == "lost":
 		fmt.Printf(`{"renewed":%[1]d,"ok":true,"elapsed_ns":1}`+"\n"+`{"id":%[1]d,"ok":true,"token":"t","sent_after_ns":3600000000000,"validity_ns":5}`+"\n", r.ID)
-	case key == "loses now": // the loss of the previous acquire
+	case key == "loses now": // reports the loss of the previously acquired hold
 		fmt.Printf(`{"renewed":%[2]d,"ok":true,"elapsed_ns":7,"validity_ns":9}`+"\n"+`{"lost":%[2]d,"elapsed_ns":3600000000000}`+"\n"+`{"id":%[1]d,"ok":true}`+"\n", r.ID, r.ID-1)
 	case r.Do == "release":
 		s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is the text of a suite with the required keys only.
+// few is a suite with only the required keys.
 const few = `name: few
 sections:
   - name: one
@@ -16,16 +16,16 @@ sections:
     clients: 16
 `
 
-// mistake is an invalid file and its error.
+// mistake is an invalid suite and the expected error.
 type mistake struct {
 	text, want string
-	unseen     bool // whether the schema cannot detect the mistake
+	unseen     bool // whether the JSON schema accepts the file
 }
 
-// with returns the text of few with more keys in its section.
+// with returns the suite few with one more line in its section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held returns the text of few with a threshold.
+// held returns the suite few with one threshold.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {
@@ -92,7 +92,7 @@ func broken() map[string]mistake {
 	}
 }
 
-// upTo returns a list of the numbers from 1.
+// upTo returns a list of the numbers from 1 to n.
 func upTo(n int, unit string) string {
 	var list []string
 	for i := range n {
@@ -103,7 +103,7 @@ func upTo(n int, unit string) string {
 
 var excerpts = regexp.MustCompile(`(?m)\n    .*$`)
 
-// listedOf returns the lines of an error that name a place.
+// listedOf returns the lines of an error message that begin with a position in the file.
 func listedOf(err error) string { return excerpts.ReplaceAllString(err.Error(), "") }
 
 func TestBroken(t *testing.T) {

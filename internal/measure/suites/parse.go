@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// Parse reads a suite. The error lists each mistake with its place.
+// Parse reads a suite from YAML. The error lists every mistake with its position.
 func Parse(file string, whole []byte, known Known) (*Suite, error) {
 	var s Suite
 	var limits []limit
@@ -32,7 +32,7 @@ func Parse(file string, whole []byte, known Known) (*Suite, error) {
 	return &s, nil
 }
 
-// Write returns a file from which Parse reads the suite.
+// Write returns a suite as YAML that Parse can read.
 func Write(s Suite) []byte {
 	limits := lo.Map(s.Thresholds, func(t bench.Threshold, _ int) limit {
 		return limit{Lock: t.Subject, Section: t.Section, Metric: t.Metric, Min: t.Min, Max: t.Max, ToBaseline: t.ToBaseline,
@@ -41,7 +41,7 @@ func Write(s Suite) []byte {
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold in a file, which may have several numbers of clients and subjects.
+// limit is a threshold as written in a file. It may apply to several subjects and numbers of clients.
 type limit struct {
 	Lock       string
 	Section    string
@@ -61,21 +61,21 @@ func thresholds(limits []limit) []bench.Threshold {
 	})
 }
 
-// orZero returns the list, or one zero, which stands for any, if the list is empty.
+// orZero returns the list, or a list of one zero if it is empty.
 func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
-// UnmarshalText reads name or name@deployment.
+// UnmarshalText reads a lock name, or name@deployment.
 func (l *Lock) UnmarshalText(text []byte) error {
 	l.Name, l.Deployment, _ = strings.Cut(string(text), "@")
 	return nil
 }
 
-// MarshalText writes name or name@deployment.
+// MarshalText returns the lock name, or name@deployment.
 func (l *Lock) MarshalText() ([]byte, error) { return []byte(l.place()), nil }
 
 const each = "clients"
 
-// UnmarshalText reads a number, or "clients" for a key for each client.
+// UnmarshalText reads a number of keys, or "clients" for one key per client.
 func (k *Keys) UnmarshalText(text []byte) error {
 	if *k = OneEach; string(text) == each {
 		return nil
@@ -85,7 +85,7 @@ func (k *Keys) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText writes a number, or "clients" for a key for each client.
+// MarshalText returns the number of keys, or "clients" for one key per client.
 func (k *Keys) MarshalText() ([]byte, error) {
 	if *k == OneEach {
 		return []byte(each), nil
@@ -93,10 +93,10 @@ func (k *Keys) MarshalText() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(*k), 10), nil
 }
 
-// Known holds the allowed names. A nil list allows any name.
+// Known holds the names that a suite may use. A nil list allows any name.
 type Known struct {
 	Locks, Workloads, Faults []string
-	// Lock returns an error if the lock has no such deployment or parameter.
+	// Lock returns an error if the lock does not support its deployment or a parameter.
 	Lock func(Lock) error
 }
 
@@ -175,9 +175,9 @@ func metrics() []string {
 
 const maxPoints = 1000 // maximum number of points of a suite; more would take days
 
-const handOver = 300 * time.Microsecond // approximate time between two holds
+const handOver = 300 * time.Microsecond // approximate time from the end of a hold to the next grant
 
-// Points returns the combinations of clients, keys, holds and rates.
+// Points returns all combinations of the section's clients, keys, hold times and rates.
 func (s *Section) Points() []bench.Point {
 	return lo.CrossJoinBy4(s.Clients, s.Keys, s.Hold, orZero(s.Rate), s.point)
 }
@@ -192,7 +192,7 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	}
 }
 
-// window returns the measured time of a trial: at least the duration, and the time for the rounds.
+// window returns the measured time of a trial: at least Duration, and long enough for Rounds turns of each client.
 func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))

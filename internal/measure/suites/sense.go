@@ -15,7 +15,7 @@ import (
 
 type reader struct{ *yamlfile.File }
 
-// sense checks that valid values are consistent with each other.
+// sense checks that the values of a suite are consistent with each other.
 func (r reader) sense(s *Suite, limits []limit) {
 	if s.MaxTrials < s.Trials {
 		r.Wrong("max_trials", "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
@@ -63,7 +63,7 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects checks that a name means the same in every section.
+// subjects checks that each subject name stands for the same lock in every section.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Baselines) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor baselines: want one of them", c.Name)
@@ -88,7 +88,7 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	}
 }
 
-// limit checks that a threshold applies to at least one point, because otherwise it would always pass.
+// limit checks that a threshold applies to at least one point. Otherwise it could never fail.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })
@@ -125,7 +125,7 @@ func measured(in []Section) (names []string, clients []int) {
 	return names, clients
 }
 
-// bounds checks that a threshold sets one limit.
+// bounds checks that a threshold sets exactly one limit.
 func (r reader) bounds(n string, l limit) {
 	switch {
 	case l.Min == nil && l.Max == nil:

@@ -17,18 +17,18 @@ import (
 type Suite struct {
 	Name      string
 	Doc       string
-	Trials    int           // number of trials of each subject at each point
-	MaxTrials int           // maximum number of trials if the interval is wide
-	Budget    time.Duration // total time; 0: unlimited
+	Trials    int           // number of trials for each pair of lock and point
+	MaxTrials int           // maximum number of trials of pairs whose confidence interval is wide
+	Budget    time.Duration // time limit of the whole bench; 0: unlimited
 	// Narrow is the half width of the 95 % interval of the goodput, relative to the median, below which no more trials are
 	// needed.
 	Narrow     float64
-	Seed       uint64 // seed of all random choices; 0: random
+	Seed       uint64 // seed of all random choices; 0: a random seed
 	Sections   []Section
-	Thresholds []bench.Threshold // each is for one number of clients and one other subject
+	Thresholds []bench.Threshold // each applies to one number of clients and is relative to at most one other lock
 }
 
-// Section lists subjects and points. Every subject is measured at every point.
+// Section lists locks and points, which are combinations of conditions. Every lock is measured at every point.
 type Section struct {
 	Name      string
 	Locks     []Lock
@@ -39,19 +39,19 @@ type Section struct {
 	Hold      []time.Duration
 	Wait      time.Duration // timeout of an acquire; 0: wait until granted
 	TTL       time.Duration
-	Processes int // number of processes, at most one for each client
+	Processes int // number of client processes; each has at least one client
 	Arrivals  bench.Arrivals
-	Rate      []float64 // requests per second of all clients together; empty if arrivals are closed
+	Rate      []float64 // acquires per second by all clients together; empty if each client waits for its previous acquire
 	Fault     string
-	Duration  time.Duration // minimum measured time
-	Rounds    int           // number of turns of each client that must fit into the window
+	Duration  time.Duration // minimum duration of the measurement
+	Rounds    int           // number of turns that each client must have during the measurement
 }
 
-// Lock is a lock of the table and its parameters.
+// Lock names a lock and sets its parameters.
 type Lock struct {
 	Name       string            // name in the table of locks
-	Deployment string            // empty: the usual deployment of the lock
-	As         string            // name of the subject; empty: the name of the lock
+	Deployment string            // empty: the default deployment of the lock
+	As         string            // name in figures and thresholds; empty: the name of the lock
 	Params     map[string]string // parameters of the lock
 }
 
@@ -60,17 +60,17 @@ func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
-// Keys is the number of different keys.
+// Keys is a number of keys, or OneEach.
 type Keys int
 
-// OneEach stands for a key for each client, so that no client waits.
+// OneEach stands for one key per client, so that no client has to wait.
 const OneEach Keys = 0
 
-// Baselines returns the names of the baselines: the harness without a lock, a lock within one process, a loop of plain
-// commands, and a round trip.
+// Baselines returns the names of the baselines: none (no lock), local-mutex, bare (plain commands in a loop) and ping (round
+// trips).
 func Baselines() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
-// Filled returns the suite with defaults in place of zero values.
+// Filled returns the suite with zero values replaced by defaults.
 func (s Suite) Filled() Suite {
 	fill(&s.Trials, 10)
 	fill(&s.MaxTrials, s.Trials)
@@ -106,18 +106,18 @@ func fill[T comparable](at *T, to T) {
 //go:embed shipped/*.yaml
 var files embed.FS
 
-// shippedNames lists the suites of lockbench, from the shortest to the longest.
+// shippedNames lists the built-in suites, from the shortest to the longest.
 func shippedNames() []string { return []string{"quick", "stores", "contention", "standard"} }
 
-// Shipped returns the suites of lockbench.
+// Shipped returns the built-in suites.
 func Shipped() []Suite {
 	return lo.Map(shippedNames(), func(name string, _ int) Suite {
 		whole, _ := Source(name)
-		return *lo.Must(Parse(name+".yaml", whole, Known{})) // no error: a test parses every shipped suite
+		return *lo.Must(Parse(name+".yaml", whole, Known{})) // cannot fail: a test parses every built-in suite
 	})
 }
 
-// Source returns the file of a shipped suite.
+// Source returns the YAML text of a built-in suite.
 func Source(name string) ([]byte, bool) {
 	whole, err := files.ReadFile("shipped/" + name + ".yaml")
 	return whole, err == nil

@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// whole is a suite with every key.
+// whole is a suite that sets every key.
 const whole = `name: all
 doc: every key
 trials: 8
@@ -176,7 +176,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// checkAgain checks that a suite does not change if it is written and read again.
+// checkAgain checks that writing and reading a suite does not change it.
 func checkAgain(t *testing.T, s *Suite) {
 	t.Helper()
 	text := Write(*s)
