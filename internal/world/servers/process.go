@@ -87,7 +87,7 @@ func (p *Process) run(ctx context.Context) error {
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
-		// Kill the server, because it has already failed to start and a clean stop could take long.
+		// Kill the server, because it has already failed to start so a clean stop is not needed.
 		return errors.Join(fmt.Errorf("%s: %w; output:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
 	}
 	return nil

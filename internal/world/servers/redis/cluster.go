@@ -13,7 +13,7 @@ import (
 const (
 	shards         = 3 // number of shards, each a primary and a replica
 	slots          = 16384
-	clusterTimeout = 30 * time.Second // maximum time to form the cluster, including two seconds in which new primaries refuse writes
+	clusterTimeout = 30 * time.Second // maximum time to form it; new primaries refuse writes for two seconds
 )
 
 // cluster is a Redis Cluster. Its nodes never promote replicas themselves, only the harness does, so that failovers are

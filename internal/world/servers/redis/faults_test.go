@@ -97,7 +97,7 @@ func TestRestartPausedNode(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
-	has(t, n, "key") // PING returns when the server runs again
+	has(t, n, "key") // the call returns when the server answers again
 }
 
 func TestMoveClock(t *testing.T) {
