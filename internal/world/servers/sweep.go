@@ -31,7 +31,7 @@ func RunBegan(run string) (time.Time, bool) {
 
 // Sweep removes the keys of a run from the user's servers. Servers that lockbench started need no cleanup.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // the context of the run may be cancelled by an interrupt
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // an interrupt may cancel the run
 	defer cancel()
 	var errs []error
 	swept := map[string]bool{} // one server is enough, because all servers of a target share their data
@@ -89,7 +89,7 @@ const AskTimeout = 2 * time.Second
 
 const (
 	DatabaseStartTimeout = 20 * time.Second // maximum time to start a database, including recovery after a crash
-	EndSessionTimeout    = 5 * time.Second  // bounds Store.EndSession
+	EndSessionTimeout    = 5 * time.Second  // maximum time of Store.EndSession
 )
 
 // ErrNoHolder is returned by Store.EndSession if no client holds the lock.
@@ -119,7 +119,7 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // a deadline in the past ends pending reads and writes
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends pending reads and writes
 	return question(conn)
 }
 
