@@ -49,7 +49,7 @@ func stated(keys []Key) []string {
 	return lo.Map(set, func(k Key, _ int) string { return k.Name + ": " + k.Text() })
 }
 
-// Write returns a YAML file with the values of the keys, except zero values.
+// Write returns a YAML file with the values of the keys. It leaves out zero values.
 func Write(keys []Key) []byte { return []byte(strings.Join(stated(keys), "\n") + "\n") }
 
 func show(of any) string {

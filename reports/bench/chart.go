@@ -106,7 +106,7 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 	return least, most, all
 }
 
-// mostColoured limits the coloured lines of a chart that has more lines than there are colours.
+// mostColoured is the number of coloured lines in a chart that has more lines than colours.
 const mostColoured = 6
 
 // stylesOf returns a style for each lock. A lock and its tuned version share the colour, and differ by dash and marker.

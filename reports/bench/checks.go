@@ -129,7 +129,7 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed reports whether the generator's figures show the stall.
+// stallNoticed reports whether the load generator's figures show the injected stall.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)

@@ -139,7 +139,7 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike returns the reason for which the rows of two runs cannot be compared, or "".
+// unlike returns the reason why the rows of two runs cannot be compared, or "".
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
 	p.Section = other.point.Section // the section is only a heading

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pairing matches replies on one connection with commands. Replies arrive in the order of the commands, with two
-// exceptions: published messages arrive between them, and a subscription is confirmed once per channel, by arrays in
-// RESP2 and by pushes in RESP3.
+// pairing matches each reply on a connection with its command. Replies arrive in the order of the commands, with two
+// exceptions: published messages may arrive between replies, and a subscription is confirmed once per channel, by arrays
+// in RESP2 and by pushes in RESP3.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // later commands have no reply, or the bytes are not RESP
-	waiting []asked    // commands without a reply, in order
-	pushes  bool       // subscriptions are confirmed by pushes, so that arrays are never messages
+	off     bool       // set if later replies cannot be matched with commands
+	waiting []asked    // commands whose reply is pending, in order
+	pushes  bool       // subscriptions are confirmed by RESP3 pushes, so arrays are never messages
 	subs    [3]int     // number of subscriptions to channels, patterns and shard channels
-	totals  [3]string  // totals last reported by the server
+	totals  [3]string  // last totals that the server reported, as text
 }
 
 type asked struct {
 	command Command
-	confirm int // number of outstanding confirmations of a subscription
+	confirm int // number of confirmations that a subscription still expects
 }
 
-// ask records a command with its number of words. It reports whether no other reply was pending.
+// ask records a command of the given number of words. first reports whether no other reply was pending.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,8 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came returns the point at which a frame from the server is met and its command. known is false for other frames.
+// came classifies a frame from the server as a message or as the reply to a command, and returns the message or the
+// command. known is false for all other frames.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +70,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 		return Reply, c, false
 	}
 	c = p.waiting[0].command
-	p.waiting[0] = asked{} // for the garbage collector
+	p.waiting[0] = asked{} // lets the arguments be garbage-collected
 	p.waiting = p.waiting[1:]
 	if c.Name == "RESET" {
 		p.subs, p.totals, p.pushes = [3]int{}, [3]string{}, false
@@ -77,7 +78,8 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	return Reply, c, true
 }
 
-// arraysArePublished reports whether an array may be a message or a confirmation, as in RESP2.
+// arraysArePublished reports whether an array from the server may be a published message or the confirmation of a
+// subscription, as in RESP2.
 func (p *pairing) arraysArePublished() bool {
 	if p.pushes {
 		return false
@@ -89,7 +91,8 @@ func (p *pairing) arraysArePublished() bool {
 	return subscribes || p.subs != [3]int{}
 }
 
-// count updates the number of subscriptions. The server reports one total for channels and patterns.
+// count updates the number of subscriptions from a confirmation. The server reports one total for channels and patterns
+// together.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
 	if len(f.args) < 3 {
@@ -105,8 +108,8 @@ func (p *pairing) count(name string, f *frame) {
 	*total = f.args[2]
 }
 
-// confirmed reports whether a confirmation was the last one for the oldest command. Unsubscribing from everything is
-// confirmed once per subscription, and once without a subscription.
+// confirmed reports whether the oldest command has now received its last confirmation. An unsubscribe command without
+// arguments is confirmed once for each subscription, or once if the connection has no subscriptions.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
 		return false
@@ -119,41 +122,41 @@ func (p *pairing) confirmed(name string) bool {
 	return head.confirm <= 0
 }
 
-// The kinds of subscriptions are indexes of pairing.subs.
+// Kinds of subscriptions, used as indexes of pairing.subs.
 const (
 	channel = iota
 	pattern
 	shard
 )
 
-// subscriptions maps the commands that subscribe and unsubscribe to their kind.
+// subscriptions maps each command that subscribes or unsubscribes to the kind of its subscriptions.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 
-// Conversation splits the bytes of one connection into parts. Each direction may be used by one goroutine at a time.
+// Conversation splits the bytes of one connection into parts. At most one goroutine may use each direction at a time.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
-	number   func() int // returns the number of a new command; may be nil
+	number   func() int // returns the number of a new command on the link; may be nil
 }
 
-// NewConversation returns the conversation of a new connection.
+// NewConversation returns a Conversation for a new connection.
 func NewConversation() *Conversation { return &Conversation{up: scanner{requests: true}} }
 
-// Part holds bytes to pass on.
+// Part holds bytes that are to be passed on.
 type Part struct {
-	Bytes    []byte // part of the chunk, or owned by the caller
-	Complete bool   // the bytes end a command, reply or message, which At and Command describe
+	Bytes    []byte // a slice of the chunk, or a copy that the caller may keep
+	Complete bool   // Bytes end a command, reply or message; At and Command describe it
 	At       Point
 	Command  Command // without Conn
-	First    bool    // no reply was pending when the command came
-	begun    bool    // its first bytes were passed on before
+	First    bool    // no reply was pending when the command was sent
+	begun    bool    // the beginning of the frame was passed on earlier
 }
 
-// FromClient splits the next bytes from the client. Incomplete commands are kept until the rest arrives.
+// FromClient splits the next bytes from the client into parts. An incomplete command is kept until the rest arrives.
 func (c *Conversation) FromClient(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
 
-// FromServer splits the next bytes from the server.
+// FromServer splits the next bytes from the server into parts.
 func (c *Conversation) FromServer(chunk []byte) iter.Seq[Part] { return c.cut(&c.down, chunk) }
 
 func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
@@ -173,7 +176,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet describes a complete frame. Servers do not answer empty lines and arrays.
+// meet describes a complete frame in part. Empty lines and empty arrays are not commands, because servers do not answer
+// them.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
@@ -189,8 +193,8 @@ func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	}
 }
 
-// Whole is a fast path for a chunk that is exactly one command or reply, the usual case. If ok is false, the state is
-// unchanged, and the chunk must be passed to FromClient or FromServer. The part's bytes are the chunk.
+// Whole is a fast path for a chunk that is exactly one command or reply. If ok is false, nothing has changed, and the
+// caller must pass the chunk to FromClient or FromServer. The bytes of the part are the chunk.
 func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool) {
 	s := &c.down
 	if fromClient {
@@ -209,13 +213,13 @@ func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool)
 	return part, true
 }
 
-// Limits of the queued data in one direction of a connection. The sender waits at the limit.
+// Maximum amount of queued data in one direction of a connection. The sender waits while the queue is full.
 const (
 	maxQueued = 4 << 20 // bytes
 	maxLoads  = 1 << 10
 )
 
-// line is a delay line: loads leave it in order, each when it is due. One goroutine puts and one takes.
+// line is a queue that delays its loads. They leave it in order, each at its due time. One goroutine puts and one takes.
 type line struct {
 	loads chan load
 	room  *semaphore.Weighted // in bytes
@@ -224,16 +228,16 @@ type line struct {
 // load holds bytes or the end of the stream.
 type load struct {
 	bytes  []byte
-	due    time.Time // zero: at once
+	due    time.Time // time to pass it on; zero means at once
 	ending ending
 }
 
-// ending states how a stream ends.
+// ending states whether and how a stream ends.
 type ending uint8
 
 const (
 	goesOn ending = iota
-	closed        // the sender closed it
+	closed        // the sender closed the stream
 	cutOff        // a rule closed the connection
 )
 
@@ -243,7 +247,7 @@ func newLine() *line {
 
 func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
-// put waits for room. It discards the load if the context ends.
+// put adds a load and waits while the line is full. It discards the load if the context ends.
 func (l *line) put(ctx context.Context, item load) {
 	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
 		return
@@ -264,7 +268,7 @@ func (l *line) take(ctx context.Context) (load, bool) {
 	}
 }
 
-// sleepUntil waits until t and reports whether it came before the context ended.
+// sleepUntil waits until t. It returns false if the context ends first.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil

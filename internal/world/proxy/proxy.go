@@ -1,7 +1,7 @@
-// Package proxy implements a TCP proxy between a client process and a server that injects network faults and counts
-// traffic. Listen takes the address of a server and returns a Link, whose Rules delay or drop data, or close
-// connections. It parses the Redis protocol, to act on exactly the nth command, its reply or a published message, and
-// passes on everything else.
+// Package proxy implements a TCP proxy between a client process and a server. It injects network faults and counts
+// traffic. Listen takes the address of a server and returns a Link. A Link can delay or drop data and close connections.
+// It parses the Redis protocol, so that a Rule can act on exactly the nth command, its reply, or a published message.
+// Everything else is passed on unchanged.
 package proxy
 
 import (
@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	dialTimeout  = 5 * time.Second       // bounds connecting to the server
-	closeTimeout = 5 * time.Second       // bounds Close if a rule's function does not return
-	lingerFor    = 2 * time.Second       // bounds a direction after the other one has ended
+	dialTimeout  = 5 * time.Second       // maximum time to connect to the server
+	closeTimeout = 5 * time.Second       // maximum time that Close waits for the functions of rules
+	lingerFor    = 2 * time.Second       // time that one direction has left after the other direction has ended
 	acceptAgain  = 10 * time.Millisecond // pause after a failed accept
 	readSize     = 32 << 10              // bytes per read
 )
 
-// Direction is a set of directions of a link.
+// Direction is a set of the two directions of a link.
 type Direction uint8
 
-// The directions. Open is the empty set.
+// The sets of directions. Open is the empty set.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -32,28 +32,28 @@ const (
 	Both               = ToServer | ToClient
 )
 
-// Protocol is the protocol of a link.
+// Protocol is the protocol that a link expects.
 type Protocol uint8
 
-// The protocols. In an opaque protocol each chunk from a client counts as a request without a name, which matches every
-// rule for commands, and the first chunk from the server after it as the reply. If a client sends several requests before
-// an answer, replies are not told apart. Round trips are counted when a client sends after an answer; commands are not
-// counted.
+// RESP is the Redis protocol. Opaque is any other protocol: each chunk from a client counts as a request without a name,
+// which matches every rule for commands, and the next chunk from the server counts as its reply. If a client sends several
+// requests before a reply, their replies cannot be told apart. A round trip is counted when a client sends after a reply.
+// Commands are not counted.
 const (
 	RESP Protocol = iota
 	Opaque
 )
 
-// Counters holds the traffic of a link since Listen.
+// Counters holds the totals of a link's traffic since Listen.
 type Counters struct {
-	Commands   int64 // sent by clients, including those held or swallowed
-	RoundTrips int64 // commands sent while no reply was pending on their connection; a pipeline is one
+	Commands   int64 // commands sent by clients, including those held or dropped
+	RoundTrips int64 // commands sent while no reply was pending on their connection; a pipeline counts once
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server
-	Swallowed  int64 // writes and stream ends that a cut swallowed
+	Swallowed  int64 // writes and stream ends dropped by Link.Cut
 }
 
-// Link is a port of 127.0.0.1 that forwards to a server. It is safe for concurrent use.
+// Link is a proxy on a port of 127.0.0.1 that forwards connections to a server. It is safe for concurrent use.
 type Link struct {
 	Rules
 	listener net.Listener
@@ -64,7 +64,7 @@ type Link struct {
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 
-	mu       sync.Mutex // guards the fields below and the marked fields of connections; never held across a wait
+	mu       sync.Mutex // guards the fields below and some fields of connections; never held while waiting
 	upstream string
 	cut      Direction
 	conns    map[*conn]bool
@@ -72,7 +72,8 @@ type Link struct {
 	closed   bool
 }
 
-// Listen opens a link to host:port. If the server cannot be reached, a client's connection is closed.
+// Listen opens a link that forwards to upstream, a host:port. If the server cannot be reached, client connections are
+// closed.
 func Listen(upstream string, p Protocol) (*Link, error) {
 	if _, _, err := net.SplitHostPort(upstream); err != nil {
 		return nil, fmt.Errorf("listen for a link: %w", err)
@@ -86,10 +87,10 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 	return l, nil
 }
 
-// Addr returns the address for clients as host:port.
+// Addr returns the host:port that clients connect to.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Upstream changes the server. Existing connections are closed.
+// Upstream replaces the address of the server. Existing connections are closed.
 func (l *Link) Upstream(addr string) {
 	l.mu.Lock()
 	l.upstream = addr
@@ -97,12 +98,14 @@ func (l *Link) Upstream(addr string) {
 	l.closeAll(func(*conn) bool { return true })
 }
 
-// Delay delays everything read from now on, in each direction. The order is kept, and delays overlap.
+// Delay delays all data read from now on by d, in both directions. Data stays in order. Delays overlap: each chunk is
+// delayed by d, not by the sum.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
 // Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open and
-// new ones are accepted. Bytes in the operating system's buffers still arrive; delayed bytes do not. Healing closes a
-// connection if something was dropped on it, since the rest of its stream would be misread.
+// new ones are accepted. Bytes already in the operating system's buffers still arrive; bytes delayed by the link are
+// dropped. When a direction is healed, the connections that lost data in it are closed, because the rest of their stream
+// would be misread.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -111,8 +114,8 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// DropReplies drops everything that the server sends from now on over the connection with the given number. The other
-// direction and stream ends still arrive. It reports whether the connection exists.
+// DropReplies drops all bytes that the server sends from now on over the connection with the given number. Bytes from the
+// client and stream ends still arrive. It reports whether the connection exists.
 func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,10 +128,10 @@ func (l *Link) DropReplies(number int) bool {
 	return false
 }
 
-// Counters returns the current counters.
+// Counters returns the current counters of the link.
 func (l *Link) Counters() Counters {
 	return Counters{
-		RoundTrips: l.roundTrips.Load(), // read before commands, of which they are a subset
+		RoundTrips: l.roundTrips.Load(), // read before Commands, so that it never exceeds Commands
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
@@ -136,12 +139,13 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and all connections. It fails if a rule's function does not return. Further calls have no effect.
+// Close closes the port and all connections. It returns an error if the function of a rule does not return in time.
+// Further calls have no effect.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.listener.Close() // it fails only if the listener is closed
+	l.listener.Close() // Close fails only if the listener is already closed
 	l.closeAll(func(*conn) bool { return true })
 	ended := make(chan struct{})
 	go func() { l.running.Wait(); close(ended) }()
@@ -180,7 +184,7 @@ func (l *Link) accept() {
 	}
 }
 
-// admit starts a connection. It is registered at once, so that closing the link closes it.
+// admit starts forwarding a new connection. It registers the connection first, so that Close closes it too.
 func (l *Link) admit(client *net.TCPConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,29 +24,30 @@ type Fate uint8
 // The fates. Only messages can be dropped: without a reply the client would take the next reply for it.
 const (
 	Pass   Fate = iota
-	Drop        // drop the message; for a command, a reply or a message longer than 1 MB, as Close
-	Close       // deliver nothing from now on, and close both sides
-	Silent      // deliver nothing from now on, but keep both sides open until one of them closes
+	Drop        // drop the message; for a command, a reply or a message over 1 MB, the same as Close
+	Close       // stop delivery in both directions and close both connections
+	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )
 
-// Command is a command of a client, or a published message.
+// Command is a command from a client, or a published message.
 type Command struct {
-	Name  string   // in upper case; MESSAGE, PMESSAGE or SMESSAGE; "" in an opaque protocol
-	Args  []string // including the name as sent; at most 64, each cut at 64 bytes
-	Conn  int      // number of the connection, from 1
-	Bytes []byte   // the request in an opaque protocol; valid during the call only
-	Nth   int      // number among the commands of the link, from 1; of a message: the number of preceding commands
+	Name  string   // in upper case; a message is MESSAGE, PMESSAGE or SMESSAGE; "" in an opaque protocol
+	Args  []string // all words, the name as it was sent first; at most 64, each cut at 64 bytes
+	Conn  int      // number of the connection on its link, from 1
+	Bytes []byte   // bytes of the request, in an opaque protocol only; valid until Do returns
+	Nth   int      // position among the commands of the link, from 1; for a message: the number of earlier commands
 }
 
-// Rule decides on commands, replies or messages.
+// Rule decides whether matching commands, replies or messages are passed on.
 type Rule struct {
-	Commands []string // names in any case, empty for any; ignored for messages
-	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: all
+	Commands []string // names of matching commands, in any case; empty: all commands; ignored for messages
+	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: every match
 	Point    Point
 
-	// Do decides. Until it returns, later data in this direction of the connection waits. The context ends when the link
-	// closes the connection, but not when the client does: its command may still arrive. After one side has closed, the
-	// other direction has two seconds. Do may run for several connections at once.
+	// Do returns the decision. Until it returns, later data in the same direction of the connection waits. The context
+	// ends when the link closes the connection. It does not end when the client closes it, because the client's command
+	// may still arrive. After one side has closed, the other direction ends within two seconds. Do may run for several
+	// connections at once.
 	Do func(context.Context, Command) Fate
 }
 
@@ -55,14 +56,14 @@ type rule struct {
 	matched int // number of matches
 }
 
-// Rules holds the rules of one link. The zero value is ready to use. It is safe for concurrent use.
+// Rules holds the rules of one link. The zero value has no rules. It is safe for concurrent use.
 type Rules struct {
 	mu  sync.Mutex
 	set []*rule
 }
 
-// On sets a rule. If several rules match, they are applied in the order in which they were set, until one does not return
-// Pass. The returned function removes the rule without waiting for a running Do.
+// On adds a rule. If several rules match, they are asked in the order in which they were added, until one of them does not
+// return Pass. The returned function removes the rule. It does not wait for a running Do.
 func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}
@@ -76,7 +77,8 @@ func (rs *Rules) On(r Rule) (cancel func()) {
 	}
 }
 
-// Matching counts a command against the rules and returns the functions that decide, in order.
+// Matching counts a command as a match of each rule that matches it. It returns the Do functions of the rules that apply,
+// in order.
 func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	ownerLabel            = "lockbench.process" // number of the process that started the container
-	containerStartTimeout = 2 * time.Minute     // bounds the start, including the pull of the image
-	daemonTimeout         = 20 * time.Second    // bounds a request to a running daemon
+	ownerLabel            = "lockbench.process" // label for the process ID of the lockbench process
+	containerStartTimeout = 2 * time.Minute     // maximum time to start a container, including pulling its image
+	daemonTimeout         = 20 * time.Second    // maximum time of a request to a running Docker daemon
 )
 
 type contained struct {
@@ -69,11 +69,11 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables the library's log and its cleanup container, which would be another image to pull. `lockbench clean`
-// removes containers of killed runs by their label.
+// quietly disables logging by testcontainers, and the extra container that it starts for cleanup, because its image would
+// have to be pulled too. `lockbench clean` removes leftover containers, which it finds by their label.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
-	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // never fails for a valid name
+	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // fails only for an invalid variable name
 })
 
 func startContainer(ctx context.Context, engine *docker.Client, of Store) (*contained, error) {
@@ -102,7 +102,7 @@ func startContainer(ctx context.Context, engine *docker.Client, of Store) (*cont
 	return n, nil
 }
 
-// output returns the end of the container's output as a suffix for an error message, or "".
+// output returns the last lines of the container's output as a suffix for an error message, or "" if they cannot be read.
 func output(c testcontainers.Container) string {
 	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
@@ -112,7 +112,7 @@ func output(c testcontainers.Container) string {
 	}
 	defer logs.Close()
 	var log children.Tail
-	_, _ = io.Copy(&log, logs) // ends with the context
+	_, _ = io.Copy(&log, logs) // reading stops when the context ends
 	return log.String()
 }
 
@@ -120,7 +120,7 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// request returns a request for a container whose port is published on 127.0.0.1 only.
+// request returns a request for a container whose port is reachable from 127.0.0.1 only.
 func (i Image) request(port int) testcontainers.ContainerRequest {
 	inside := network.MustParsePort(i.Port + "/tcp")
 	return testcontainers.ContainerRequest{
@@ -221,7 +221,7 @@ func (n *contained) Stop() error {
 	return wrapped("remove the container at "+n.addr, removeContainer(ctx, n.engine, n.id))
 }
 
-// removeContainer removes a container and its data. It returns nil if the container does not exist.
+// removeContainer removes a container and its volumes. It returns nil if the container does not exist.
 func removeContainer(ctx context.Context, engine *docker.Client, id string) error {
 	_, err := engine.ContainerRemove(ctx, id, docker.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsNotFound(err) {
@@ -230,10 +230,10 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 	return err
 }
 
-// images caches whether the daemon had an image when it was first looked for.
+// images caches the results of hasImage by image name.
 var images sync.Map
 
-// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto means the same
+// hasImage reports whether the Docker daemon has an image. The first result is cached, so that Auto has the same meaning
 // during a whole run.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
@@ -249,7 +249,8 @@ func hasImage(image string) bool {
 
 var errNoDaemon = errors.New("no Docker daemon answers")
 
-// withDaemon calls do with a client of the daemon that the environment names, if it answers.
+// withDaemon calls do with a client of the Docker daemon that the environment selects. It returns errNoDaemon if the
+// daemon does not answer.
 func withDaemon(ctx context.Context, do func(context.Context, *docker.Client) error) error {
 	engine, err := docker.New(docker.FromEnv)
 	if err != nil {
@@ -266,14 +267,14 @@ func withDaemon(ctx context.Context, do func(context.Context, *docker.Client) er
 	return do(ctx, engine)
 }
 
-// Leftover is a container started by a lockbench process.
+// Leftover is a container that a lockbench process started and that still exists.
 type Leftover struct {
 	ID    string
-	Owner int // number of the process
+	Owner int // process ID of the lockbench process that started it
 	Since time.Time
 }
 
-// Containers returns the containers that lockbench processes started, or none if no daemon answers.
+// Containers returns the containers that lockbench processes started. It returns none if no Docker daemon answers.
 func Containers(ctx context.Context) (all []Leftover, err error) {
 	err = withDaemon(ctx, func(ctx context.Context, engine *docker.Client) error {
 		list, err := engine.ContainerList(ctx, docker.ContainerListOptions{All: true, Filters: docker.Filters{}.Add("label", ownerLabel)})
@@ -290,7 +291,7 @@ func Containers(ctx context.Context) (all []Leftover, err error) {
 	return all, err
 }
 
-// Remove removes the container and its data.
+// Remove removes the container and its volumes.
 func (l Leftover) Remove(ctx context.Context) error {
 	return withDaemon(ctx, func(ctx context.Context, engine *docker.Client) error { return removeContainer(ctx, engine, l.ID) })
 }

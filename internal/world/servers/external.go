@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	ReachTimeout = 5 * time.Second  // bounds a question to a user's server, which may be far away
-	SweepTimeout = 30 * time.Second // bounds the cleanup of a server, which may have many keys
+	ReachTimeout = 5 * time.Second  // maximum time of a request to a user's server, which may be far away
+	SweepTimeout = 30 * time.Second // maximum time to clean up one server, which may have many keys
 )
 
-// Access describes how a user's servers are named and used. A name is that of a key, row, document or znode. Names that a
-// run uses begin with its KeyPrefix.
+// Access describes the addresses of a user's servers and the operations on them. A name here is the name of a key, row,
+// document or znode. All names that a run uses begin with its KeyPrefix.
 type Access struct {
 	Form
 
-	// Version returns the version of the server, or the reason why it cannot be used.
+	// Version returns the version of the server. It returns an error if lockbench cannot use the server.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters is nil if the server's counters include other databases or clients that cannot be separated.
+	// Counters is nil if the server cannot count the commands of one database or client separately.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
-	// Names returns the names that begin with a prefix, possibly more than once.
+	// Names returns all names with a prefix. A name may occur more than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
-	// Remove removes everything whose name begins with the prefix.
+	// Remove removes all keys, rows, documents or znodes whose names have the prefix.
 	Remove func(ctx context.Context, t Target, prefix string) error
 }
 
-// Remote holds the servers that a user named. They are never stopped, configured or flushed.
+// Remote holds the servers that a user gave by address. Lockbench never stops, configures or flushes them.
 type Remote struct {
-	Targets []Target // one for each Redis server; at most one for each other store
-	CAFile  string   // CA certificates for TLS; "": the system's
+	Targets []Target // for Redis, one for each server; for each other store, at most one
+	CAFile  string   // file of CA certificates for TLS; "": those of the system
 }
 
-// Named reports whether any server is named.
+// Named reports whether the user gave any server.
 func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
 // Of returns the targets of a store.
@@ -46,7 +46,7 @@ func (r Remote) Of(store string) []Target {
 	return slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Store() != store })
 }
 
-// TLS reports whether any server of a store is used through TLS.
+// TLS reports whether a connection to any server of a store uses TLS.
 func (r Remote) TLS(store string) bool {
 	return slices.ContainsFunc(r.Of(store), func(t Target) bool { return t.TLS() != nil })
 }
@@ -86,7 +86,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal starts no server. It asks all servers for their versions.
+// startExternal returns a group of the user's servers. It only asks them for their versions.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
@@ -105,7 +105,7 @@ func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group,
 func (t Target) version(ctx context.Context, host string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
-	// Dial first: a client library may retry until the timeout.
+	// Check with a plain connection first: a client library may retry until the timeout.
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	var version string
 	if err == nil {
@@ -128,12 +128,12 @@ type Unreachable struct {
 	Target  Target
 	Host    string
 	Why     string
-	Refused bool // nothing listens at Host
+	Refused bool // the connection was refused
 }
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }
 
-// plainText returns the text of an error without the details of Go's network packages.
+// plainText returns the text of an error without prefixes of Go's net and context packages, such as "dial tcp".
 func plainText(err error) string {
 	text := regexp.MustCompile(`(dial|read|write) tcp [^ ]+(->[^ ]+)?: |^context [a-z ]+: `).ReplaceAllString(err.Error(), "")
 	if text == "EOF" || strings.HasSuffix(text, ": EOF") {
@@ -142,7 +142,7 @@ func plainText(err error) string {
 	return text
 }
 
-// Reach returns nil if every server of the target answers and can be used.
+// Reach returns an error unless every server of the target answers and can be used.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])
@@ -154,7 +154,7 @@ func (n *external) URL() string { return n.target.URL(n.host) }
 
 func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	count := n.target.of.External.Counters
-	if count == nil { // its counters would include other uses
+	if count == nil { // the server cannot count lockbench's commands separately
 		return nil, fmt.Errorf("%s: %w", n.Shown, ErrNoCounters)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
@@ -166,10 +166,10 @@ func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	return c, nil
 }
 
-// Alive returns true, since lockbench never ends the server.
+// Alive returns true, because lockbench never ends a user's server.
 func (n *external) Alive() bool { return true }
 
 func (n *external) Kill() error { return n.refuse("kill") }
 
-// Stop does nothing.
+// Stop does nothing: lockbench never stops a user's server.
 func (n *external) Stop() error { return nil }

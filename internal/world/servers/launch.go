@@ -18,24 +18,24 @@ import (
 
 const (
 	portAttempts     = 5
-	ensembleAttempts = 3 // bounds how often an ensemble is started if a port was taken
+	ensembleAttempts = 3 // maximum number of attempts to start an ensemble if a port was taken
 )
 
-// Loopback returns a port of 127.0.0.1 as host:port.
+// Loopback returns the address 127.0.0.1:port.
 func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // Launcher starts the child processes of one group.
 type Launcher struct {
 	Keeper  *children.Keeper
 	Clock   bool     // Spec.Clock
-	Options []string // additional command-line options of the deployment
+	Options []string // command-line options that the deployment adds
 
 	FreePort func() (int, error) // finds a port that is not in use; replaced in tests
 
 	store Store
 	self  string // Spec.Self
 	group *Group
-	given sync.Map // ports handed out, which a later search could find free again
+	given sync.Map // ports already used by this launcher; the system may report them as free again
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -59,7 +59,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-// NewLauncher returns a launcher for a store. Its group has no nodes.
+// NewLauncher returns a launcher for servers of a store. Its group has no nodes yet.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
@@ -70,13 +70,13 @@ func (l *Launcher) Add(n Node, version string) {
 	l.group.Server = fmt.Sprintf("%s %s (local)", l.store.Product, version)
 }
 
-// OnStop adds a function that Group.Stop calls after the nodes have stopped, in reverse order.
+// OnStop adds a function that Group.Stop calls after it has stopped the nodes. The last function added is called first.
 func (l *Launcher) OnStop(do func() error) { l.group.release = append(l.group.release, do) }
 
-// Replicate sets the replication of the group.
+// Replicate sets Group.Replication of the launcher's group.
 func (l *Launcher) Replicate(r Replication) { l.group.Replication = r }
 
-// Each calls do concurrently for each number below n, and joins the errors.
+// Each calls do(i) concurrently for each i from 0 to n-1, and joins the errors.
 func Each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -87,7 +87,8 @@ func Each(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// StartAll starts n servers concurrently. It returns those that started, in order, even after an error.
+// StartAll calls start concurrently for each server. It returns the servers that started, in order, and the joined errors
+// of the others.
 func StartAll[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
 	all := make([]*N, nodes)
 	err := Each(nodes, func(i int) (err error) { all[i], err = start(i); return err })
@@ -104,7 +105,7 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns distinct ports that are not in use. It repeats a port only if too few are free.
+// free returns distinct ports that are not in use. It may return a port again if it finds too few others.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
@@ -121,8 +122,8 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	return all, nil
 }
 
-// Start starts one server that listens on the given number of ports. It retries with other ports if one was taken. The
-// store may have other functions than the group's. The caller adds the server to the group: see Add.
+// Start starts one server that listens on the given number of ports. If a port is taken, it tries again with other ports.
+// The given store may differ from the store of the group. The caller adds the server to the group with Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
 }
@@ -145,8 +146,8 @@ func (l *Launcher) start(ctx context.Context, of Store, ports, number int, peers
 	}
 }
 
-// startEnsemble starts the nodes of an ensemble concurrently. Each node has the given number of ports for the other
-// nodes. All ports are chosen first. If one was taken, all nodes are started again with other ports.
+// startEnsemble starts the nodes of an ensemble concurrently. Each node has a port for clients and the given number of
+// ports for the other nodes. If one of the ports is taken, all nodes are started again with other ports.
 func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	for attempt := 1; ; attempt++ {
 		ports, err := l.free(nodes * each)
@@ -157,7 +158,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // otherwise the other nodes wait for this node
+				cancel() // stops the other nodes, which would wait for the failed one
 			}
 			return p, err
 		})
@@ -174,8 +175,8 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	}
 }
 
-// Template holds a folder that is slow to create, such as an empty database, and that each server copies. The first call
-// creates it. It lives as long as this process.
+// Template holds a folder that is slow to create, such as an empty database. Each server gets a copy. The folder is
+// created when it is first needed, and kept until this process ends.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
@@ -183,12 +184,12 @@ type Template struct {
 	dir string     // "" before it is created
 }
 
-// NewTemplate returns a template whose folder is created by a function, at most once.
+// NewTemplate returns a template. The function creates its folder and is called at most once.
 func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
 	return &Template{make: of}
 }
 
-// CopyTo copies the template to a folder that does not exist yet.
+// CopyTo copies the template to a new folder, which must not exist yet.
 func (t *Template) CopyTo(ctx context.Context, dir string) error {
 	from, err := t.made(ctx)
 	if err != nil {

@@ -18,27 +18,27 @@ import (
 const logTail = 1000
 
 var (
-	errPortTaken = errors.New("the port was taken") // between the search for a free port and listening on it
+	errPortTaken = errors.New("the port was taken") // another program took the port after FreePort found it
 	errStopped   = errors.New("the server has been stopped")
 )
 
-// Process is a server in a child process, with its own folder and ports of 127.0.0.1.
+// Process is a server that runs as a child process, with its own data folder, on ports of 127.0.0.1.
 type Process struct {
 	Refusing
-	Ports  []int  // the first is for clients
+	Ports  []int  // the first one is for clients
 	Dir    string // its folder
-	Number int    // index in its ensemble
-	Peers  []int  // ports of all members of its ensemble
+	Number int    // index of the server in its ensemble
+	Peers  []int  // ports of all members of the ensemble
 	Self   string // Spec.Self
 
 	store   Store
 	keeper  *children.Keeper
 	version string
-	freed   []func() error // called when the server is stopped
+	freed   []func() error // functions that Stop calls after the process has ended
 
-	child atomic.Pointer[children.Child] // its current process
+	child atomic.Pointer[children.Child] // current child process; Restart replaces it
 
-	life    sync.Mutex // held while it is started, killed or stopped; guards what follows
+	life    sync.Mutex // held while the server is started, killed or stopped; guards the fields below
 	ended   bool       // Stop was called
 	stopped error
 }
@@ -67,7 +67,8 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// The log holds the standard output, because errors in arguments are reported before a server opens a log file.
+	// The log file also gets the standard output, because servers report errors in their arguments before they open a log
+	// file.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -86,13 +87,13 @@ func (p *Process) run(ctx context.Context) error {
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
-		// Kill rather than stop it: the start has already timed out or failed.
+		// Kill the server, because it has already failed to start so a clean stop is not needed.
 		return errors.Join(fmt.Errorf("%s: %w; output:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
 	}
 	return nil
 }
 
-// Await calls do until it succeeds, the server ends or the start timeout has passed.
+// Await calls do until it succeeds. It fails if the server ends or Store.StartTimeout has passed.
 func (p *Process) Await(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()
@@ -119,16 +120,16 @@ func logged(dir string) []byte {
 
 func tail(log []byte) []byte { return bytes.TrimSpace(log[max(0, len(log)-logTail):]) }
 
-// Version returns the server's version.
+// Version returns the version that the server reported when it started.
 func (p *Process) Version() string { return p.version }
 
-// Addr returns the address for clients as host:port.
+// Addr returns the host:port that clients connect to.
 func (p *Process) Addr() string { return Loopback(p.Ports[0]) }
 
-// Pid returns the number of the current process.
+// Pid returns the process ID of the server.
 func (p *Process) Pid() int { return p.child.Load().Pid() }
 
-// SelfCommand returns the command that runs this program as a server of a built-in store.
+// SelfCommand returns a command that runs this program as a server of a built-in store.
 func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 	if p.Self == "" {
 		return nil, fmt.Errorf("start the built-in %s: Spec.Self is empty", store)
@@ -139,7 +140,7 @@ func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 // Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// UnlessStopped calls do unless the server has been stopped.
+// UnlessStopped calls do and returns its error. If the server has been stopped, it returns an error instead.
 func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()
@@ -219,14 +220,14 @@ func (p *Process) restart(ctx context.Context) error {
 	defer cancel()
 	return Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
 		err := p.run(ctx)
-		if err != nil && !errors.Is(err, errPortTaken) { // another connection may use the port for a moment
+		if err != nil && !errors.Is(err, errPortTaken) { // another program may use the port briefly, so try again
 			err = Final(err)
 		}
 		return err
 	})
 }
 
-// Stop kills the server, since its data is not needed.
+// Stop kills the server instead of shutting it down, because its data is no longer needed.
 func (p *Process) Stop() error {
 	p.life.Lock()
 	defer p.life.Unlock()

@@ -1,10 +1,10 @@
 // Package servers starts the servers that locks use. Start takes a Store and a Spec, and returns a Group of nodes. Each
 // Node has a URL, counters, and methods that inject faults.
 //
-// A server runs as a child process, in a container or as an emulator in this process, or it is the user's own. Servers that
-// this package starts end with Group.Stop, or with the harness if that is killed.
+// A server runs as a child process, in a container, or as an emulator in this process. A user's own server can be used
+// instead. Servers that this package starts end with Group.Stop, or when the harness is killed.
 //
-// Each store has a subpackage. Package stores lists them.
+// Each store has a subpackage. Package stores lists the stores.
 package servers
 
 import (
@@ -18,7 +18,7 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// The ways to start servers.
+// Start methods: the valid values of Spec.How.
 const (
 	Auto     = "auto"     // Local if the store is installed, else Docker if a daemon has the image, else Embedded
 	Embedded = "embedded" // an emulator in this process, Redis only; its latencies are not comparable
@@ -27,26 +27,26 @@ const (
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for features that the emulator lacks. Its text states the remedy.
+// ErrUnsupported is returned for features that the emulator lacks. Its text is the command that installs a real server.
 var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec states which servers to start.
 type Spec struct {
-	How        string // Auto, Embedded, Local, External or Docker
+	How        string // start method: Auto, Embedded, Local, External or Docker
 	Store      string // Redis, ...
 	Deployment string // Single, Replica, ...; "" is Single
 	Clock      bool   // the nodes' clocks can be moved: see Node.MoveClock
 
 	Remote Remote // the user's servers, for External
-	Self   string // path of this program, for the stores that it serves itself (see StoreVerb)
+	Self   string // path of this program, for the stores whose servers it runs itself (see StoreVerb)
 }
 
-// Group is the servers of one trial.
+// Group holds the servers of one trial.
 type Group struct {
 	Nodes  []Node // the nodes that hold data, the primary first
-	How    string // Embedded, Local, External or Docker; never Auto
+	How    string // start method in use: Embedded, Local, External or Docker
 	Server string // product, version and How: "redis 7.0.15 (local)"
-	// Durability describes the effect of a crash on an acknowledged write, for reports.
+	// Durability describes, for reports, what a crash does to an acknowledged write.
 	Durability string
 
 	Replication Replication // nil without replication
@@ -54,14 +54,14 @@ type Group struct {
 	release []func() error // called in reverse order after the nodes have stopped
 }
 
-// Replication controls how nodes of a group follow others. A node is named by its index in Group.Nodes.
+// Replication controls the replication within a group. Its methods name a node by its index in Group.Nodes.
 type Replication interface {
 	Stall(ctx context.Context, i int) error
 	Promote(ctx context.Context, i int) error
 	AwaitPromotion(ctx context.Context) (int, error)
 }
 
-// partitioned is a Replication in which each shard has some of the keys.
+// partitioned is a Replication for groups in which each shard holds only some of the keys.
 type partitioned interface {
 	OrderByKey(ctx context.Context, key string) ([]Node, error)
 }
@@ -69,14 +69,14 @@ type partitioned interface {
 // Ways returns the valid values of Spec.How.
 func Ways() []string { return []string{Auto, Embedded, Local, External, Docker} }
 
-// Absent is the error for a store that is not available, whichever lock uses it.
+// Absent is the error for a store that is not available, no matter which lock uses it.
 type Absent struct{ Why error }
 
 func (a Absent) Error() string { return a.Why.Error() }
 
 func (a Absent) Unwrap() error { return a.Why }
 
-// Supported returns the reason why such servers cannot be started, or nil. It contacts no server.
+// Supported returns an error if the servers of a Spec cannot be started. It does not connect to any server.
 func Supported(of Store, s Spec) error {
 	d, err := of.deployment(s.Deployment)
 	if err != nil {
@@ -106,8 +106,8 @@ func Supported(of Store, s Spec) error {
 	return nil
 }
 
-// Start starts servers and returns when all of them answer. The context bounds the start only. If it fails, no server is
-// left running. Group.Stop stops the servers.
+// Start starts servers and returns when all of them answer. The context applies to the start only. If Start fails, it
+// leaves no server running. Call Group.Stop to stop the servers.
 func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
@@ -144,8 +144,8 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns the way in which servers are started on this machine if how is requested. There is no fallback for an
-// installed server that fails to start: it would silently measure another server.
+// Resolve returns the start method used on this machine if how is requested, for example Local for Auto. If an installed
+// server fails to start, no other server replaces it, because a different server would be measured without notice.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -167,7 +167,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	for range d.Nodes {
 		n, err := of.Emulate()
 		if err != nil {
-			_ = g.Stop() // the first error is more useful
+			_ = g.Stop() // the error of Emulate is more useful
 			return nil, err
 		}
 		g.Nodes = append(g.Nodes, n)
@@ -184,8 +184,8 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front returns the addresses that a lock connects to: the primary's if there is replication, otherwise and for a cluster
-// those of all nodes.
+// Front returns the addresses that a lock connects to: the primary's address if the group is replicated, or the addresses
+// of all nodes if it is a cluster or not replicated.
 func (g *Group) Front() []string {
 	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
@@ -216,20 +216,21 @@ func (g *Group) following(what string, do func(Replication) error) error {
 	return wrapped(what, do(g.Replication))
 }
 
-// Stall stops replication to node i, a replica, after the replica has received every acknowledged write. The link stays up
-// and the replica can be read. The stall ends when the replica follows another node. If Stall fails, no fault was injected.
+// Stall stops replication to the replica with index i, after it has received every acknowledged write. The link stays up
+// and the replica can still be read. The stall ends when the replica follows another node. If Stall fails, no fault was
+// injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
-// Promote makes node i the primary. It returns when node i accepts writes and the other living replicas follow it, which
-// ends their stalls. The old primary, if it lives, remains a primary. If Promote fails, the group may be partly changed.
+// Promote makes node i the primary. It returns when node i accepts writes and all other running replicas follow it, which
+// ends their stalls. The old primary stays a primary if it is running. If Promote fails, the group may be partly changed.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
-// AwaitPromotion returns when Sentinels have replaced the primary by another node that accepts writes. It returns the index
-// of that node. It fails after a minute.
+// AwaitPromotion waits until the Sentinels have promoted another node that accepts writes, and returns the index of that
+// node. It fails after a minute.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
 	return i, err

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The stores that locks use.
+// Names of the stores.
 const (
 	Redis     = "redis"
-	MySQL     = "mysql" // run as MariaDB
+	MySQL     = "mysql" // lockbench starts MariaDB for it
 	Postgres  = "postgres"
 	MongoDB   = "mongodb"
 	FerretDB  = "ferretdb" // MongoDB's protocol over SQLite
@@ -20,78 +20,79 @@ const (
 	Etcd      = "etcd"
 )
 
-// The deployments: the number of servers and how they are related.
+// Deployments: the number of servers and how they depend on each other.
 const (
 	Single      = "single"       // one server
 	Replica     = "replica"      // a primary and one replica
 	TwoReplicas = "two-replicas" // a primary and two replicas
 	Sentinel    = "sentinel"     // TwoReplicas and three Sentinels, which promote a replica if the primary fails
 	Five        = "five"         // five independent primaries
-	FiveDelayed = "five-delayed" // Five; a restarted server is kept out for longer than the longest lease
+	FiveDelayed = "five-delayed" // like Five, but a restarted server stays unavailable for longer than the longest lease
 	Cluster     = "cluster"      // a Redis Cluster: three primaries with a third of the keys each, and a replica of each
 	Durable     = "durable"      // one server that syncs every write to disk
 	Three       = "three"        // an ensemble of three servers that agree by majority
 )
 
-// StoreVerb is the first argument with which this program runs a server that is a Go module (internal/world/builtin). The
-// name of the store and its arguments follow.
+// StoreVerb is the first argument with which this program runs the server of a built-in store (see
+// internal/world/builtin). The name of the store and the arguments of the server follow.
 const StoreVerb = "store"
 
-// Store describes the servers of one product: how they run as child processes, in containers, or as the user's own servers.
-// A nil function means that the store does not support it, unless stated otherwise.
+// Store describes the servers of one product: how they run as child processes or in containers, and how to use a user's
+// servers. If a function is nil, the store does not support that feature, unless stated otherwise.
 type Store struct {
 	Name       string
 	Product    string // name in reports
-	Provide    string // command that installs it
-	Durability string // effect of a crash on an acknowledged write, with the settings used here
+	Provide    string // command that installs the store
+	Durability string // what a crash does to an acknowledged write, with the settings that lockbench uses
 
 	Deployments []Deployment
-	Missing     func() error         // returns the reason why it cannot run in child processes; nil: it always can
+	Missing     func() error         // returns the reason why the store cannot run in child processes; nil: it always can
 	Emulator    string               // product and version of the emulator
 	Emulate     func() (Node, error) // starts an emulator in this process
 
-	// For child processes.
-	StartTimeout time.Duration                         // bounds the start of a server
+	// Fields for child processes.
+	StartTimeout time.Duration                         // maximum time to start a server
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
-	Command      func(*Process) (*exec.Cmd, error)     // the caller sets the folder and the output
-	// Ask returns the version of the server if it is ready and is the given child. Another server may have taken the port.
+	Command      func(*Process) (*exec.Cmd, error)     // the caller sets the working directory and the output
+	// Ask returns the version of the server if it is ready. It fails if the server is not the given child process, because
+	// another server may have taken the port.
 	Ask          func(context.Context, *Process) (version string, err error)
 	ClockMissing func() error                                         // returns the reason why clocks cannot be moved; nil: they can
 	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
 
-	// For child processes and containers. addr is a host:port of 127.0.0.1.
+	// Fields for child processes and containers. addr is a host:port of 127.0.0.1.
 	URL        func(addr string) string
 	Counters   func(ctx context.Context, addr string) (map[string]float64, error)
 	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
-	Image    Image   // the zero value: not supported
-	External *Access // nil if a user cannot name such servers
+	Image    Image   // zero if containers are not supported
+	External *Access // nil if a user's servers are not supported
 }
 
-// Deployment describes how a deployment is started.
+// Deployment describes how a store's servers are deployed.
 type Deployment struct {
 	Name       string
-	Nodes      int      // nodes that hold data
-	Needs      string   // a feature that only servers started by lockbench have; "": none
-	Contained  bool     // supported in containers
+	Nodes      int      // number of nodes that hold data
+	Needs      string   // required feature that only servers started by lockbench have; "": none
+	Contained  bool     // whether containers are supported
 	Options    []string // additional command-line options of the servers
-	Durability string   // "": as the store's
-	Peers      int      // ports per server for the other members of its ensemble
-	// Start starts the servers. If it is nil, they form an ensemble.
+	Durability string   // like Store.Durability; "" means the same
+	Peers      int      // number of ports that each server has for the other members of its ensemble
+	// Start starts the servers. If it is nil, they are started as an ensemble.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 
-// Image describes a store in a container, as in docker-compose.yml.
+// Image describes the container image of a store, as in docker-compose.yml.
 type Image struct {
-	Name     string // with a pinned version
-	Variable string // environment variable that names another image
-	Port     string // of the server inside the container
+	Name     string // image name with a pinned version
+	Variable string // environment variable that can name another image
+	Port     string // port of the server inside the container
 	Command  []string
 	Environ  map[string]string
-	// Ready does the next step of the server's setup and returns an error until the server is ready. If it is nil, the
-	// server is ready when it answers Counters.
+	// Ready performs the next step of the server's setup. It returns an error until the server is ready. If Ready is nil,
+	// the server is ready when Counters succeeds.
 	Ready func(ctx context.Context, addr string) error
 }
 
@@ -108,7 +109,7 @@ func (i Image) version() string {
 	return tag
 }
 
-// Absent returns the reason why the store cannot run in child processes and how to install it, or nil.
+// Absent returns an error if the store cannot run in child processes. The error states how to install the store.
 func (s Store) Absent() error {
 	if s.Missing == nil {
 		return nil

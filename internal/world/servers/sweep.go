@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Root is the prefix of every name that lockbench uses on a server: lockbench:<run>:<key>.
+// Root is the prefix of all names that lockbench uses on a server. They have the form lockbench:<run>:<key>.
 const Root = "lockbench:"
 
 // KeyPrefix returns the prefix of every key of a run.
 func KeyPrefix(run string) string { return Root + run + ":" }
 
-// runOf matches the run in a name. It is strict, since other programs may use similar names.
+// runOf matches a name and captures the run ID. The pattern is strict, because other programs may use similar names.
 var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
-// RunBegan returns the start time in the id of a run. It returns false if the text is no such id.
+// RunBegan returns the start time that is part of a run ID. It returns false if the text is not a run ID.
 func RunBegan(run string) (time.Time, bool) {
 	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
@@ -29,12 +29,12 @@ func RunBegan(run string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Sweep removes the keys of a run from the user's servers. Other servers lose their data when they stop.
+// Sweep removes the keys of a run from the user's servers. Servers that lockbench started need no cleanup.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // not the run's context, which an interrupt cancels
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // an interrupt may cancel the run
 	defer cancel()
 	var errs []error
-	swept := map[string]bool{} // the servers of one target share their data
+	swept := map[string]bool{} // one server is enough, because all servers of a target share their data
 	for _, n := range g.Nodes {
 		e, ok := n.(*external)
 		if !ok || swept[e.target.String()] {
@@ -48,7 +48,7 @@ func (g *Group) Sweep(run string) error {
 	return errors.Join(errs...)
 }
 
-// Runs returns the number of keys that each run has on the servers.
+// Runs returns the number of keys on the servers by run.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()
@@ -81,21 +81,21 @@ func (t Target) Remove(ctx context.Context, run string) error {
 	return nil
 }
 
-// After returns the first name after all names that begin with a prefix. The prefix must end with a colon.
+// After returns the first name, in byte order, that sorts after all names with a prefix. The prefix must end with a colon.
 func After(prefix string) string { return strings.TrimSuffix(prefix, ":") + ";" }
 
-// AskTimeout bounds a question to a server that lockbench started.
+// AskTimeout is the maximum time of a request to a server that lockbench started.
 const AskTimeout = 2 * time.Second
 
 const (
-	DatabaseStartTimeout = 20 * time.Second // bounds the start of a database, including recovery after a crash
-	EndSessionTimeout    = 5 * time.Second  // bounds Store.EndSession
+	DatabaseStartTimeout = 20 * time.Second // maximum time to start a database, including recovery after a crash
+	EndSessionTimeout    = 5 * time.Second  // maximum time of Store.EndSession
 )
 
 // ErrNoHolder is returned by Store.EndSession if no client holds the lock.
 var ErrNoHolder = errors.New("no client holds the lock")
 
-// AwaitGone returns when count reports 0 sessions.
+// AwaitGone waits until count sets left to 0, the number of remaining sessions.
 func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) error) error {
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
 		left := 1
@@ -109,7 +109,8 @@ func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) e
 // PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask calls question with a connection to a server. A client library would send commands that distort the counters.
+// Ask calls question with a plain TCP connection to a server. A client library would send extra commands, which would
+// change the counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
@@ -118,12 +119,12 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // a past deadline ends pending reads and writes
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends pending reads and writes
 	return question(conn)
 }
 
-// Poll calls do until it returns nil or a Final error. When the context ends, Poll returns its error and the last one of
-// do.
+// Poll calls do repeatedly until it returns nil or an error marked by Final. If the context ends first, Poll returns the
+// context's error joined with the last error of do.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -142,43 +143,43 @@ func Poll(ctx context.Context, every time.Duration, do func(context.Context) err
 	}
 }
 
-// Final marks an error as permanent for Poll.
+// Final marks an error, so that Poll stops and returns it.
 func Final(err error) error { return final{err} }
 
 type final struct{ error }
 
-// ErrNotYet is returned to Poll if the condition does not hold yet.
+// ErrNotYet is an error for functions passed to Poll: the condition does not hold yet.
 var ErrNotYet = errors.New("not yet")
 
-// ErrOtherServer is returned by Store.Ask if the server that answers is not the child.
+// ErrOtherServer is returned by Store.Ask if the server that answers is not the given child process.
 var ErrOtherServer = errors.New("another server answers on the port")
 
 // ErrNoCounters is returned for servers without counters.
 var ErrNoCounters = errors.New("this server has no counters")
 
-// Node is one server. A method that injects a fault returns nil only if the fault was verified; after an error the fault
-// must be treated as not injected. The user's servers refuse every fault, the emulator every fault but Kill.
+// Node is one server. A method that injects a fault returns nil only if the fault was verified. After an error, treat the
+// fault as not injected. A user's server supports no faults. The emulator supports only Kill.
 type Node interface {
 	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
 	URL() string
-	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the cost
-	// of the work between them, including one reading. The error is ErrNoCounters if the server has none.
+	// Counters returns counters by name, cumulative since the server started. To measure work, subtract two readings; the
+	// difference includes the cost of one reading. The error is ErrNoCounters if the server has no counters.
 	Counters(context.Context) (map[string]float64, error)
-	// Alive reports whether the node has a process, running or paused. It returns true for a user's server.
+	// Alive reports whether the server's process exists, running or paused. It always returns true for a user's server.
 	Alive() bool
 
-	// Pause stops the process; connections stay open, and data sent to it waits. Resume continues it. Both fail if the node
-	// is dead.
+	// Pause stops the process until Resume. Connections stay open, and data sent to the server waits. Pause and Resume
+	// fail if the process has ended.
 	Pause() error
 	Resume() error
-	// Kill ends the process at once. It returns nil if the node is dead.
+	// Kill ends the process at once. It returns nil if the process has already ended.
 	Kill() error
-	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It returns when
-	// the node answers. The node is empty, or in the deployment Durable has every acknowledged write. A replica follows its
-	// primary again.
+	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It returns
+	// when the node answers. The node has lost its data, except in the deployment Durable, which keeps every acknowledged
+	// write. A replica follows its primary again.
 	Restart(context.Context) error
-	// MoveClock moves the wall clock by a duration, which may be negative. Moves add up and last for the life of the node.
-	// It needs Spec.Clock.
+	// MoveClock moves the server's wall clock by a duration, which may be negative. Moves add up and survive restarts. It
+	// requires Spec.Clock.
 	MoveClock(ctx context.Context, by time.Duration) error
 	// Evict reduces the server's memory until it evicts the key, then restores the limit. Other keys may be evicted too. It
 	// fails if the key does not exist or is not evicted within seconds.

@@ -21,27 +21,27 @@ type Target struct {
 	hosts          []string // host:port of each server
 	user, password string
 	database       string
-	option         string // value of Form.Option
+	option         string // value of the option named by Form.Option
 	trusted        *x509.CertPool
 }
 
-// Form describes the addresses of a store.
+// Form describes the format of a store's addresses.
 type Form struct {
 	Example   string         // an example
 	Port      string         // default port
 	Many      bool           // several hosts are allowed
-	Secret    bool           // users are allowed
-	Anonymous bool           // a password is allowed without a user
+	Secret    bool           // a user name, with or without a password, is allowed
+	Anonymous bool           // a password without a user name is allowed
 	Secure    string         // scheme for TLS; "": not supported
 	Database  *regexp.Regexp // matches valid database names
 	Option    string         // name of an option that may follow the database
-	Ignored   string         // option=value that is accepted and ignored
-	// Rewrite turns another form of an address into a URL. It may be nil.
+	Ignored   string         // option=value that is allowed but has no effect
+	// Rewrite converts addresses in another format to URLs. It may be nil.
 	Rewrite func(string) (string, error)
 }
 
-// Target parses an address. If it has no password, the password is read from the environment. Errors quote nothing, since
-// invalid text may contain a secret.
+// Target parses an address. If the address has no password, the password is read from the environment. Errors never quote
+// the address, because it may contain a secret.
 func (s *Store) Target(text string, getenv func(string) string) (Target, error) {
 	if s.External == nil {
 		return Target{}, fmt.Errorf("servers of %q cannot be given by address", s.Name)
@@ -49,7 +49,7 @@ func (s *Store) Target(text string, getenv func(string) string) (Target, error) 
 	return s.named("the address", text, getenv)
 }
 
-// Targets parses a comma-separated list of addresses of one server each.
+// Targets parses a comma-separated list of addresses, each of a single server.
 func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Target, error) {
 	trusted, err := certificates(caFile)
 	if err != nil {
@@ -101,11 +101,11 @@ func certificates(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// PasswordVariable returns the environment variable for the store's password, or "". Other users of the machine can read a
-// command line.
+// PasswordVariable returns the name of the environment variable for the store's password, or "". A password on the command
+// line could be read by other users of the machine.
 func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
 
-// UserVariable returns the environment variable for the name of the store's user, or "".
+// UserVariable returns the name of the environment variable for the store's user name, or "".
 func (s *Store) UserVariable() string { return s.variable("USER") }
 
 func (s *Store) variable(of string) string {
@@ -115,7 +115,7 @@ func (s *Store) variable(of string) string {
 	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
 }
 
-// address matches any text: the scheme, the user with an @, the hosts, and the rest.
+// address splits any text into the scheme, the user with an @, the hosts, and the rest.
 var address = regexp.MustCompile(`(?s)^(.*?)(?:://(.*@)?([^/?#]*)(.*))?$`)
 
 func (s *Store) parse(text string) (Target, error) {
@@ -129,11 +129,11 @@ func (s *Store) parse(text string) (Target, error) {
 			return Target{}, err
 		}
 	}
-	// net/url rejects a list of hosts.
+	// Parse with a placeholder host, because net/url rejects a list of hosts.
 	part := address.FindStringSubmatch(text)
 	scheme, hosts := part[1], strings.Split(part[3], ",")
 	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
-	if err != nil { // its text quotes the URL
+	if err != nil { // the text of the error quotes the URL
 		return Target{}, errors.New("not a URL")
 	}
 	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}
@@ -150,8 +150,8 @@ func (s *Store) parse(text string) (Target, error) {
 	return t, t.settle(f, hosts)
 }
 
-// follow parses the part after the database. Options of a client library are refused: one could disable the verification of
-// certificates.
+// follow parses the part of an address after the database. It rejects options of client libraries, because one of them
+// could disable certificate verification.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
 	if f.Option != "" {
@@ -217,7 +217,7 @@ func (t Target) TLS() *tls.Config {
 	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(t.hosts[0]) // settle has joined host and port
+	host, _, _ := net.SplitHostPort(t.hosts[0]) // cannot fail: settle built the address from host and port
 	return &tls.Config{ServerName: host, RootCAs: t.trusted, MinVersion: tls.VersionTLS12}
 }
 
@@ -249,7 +249,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String returns the address with *** in place of the password, and of a user without a password.
+// String returns the address with *** in place of the password. A user name without a password is also replaced.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {
@@ -261,7 +261,7 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// GoString hides the secrets from %#v.
+// GoString returns the same as String, so that %#v prints no secrets.
 func (t Target) GoString() string { return t.String() }
 
 func (t Target) hide(err error) error {

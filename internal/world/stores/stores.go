@@ -50,7 +50,7 @@ func Start(ctx context.Context, s servers.Spec) (*servers.Group, error) {
 	return servers.Start(ctx, of, s)
 }
 
-// Supported returns the reason why such servers cannot be started, or nil. It contacts no server.
+// Supported returns an error if the servers of a Spec cannot be started. It does not connect to any server.
 func Supported(s servers.Spec) error {
 	of, err := Find(s.Store)
 	if err != nil {
@@ -59,7 +59,7 @@ func Supported(s servers.Spec) error {
 	return servers.Supported(of, s)
 }
 
-// Resolve returns the way in which servers of a store are started on this machine if how is requested.
+// Resolve returns the start method used for a store's servers on this machine if how is requested.
 func Resolve(how, store string) string {
 	of, err := Find(store)
 	if err != nil {
@@ -68,7 +68,7 @@ func Resolve(how, store string) string {
 	return servers.Resolve(how, of)
 }
 
-// Missing returns the reason why a store cannot run in child processes and how to install it, or nil.
+// Missing returns an error if a store cannot run in child processes. The error states how to install the store.
 func Missing(name string) error {
 	s, err := Find(name)
 	return errors.Join(err, s.Absent())
@@ -83,7 +83,7 @@ func Provide(name string) string { s, _ := Find(name); return s.Provide }
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns the stores that a user names by one address. Redis is not among them: it is named by a list.
+// External returns the stores whose servers a user gives by one address, which are all except Redis.
 func External() []servers.Store {
 	var all []servers.Store
 	for _, s := range All() {

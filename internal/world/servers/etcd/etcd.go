@@ -1,4 +1,5 @@
-// Package etcd describes etcd, as one server or an ensemble. The servers run this program: see package builtin.
+// Package etcd describes how to run etcd, as one server or as an ensemble. The servers run inside this program: see
+// package builtin.
 package etcd
 
 import (
@@ -24,7 +25,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// The election timeout is ten ticks. An ensemble has a longer tick, so that a busy machine does not cause elections.
+// An election starts after ten ticks without a leader. In an ensemble a tick is longer, so that a slow machine causes no
+// elections.
 const (
 	tickAlone  = 10 * time.Millisecond
 	tickOfMany = 30 * time.Millisecond
@@ -45,7 +47,7 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",
 			Command: []string{"etcd", "--name=one", "--data-dir=/etcd-data", "--heartbeat-interval=10", "--election-timeout=100",
 				"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://127.0.0.1:2379"},
-			Ready: func(ctx context.Context, addr string) error { // a server accepts no writes before its election
+			Ready: func(ctx context.Context, addr string) error { // the server accepts no writes before it is elected leader
 				leads, err := leads(ctx, addr)
 				if err == nil && !leads {
 					err = errors.New("not elected yet")
@@ -56,7 +58,7 @@ func Store() servers.Store {
 	}
 }
 
-// named returns a member name that is unique while this program runs and uses the port.
+// named returns a member name for the server on a port. The name is unique while this program runs.
 func named(peer int) string { return fmt.Sprintf("lockbench-%d-%d", os.Getpid(), peer) }
 
 func peerURL(port int) string { return "http://" + servers.Loopback(port) }
@@ -75,7 +77,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// with calls do with a client that stops retrying when the context ends.
+// with calls do with a client for the server. The client stops retrying when the context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
@@ -96,9 +98,10 @@ func query(ctx context.Context, addr string, do func(context.Context, *clientv3.
 	return with(ctx, []string{addr}, "", "", do)
 }
 
-// ask identifies the child by its member name. MemberList needs a leader.
+// ask returns the version of the server if its member name is that of the child process. It fails without a leader,
+// because MemberList needs one.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
-	// If no server listened, a client would retry until the timeout.
+	// Without this check a client would retry until the timeout if no server listens.
 	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
 		return "", err
 	}
@@ -130,7 +133,7 @@ func leads(ctx context.Context, addr string) (leads bool, err error) {
 	return leads, err
 }
 
-// endSession revokes the lease of the holder's key, which is the oldest key under the lock's name.
+// endSession revokes the lease of the lock's holder, whose key is the oldest one under the lock's name.
 func endSession(ctx context.Context, addr, key string) error {
 	return query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
 		first, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithFirstCreate()...)
@@ -169,12 +172,12 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return counted(answer.Body)
 }
 
-// totals maps etcd's counter names to lockbench's.
+// totals maps names of etcd's counters to names of lockbench's counters.
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted returns the totals and the number of client messages by gRPC method. A message is a call or one message of a
-// stream, such as a keep-alive.
+// counted returns the totals, and the number of messages from clients by gRPC method. A message is a call, or one message
+// of a stream, such as a keep-alive.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)
@@ -197,7 +200,7 @@ func counted(page io.Reader) (map[string]float64, error) {
 	return all, nil
 }
 
-// access uses keys, most of which have leases.
+// access returns the Access for a user's etcd. Its names are keys, most of which have leases.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),

@@ -1,4 +1,5 @@
-// Package ferretdb describes FerretDB, MongoDB's protocol over SQLite. The server runs this program: see package builtin.
+// Package ferretdb describes how to run FerretDB, a server for MongoDB's protocol that stores data in SQLite. The server
+// runs inside this program: see package builtin.
 package ferretdb
 
 import (
@@ -12,7 +13,7 @@ import (
 	"lockbench/internal/world/servers/mongodb"
 )
 
-// version is the version in go.mod, as a test checks. FerretDB does not know its version inside another program.
+// version is FerretDB's version in go.mod, which a test compares. An embedded FerretDB cannot report its own version.
 const version = "1.24.2"
 
 // Store returns the description of FerretDB.

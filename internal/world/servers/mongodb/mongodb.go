@@ -1,4 +1,4 @@
-// Package mongodb describes MongoDB, in a container or as the user's own server.
+// Package mongodb describes how to run MongoDB in a container, and how to use a user's MongoDB.
 package mongodb
 
 import (
@@ -19,12 +19,12 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicaSet is the name of the one-member replica set. A server outside a replica set acknowledges writes that are in
-// memory only, even with write concern majority.
+// replicaSet is the name of the replica set, which has one member. It is needed because a server outside a replica set
+// acknowledges writes before they are on disk, even with write concern majority.
 const replicaSet = "one"
 
-// Store returns the description of MongoDB. It never runs in a child process, and FerretDB does not replace it, because its
-// findAndModify behaves differently.
+// Store returns the description of MongoDB. It supports containers and the user's servers, but no child processes.
+// FerretDB is not used as a substitute, because its findAndModify behaves differently.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MongoDB, Product: "mongodb", Provide: "--mongodb URI for your own server, or --servers docker",
@@ -43,7 +43,7 @@ func Store() servers.Store {
 // URL returns the URL of a server at host:port.
 func URL(addr string) string { return "mongodb://" + addr + "/?directConnection=true" }
 
-// ready creates the replica set if necessary, and returns nil once the server is the primary.
+// ready creates the replica set if it does not exist. It returns nil once the server is the primary.
 func ready(ctx context.Context, addr string) error {
 	hello, err := Ask(ctx, addr, bson.D{{Key: "hello", Value: 1}})
 	if err != nil {
@@ -58,13 +58,14 @@ func ready(ctx context.Context, addr string) error {
 	return nil
 }
 
-// initiate names the member by its address inside the container, which no client uses.
+// initiate creates a replica set. Its only member has an address that is valid inside the container; no client uses it.
 func initiate() bson.D {
 	self := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "localhost:27017"}}
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{self}}}}}
 }
 
-// Counters returns the number of commands by name ("calls.findAndModify") and the bytes of a server at host:port.
+// Counters returns the number of commands by name, such as "calls.findAndModify", and the number of bytes of the server at
+// host:port.
 func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	answer, err := Ask(ctx, addr, bson.D{{Key: "serverStatus", Value: 1}})
 	if err != nil {
@@ -73,7 +74,7 @@ func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return counted(answer)
 }
 
-// counted returns the counters in an answer to serverStatus, without serverStatus and hello.
+// counted returns the counters in a reply to serverStatus. It leaves out the commands serverStatus and hello.
 func counted(answer bson.Raw) (map[string]float64, error) {
 	commands, ok := answer.Lookup("metrics", "commands").DocumentOK()
 	if !ok {
@@ -86,10 +87,10 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, e := range elements {
 		of, ok := e.Value().DocumentOK()
-		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // entries that are no document are not commands
+		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // only documents describe commands
 			continue
 		}
-		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // most of the hundreds of commands are unused
+		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // leaves out commands that were never called
 			all["calls."+e.Key()] = float64(total)
 		}
 	}
@@ -103,7 +104,7 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 
 const longestAnswer = 1 << 20
 
-// Ask runs one command on the database admin of a server that speaks MongoDB's protocol.
+// Ask runs one command on the admin database of a server that speaks MongoDB's protocol, and returns the reply.
 func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err error) {
 	body, err := bson.Marshal(append(command, bson.E{Key: "$db", Value: "admin"}))
 	if err != nil {
@@ -124,13 +125,13 @@ func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err
 	return answer, err
 }
 
-// read reads one answer. It returns an error if the command failed.
+// read reads one reply. It returns an error if the command failed.
 func read(conn io.Reader) (bson.Raw, error) {
 	size := make([]byte, 4)
 	if _, err := io.ReadFull(conn, size); err != nil {
 		return nil, err
 	}
-	const head = 16 + 4 + 1 // message header, flags, kind of section
+	const head = 16 + 4 + 1 // length of the message header, the flags and the section kind
 	length := binary.LittleEndian.Uint32(size)
 	if length < head || length > longestAnswer {
 		return nil, errors.New("invalid answer")
@@ -150,7 +151,7 @@ func read(conn io.Reader) (bson.Raw, error) {
 	return answer, nil
 }
 
-// access uses documents of the collection lockbench_locks.
+// access returns the Access for a user's MongoDB. Its names are the IDs of documents in the collection lockbench_locks.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mongodb://host:27017", Port: "27017", Secret: true,
@@ -185,7 +186,8 @@ func begins(prefix string) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: prefix}, {Key: "$lt", Value: servers.After(prefix)}}}}
 }
 
-// version refuses FerretDB and servers that are not the primary.
+// version returns the version of a user's server. It returns an error for FerretDB, and for servers that are not the
+// primary.
 func version(ctx context.Context, t servers.Target, host string) (string, error) {
 	var build struct {
 		Version string `bson:"version"`
@@ -217,13 +219,13 @@ func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
 	opts.SetConnectTimeout(servers.ReachTimeout).SetServerSelectionTimeout(servers.ReachTimeout).SetTimeout(servers.SweepTimeout).SetWriteConcern(writeconcern.Majority())
 	client, err := mongo.Connect(opts)
-	if err != nil { // its text may quote the URL
+	if err != nil { // the text of the error may contain the URL
 		return errors.New("invalid address")
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), servers.AskTimeout)
 		defer cancel()
-		_ = client.Disconnect(ctx) // no request is pending
+		_ = client.Disconnect(ctx) // no command is pending, so there is nothing to wait for
 	}()
 	database := t.Database()
 	if database == "" {

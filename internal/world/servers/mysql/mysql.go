@@ -1,4 +1,4 @@
-// Package mysql describes MariaDB, and the user's MySQL servers.
+// Package mysql describes how to run MariaDB, and how to use a user's MySQL or MariaDB.
 package mysql
 
 import (
@@ -28,7 +28,8 @@ const (
 	database = "lockbench"
 )
 
-// Store returns the description of MariaDB. Servers started by lockbench accept root without a password on loopback.
+// Store returns the description of MariaDB. Servers that lockbench starts accept root without a password, on loopback
+// only.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MySQL, Product: "mariadb", Provide: "apt install mariadb-server",
@@ -65,7 +66,7 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 func commonOptions(dir string) []string {
 	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {
-		options = append(options, "--user=root") // without it, the server refuses to run as root
+		options = append(options, "--user=root") // allows the server to run as root
 	}
 	return options
 }
@@ -99,7 +100,7 @@ func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) e
 	return do(ctx, db)
 }
 
-// ask identifies the child by its folder.
+// ask returns the version of the server if its data folder is that of the child process.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, db *sql.DB) error {
 		var dir string
@@ -115,10 +116,11 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// totals maps MariaDB's counter names to lockbench's.
+// totals maps names of MariaDB's counters to names of lockbench's counters.
 var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
 
-// counters returns the number of statements by kind ("calls.com_insert"), without this query, and the bytes.
+// counters returns the number of statements by kind, such as "calls.com_insert", and the number of bytes. The statement
+// that reads the counters is not counted.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
@@ -136,7 +138,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 			}
 			if ours, known := totals[name]; known {
 				all[ours] = value
-			} else if value > 0 { // most of the hundred kinds are unused
+			} else if value > 0 { // leaves out kinds of statements that were never used
 				all["calls."+strings.ToLower(name)] = value
 			}
 		}
@@ -144,7 +146,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession kills the connection that holds the key's GET_LOCK lock, and returns when it has ended.
+// endSession kills the connection that holds the lock taken with GET_LOCK(key), and returns when the connection has ended.
 func endSession(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
@@ -165,14 +167,15 @@ func endSession(ctx context.Context, addr, key string) error {
 	})
 }
 
-// Error numbers of MariaDB and MySQL.
+// Error codes of MariaDB and MySQL.
 const (
-	noSuchTable     = 1146 // a lock creates the table
+	noSuchTable     = 1146 // the table does not exist until a lock creates it
 	refusedUser     = 1045
 	refusedDatabase = 1044
 )
 
-// access uses rows of the table lockbench_locks. Runs share the table, so it is never dropped.
+// access returns the Access for a user's MySQL. Its names are in rows of the table lockbench_locks. All runs share the
+// table, so lockbench never drops it.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,
@@ -211,14 +214,14 @@ func access() *servers.Access {
 	}
 }
 
-// ofDriver turns the address form of Go's driver, user:password@tcp(host:port)/database, into a URL.
+// ofDriver converts an address in the format of Go's MySQL driver, user:password@tcp(host:port)/database, to a URL.
 func ofDriver(text string) (string, error) {
 	if strings.Contains(text, "://") {
 		return text, nil
 	}
 	c, err := mysql.ParseDSN(text)
 	switch {
-	case err != nil: // its text may quote a password
+	case err != nil: // the text of the error may contain a password
 		return "", errors.New("neither a URL nor user@tcp(host:port)/database")
 	case c.Net != "tcp":
 		return "", errors.New("not a TCP address")
@@ -239,7 +242,7 @@ func unlessNoTable(err error) error {
 	return err
 }
 
-// answers reports whether err is one of the server's errors with these numbers.
+// answers reports whether err is an error from the server with one of these codes.
 func answers(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)

@@ -4,5 +4,5 @@ package postgres
 
 import "os/exec"
 
-// runs does nothing: without root the server runs as the current user.
+// runs does nothing: the server runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeWithProcesses marks a shared memory segment for removal when its last process ends.
+// removeWithProcesses marks a shared memory segment for removal. Linux removes it when the last process that uses it ends.
 func removeWithProcesses(id int) error {
 	_, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil)
-	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) { // it has been marked before
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) { // the segment is already marked
 		return fmt.Errorf("mark a segment of shared memory: %w", err)
 	}
 	return nil

@@ -2,5 +2,5 @@
 
 package postgres
 
-// removeWithProcesses does nothing: only Linux lets processes attach to a segment that is marked for removal.
+// removeWithProcesses does nothing: on systems other than Linux no process could attach to a marked segment.
 func removeWithProcesses(int) error { return nil }

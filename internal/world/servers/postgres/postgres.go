@@ -1,4 +1,4 @@
-// Package postgres describes PostgreSQL.
+// Package postgres describes how to run PostgreSQL, and how to use a user's PostgreSQL.
 package postgres
 
 import (
@@ -28,7 +28,8 @@ const (
 	owner    = "postgres" // owner of the database, without a password
 )
 
-// Store returns the description of PostgreSQL. Servers started by lockbench trust every client on loopback.
+// Store returns the description of PostgreSQL. Servers that lockbench starts accept every user without a password, on
+// loopback only.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Postgres, Product: "postgres", Provide: "apt install postgresql",
@@ -42,7 +43,7 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // enables the counters
+			Ready: func(ctx context.Context, addr string) error { // enables pg_stat_statements, which provides the counters
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err
@@ -65,7 +66,7 @@ func missing() error {
 	return as.enters(os.TempDir())
 }
 
-// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, not on the
+// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, outside the
 // PATH.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
@@ -83,7 +84,7 @@ func debianVersion(path string) int {
 	return n
 }
 
-// commandOf returns a command for one of PostgreSQL's programs, with a fixed environment and an unprivileged user.
+// commandOf returns a command for one of PostgreSQL's programs. It has a fixed environment, and never runs as root.
 func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	path, err := find(program)
 	if err != nil {
@@ -101,8 +102,8 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// template is a cluster with the extension pg_stat_statements. Its log segments are small, because every server copies one.
-// It is not synced, since servers start from a copy.
+// template is an empty database cluster with the extension pg_stat_statements. Its log segments are small, because each
+// server copies one. The template is not synced to disk, because servers only use copies of it.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -145,10 +146,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"-c", "shared_buffers=16MB")
 }
 
-// connect ignores the environment, which pgx reads by default.
+// connect opens a connection. It ignores PGHOST and the other variables that pgx reads from the environment by default.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
-	if err != nil { // its text may quote the environment
+	if err != nil { // the text of the error may quote the environment
 		return nil, errors.New("connect: invalid PostgreSQL settings in the environment (PGHOST, ...)")
 	}
 	host, number, err := net.SplitHostPort(addr)
@@ -173,8 +174,8 @@ func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn)
 	return do(ctx, conn)
 }
 
-// ask identifies the child by its folder. It also marks the server's shared memory for removal, since the memory would
-// otherwise remain after a crash.
+// ask returns the version of the server if its data folder is that of the child process. It also marks the server's shared
+// memory for removal, because it would otherwise remain after a crash.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
 		var dir string
@@ -190,7 +191,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// markMemory marks the segment whose number is in line 7 of postmaster.pid.
+// markMemory marks the server's shared memory segment for removal. Its ID is in line 7 of postmaster.pid.
 func markMemory(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
@@ -207,8 +208,9 @@ func markMemory(dir string) error {
 	return removeWithProcesses(id)
 }
 
-// counters returns the number of statements by the advisory lock function that they call ("calls.pg_advisory_lock") or by
-// kind. It excludes failed statements, such as one that timed out waiting for a lock.
+// counters returns the number of statements by the advisory lock function that they call, such as
+// "calls.pg_advisory_lock", or else by kind. Failed statements are not counted, for example those that timed out waiting
+// for a lock.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
@@ -227,7 +229,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession ends the session that holds the key's advisory lock, and returns when it has ended.
+// endSession ends the session that holds the advisory lock of the key, and returns when the session has ended.
 func endSession(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
@@ -250,7 +252,7 @@ func endSession(ctx context.Context, addr, key string) error {
 	})
 }
 
-// access finds nothing, since advisory locks leave nothing behind.
+// access returns the Access for a user's PostgreSQL. Names finds nothing, because advisory locks store no data.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "postgres://user@host:5432/database", Port: "5432", Secret: true,

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// mapped is the memory of an 8-byte file. A store to memory changes all bytes at once; a write to the file might not.
+// mapped is an 8-byte file mapped into memory. Storing to it changes all bytes at once; writing to the file might not.
 type mapped struct {
 	page   []byte
 	number *atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// servers.Supported refuses Spec.Clock on this system, so these are never called.
+// These are never called, because servers.Supported refuses Spec.Clock on this system.
 type mapped struct{}
 
 func mapFile(string) (*mapped, error) { return nil, errors.ErrUnsupported }

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	shards         = 3 // primaries, each with one replica
+	shards         = 3 // number of shards, each a primary and a replica
 	slots          = 16384
-	clusterTimeout = 30 * time.Second // bounds the forming of the cluster; new primaries refuse writes for two seconds
+	clusterTimeout = 30 * time.Second // maximum time to form it; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster in which only the harness promotes replicas, so that fail-overs are reproducible.
+// cluster is a Redis Cluster. Its nodes never promote replicas themselves, only the harness does, so that failovers are
+// reproducible.
 type cluster struct {
 	*replicated               // the shard that holds the lock's key
-	shards      []*replicated // each a primary and its replica
+	shards      []*replicated // each has a primary and a replica
 	first       []int         // the first slot of each shard
 }
 
-// startCluster starts a cluster and returns when it is complete and every replica follows its primary.
+// startCluster starts a cluster. It returns when all slots are served and every replica follows its primary.
 func startCluster(ctx context.Context, s starter, nodes int) error {
 	started, err := s.start(ctx, nodes, kind{clustered: true, reached: true})
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	return nil
 }
 
-// introduce sets the node's epoch and slots, and makes it meet the first node.
+// introduce sets the epoch and the slots of a node, and makes it join the cluster of the first node.
 func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err

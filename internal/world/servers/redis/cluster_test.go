@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asOne returns a client of the whole cluster, which follows redirections.
+// asOne returns a client for the whole cluster. It follows redirections between nodes.
 func asOne(t *testing.T, g *servers.Group) *redis.ClusterClient {
 	t.Helper()
 	var addrs []string
@@ -51,7 +51,7 @@ func TestOrderByKey(t *testing.T) {
 	}
 }
 
-// TestStalledClusterReplica checks that a promoted replica lacks exactly the writes since its stall.
+// TestStalledClusterReplica checks that a replica promoted after a stall lacks exactly the writes since the stall.
 func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)

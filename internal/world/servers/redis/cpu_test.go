@@ -21,7 +21,7 @@ func TestProcessorTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.ReadTimeout = time.Minute // for a busy machine
+	opts.ReadTimeout = time.Minute // allows for other load on the machine
 	client := redis.NewClient(opts)
 	defer client.Close()
 	before, err := busy.ProcessorTime()

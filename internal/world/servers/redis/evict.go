@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	evictTimeout   = 10 * time.Second // bounds the wait for the eviction
-	restoreTimeout = 10 * time.Second // bounds the restoring of the limit
+	evictTimeout   = 10 * time.Second // maximum time until the key is evicted
+	restoreTimeout = 10 * time.Second // maximum time to restore the settings and remove the fillers
 
 	fillerPrefix = servers.Root + "filler:"
-	fillerSize   = 128 << 10 // bytes; large, so that few fillers cause an eviction
-	fillerRoom   = 4 << 20   // bytes that fillers may use
+	fillerSize   = 128 << 10 // bytes of one filler value; large, so that few of them cause an eviction
+	fillerRoom   = 4 << 20   // bytes of free memory for fillers
 	fillerBatch  = 8
 )
 
-// evict limits the server's memory and fills it until the key is evicted. An unused key is evicted first. A key in use is
-// as recent as the fillers, so that chance decides between them.
+// evict limits the server's memory and adds filler keys until the server evicts the key. A key that is not in use is
+// evicted before the fillers. A key in use is as recent as the fillers, so either may be evicted first.
 func evict(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
@@ -47,7 +47,7 @@ func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	}
 	evictions := c.Subscribe(ctx, "__keyevent@0__:evicted")
 	defer evictions.Close()
-	if _, err := evictions.Receive(ctx); err != nil { // the subscription is confirmed
+	if _, err := evictions.Receive(ctx); err != nil { // wait until the subscription is confirmed
 		return err
 	}
 	var before []setting
@@ -56,7 +56,7 @@ func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	for _, s := range []setting{
 		{"notify-keyspace-events", "Ee"}, // publish evictions
 		{"maxmemory-policy", "allkeys-lru"},
-		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set last and restored first
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set last, so that the other settings are in effect; restored first
 	} {
 		was, err := c.ConfigGet(ctx, s.name).Result()
 		if err != nil {
@@ -100,7 +100,7 @@ func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool,
 	}
 }
 
-// restore restores the settings and removes the fillers, even after an interrupt.
+// restore restores the server's settings and removes the filler keys, even after an interrupt.
 func restore(c *redis.Client, before []setting, fillers int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func restore(c *redis.Client, before []setting, fillers int) error {
 		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
-	for i := range fillers + fillerBatch { // including a batch that failed
+	for i := range fillers + fillerBatch { // also remove the batch that failed, which may be stored in part
 		pipe.Unlink(ctx, fillerName(i))
 	}
 	_, err := pipe.Exec(ctx)

@@ -73,7 +73,7 @@ func TestPasswordFromEnvironment(t *testing.T) {
 	}
 }
 
-// startExternalOn starts a local server with a password and uses it as a user's server.
+// startExternalOn starts a local server with a password, and then uses it like a server that a user gave by address.
 func startExternalOn(t *testing.T) *servers.Group {
 	t.Helper()
 	owner := startGroup(t, servers.Local, servers.Single).Nodes[0]
@@ -129,7 +129,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second call removes nothing
+	for range 2 { // the first call removed everything
 		if err := g.Sweep(run); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 			t.Errorf("%d keys are left, want the %d foreign ones (%v)", n, len(foreign), err)
 		}
 	}
-	if err := g.Sweep("*"); err == nil { // an invalid run id
+	if err := g.Sweep("*"); err == nil { // not the ID of a run
 		t.Error("Sweep accepted an invalid run id")
 	}
 	if n := c.Exists(t.Context(), foreign...).Val(); int(n) != len(foreign) {
@@ -151,7 +151,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 	}
 }
 
-// TestErrorsHidePassword checks that errors hide the password. A server without AUTH repeats its arguments.
+// TestErrorsHidePassword checks that errors do not contain the password, even if the server quotes the arguments of AUTH.
 func TestErrorsHidePassword(t *testing.T) {
 	for _, answer := range []string{"-ERR unknown command 'AUTH', with args beginning with: 's3same'\r\n", "s3same\r\n", "+s3same\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -160,7 +160,7 @@ func TestErrorsHidePassword(t *testing.T) {
 		}
 		defer l.Close()
 		go func() {
-			for { // the first connection only checks that a server listens
+			for { // the first connection only checks whether a server listens
 				conn, err := l.Accept()
 				if err != nil {
 					return

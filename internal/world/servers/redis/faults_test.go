@@ -97,7 +97,7 @@ func TestRestartPausedNode(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
-	has(t, n, "key") // waits for an answer
+	has(t, n, "key") // the call returns when the server answers again
 }
 
 func TestMoveClock(t *testing.T) {
@@ -171,7 +171,7 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// keepUsing reads a key continuously, as waiters for a lock do.
+// keepUsing reads a key again and again, like clients that wait for a lock.
 func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	c := client(t, n.URL())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -191,7 +191,8 @@ func TestEvictMissingKey(t *testing.T) {
 	}
 }
 
-// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. A replica refuses the fillers.
+// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. It fails on a replica, which
+// rejects the fillers.
 func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)

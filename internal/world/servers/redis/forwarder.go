@@ -9,26 +9,26 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// forwarder is a proxy through which replicas and Sentinels reach a node. It can withhold the node's output from one
-// replica while the link stays up. Pausing the replica is not enough: data sent to it waits in the system's buffers and
-// arrives later.
+// forwarder is a proxy through which replicas and Sentinels connect to a node. It can withhold the node's output from one
+// replica while the connection stays open. Pausing the replica would not be enough: data sent to it would wait in the
+// system's buffers and arrive later.
 type forwarder struct {
 	link *proxy.Link
 
 	mu        sync.Mutex
-	stalled   map[string]bool // by the port that a replica announces
+	stalled   map[string]bool // stalled replicas, by the port that the replica announces
 	followers map[int]*greeting
 }
 
-// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it requests
-// data.
+// greeting records the first commands on a connection. A replica announces its port and waits for the reply before it
+// requests data.
 type greeting struct {
 	talk     *proxy.Conversation
-	commands int    // number of commands received
-	port     string // port of the replica; "": not a replica
+	commands int    // number of commands received so far
+	port     string // port that the replica announced; "" if none was announced
 }
 
-// maxGreeting is the number of commands in which a replica must announce itself.
+// maxGreeting is the number of commands within which a replica must announce its port.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
@@ -49,7 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// received looks for the announcement of a replica before the node receives it, so before any answer.
+// received records the port that a replica announces. It runs before the node receives the command, so that a stalled
+// replica gets no reply.
 func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +74,7 @@ func (f *forwarder) received(conn int, text []byte) {
 	}
 }
 
-// stall withholds the node's output from a replica, on this and later connections.
+// stall withholds the node's output from a replica, on current and later connections.
 func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -73,7 +73,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	follow := func(port string) *bufio.ReadWriter {
 		conn := dial(t, f)
 		for _, b := range []byte("*3\r\n$8\r\nreplconf\r\n$14\r\nlistening-port\r\n$4\r\n" + port + "\r\n") {
-			_, err := conn.Write([]byte{b}) // in chunks of one byte
+			_, err := conn.Write([]byte{b}) // send the announcement in chunks of one byte
 			must(t, err)
 		}
 		return bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))

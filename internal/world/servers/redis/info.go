@@ -34,8 +34,8 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a
-// second after both ends report the link as up, so that locks that use WAIT would fail.
+// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may take up to a second for that after
+// both ends report the link as up. Without waiting, locks that use WAIT would fail at first.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 	}
 	head = strings.TrimSpace(head)
 	digits, isBulk := strings.CutPrefix(head, "$")
-	length, err := strconv.ParseUint(digits, 10, 24) // an INFO reply has some kilobytes
+	length, err := strconv.ParseUint(digits, 10, 24) // enough for an INFO reply, which has a few kilobytes
 	if err != nil || !isBulk {
 		return "", fmt.Errorf("unexpected reply %q", head)
 	}
@@ -70,7 +70,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// parseInfo parses lines of name:value. Headings and empty lines have no colon.
+// parseInfo parses lines of the form name:value. It skips other lines, such as headings.
 func parseInfo(body string) map[string]string {
 	info := map[string]string{}
 	for line := range strings.Lines(body) {
@@ -81,8 +81,8 @@ func parseInfo(body string) map[string]string {
 	return info
 }
 
-// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or script, and
-// totals of CPU (seconds) and network (bytes).
+// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or a script, total
+// CPU time in seconds, and total network traffic in bytes.
 func counters(info map[string]string) (map[string]float64, error) {
 	all := map[string]float64{}
 	for name, value := range info {
@@ -107,7 +107,7 @@ func counters(info map[string]string) (map[string]float64, error) {
 	return all, nil
 }
 
-// emulator is the name of the emulator, with the version in go.mod, as a test checks.
+// emulator is the name of the emulator with its version in go.mod, which a test compares.
 const emulator = "miniredis 2.40.0 (embedded emulator)"
 
 const closeTimeout = 5 * time.Second
@@ -122,7 +122,7 @@ var _ servers.Node = (*embedded)(nil)
 
 func emulate() (servers.Node, error) {
 	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true) // keys expire by the clock
+	m.ClockTTL(true) // let keys expire as time passes
 	if err := m.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (n *embedded) Counters(context.Context) (map[string]float64, error) {
 
 func (n *embedded) Kill() error { return n.Stop() }
 
-// Stop is bounded, because a handler that is blocked in a command may never end.
+// Stop waits for a limited time, because a handler that is blocked in a command may never end.
 func (n *embedded) Stop() error {
 	n.ended.Store(true)
 	closed := make(chan struct{})

@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs, and
-// wait.
+// asHarness is an environment variable. If it is set, the test binary starts a deployment, prints its processes and URLs,
+// and waits.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
+	time.Sleep(time.Hour) // without cgo the runtime reports select {} as a deadlock
 }
 
 func beHarness(deployment string) error {
@@ -58,7 +58,7 @@ func beHarness(deployment string) error {
 	return nil
 }
 
-// runs reports whether a process runs. Zombies do not count.
+// runs reports whether a process is running. A zombie is not.
 func runs(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -83,7 +83,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 			if err := harness.Start(); err != nil {
 				t.Fatal(err)
 			}
-			started := map[int]string{} // URLs by process
+			started := map[int]string{} // URLs of the nodes, by process ID
 			for r := bufio.NewReader(out); ; {
 				var pid int
 				var url string
@@ -124,7 +124,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestTakenPortIsRetried(t *testing.T) {
-	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but is not the child
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // the server answers, but is not the child process
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 }
 
-// startFake starts a script instead of a server.
+// startFake starts a shell script in place of redis-server.
 func startFake(t *testing.T, ctx context.Context, script string) error {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")

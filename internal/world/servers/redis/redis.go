@@ -83,7 +83,7 @@ type kind struct {
 
 type starter struct {
 	*servers.Launcher
-	library string // library that moves the servers' clocks; "": none
+	library string // path of the library that moves the servers' clocks; "": none
 }
 
 func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {

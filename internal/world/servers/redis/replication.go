@@ -17,7 +17,7 @@ import (
 type replicated struct {
 	nodes     []*node
 	sentinels []*node // nil if only the harness promotes replicas
-	cluster   bool    // they are a shard of a cluster
+	cluster   bool    // whether the nodes are a shard of a cluster
 	probe     string  // a key that the primary accepts
 
 	mu      sync.Mutex

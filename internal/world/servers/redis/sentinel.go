@@ -19,7 +19,7 @@ const (
 	quorum        = 2
 	watched       = "lockbench" // the Sentinels' name for the primary
 
-	discoveryTimeout = 20 * time.Second // bounds the wait until the Sentinels know all nodes
+	discoveryTimeout = 20 * time.Second // maximum time until the Sentinels know all nodes
 	promotionTimeout = time.Minute      // a failed attempt is repeated after twice the failover-timeout
 )
 

@@ -1,4 +1,4 @@
-// Package zookeeper describes ZooKeeper, as one server or an ensemble.
+// Package zookeeper describes how to run ZooKeeper, as one server or as an ensemble.
 package zookeeper
 
 import (
@@ -97,10 +97,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
 }
 
-// soon bounds a question to a starting server, which accepts connections before it answers.
+// soon is the maximum time of a request to a starting server, which accepts connections before it can answer.
 const soon = 300 * time.Millisecond
 
-// ask identifies the child by its folder.
+// ask returns the version of the server if its data folder is that of the child process.
 func ask(ctx context.Context, p *servers.Process) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
