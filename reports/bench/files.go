@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// The files of a bench folder, beside the trials.
+// Names of the files in a bench folder. Trials have their own folders.
 const (
 	PlanName    = "bench.json"
 	ResultsName = "results.json"
@@ -28,20 +28,20 @@ func ReadPlan(dir string) (*Plan, error) {
 	return p, read(filepath.Join(dir, PlanName), "lockbench_bench", p)
 }
 
-// WriteTrial writes trial.json into the folder that the trial names.
+// WriteTrial writes trial.json into the folder t.Dir of a bench.
 func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir, TrialName), t) }
 
-// ReadTrial reads the trial.json in a folder of the bench folder, named with slashes.
+// ReadTrial reads the trial.json in a subfolder of the bench folder. The name of the subfolder has slashes.
 func ReadTrial(dir, name string) (*Trial, error) {
 	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
 	err := read(file, "lockbench_trial", t)
-	if err == nil && t.Dir != name { // the folder was moved or copied
+	if err == nil && t.Dir != name { // the folder was moved or renamed
 		err = fmt.Errorf("%s: says that it belongs in %s", file, t.Dir)
 	}
 	return t, err
 }
 
-// WriteResults writes results.json. The same results always give the same bytes.
+// WriteResults writes results.json. Equal results give identical files.
 func WriteResults(dir string, r *Results) error {
 	return run.WriteJSON(filepath.Join(dir, ResultsName), r)
 }
@@ -55,7 +55,8 @@ func write(dir, name string, v validator) error {
 	return run.WriteJSON(filepath.Join(dir, filepath.FromSlash(name)), v)
 }
 
-// read decodes a file strictly. It checks the version first, as another version may have other fields.
+// read decodes a JSON file and refuses unknown fields. It checks the version first, because another version may have
+// other fields.
 func read(file, versionField string, into validator) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -90,7 +91,7 @@ func checkVersion(text []byte, field string) error {
 	return nil
 }
 
-// validate returns an error if a pair has an unknown index, or if a name cannot be a folder.
+// validate returns an error if a plan refers to a missing subject or point, or if a name is not valid as a folder.
 func (p *Plan) validate() error {
 	if p.Version != Version {
 		return fmt.Errorf("version %d, want %d", p.Version, Version)
@@ -121,7 +122,7 @@ func (p *Plan) validate() error {
 	return nil
 }
 
-// folderName returns an error if a name is a duplicate, or leads out of the bench folder.
+// folderName returns an error if a name is a duplicate, or a path outside the bench folder.
 func folderName(what, name string, seen map[string]bool) error {
 	if name == "." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
 		return fmt.Errorf("%s %q: the name is no folder's", what, name)
@@ -155,7 +156,7 @@ func (t *Trial) validate() error {
 	return nil
 }
 
-// localDir reports whether a path with slashes is clean and does not leave its folder.
+// localDir reports whether a path with slashes is clean and stays below its parent folder.
 func localDir(dir string) bool {
 	return dir == path.Clean(dir) && !strings.Contains(dir, `\`) && filepath.IsLocal(filepath.FromSlash(dir))
 }

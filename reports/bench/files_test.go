@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestRefused checks that a damaged or inconsistent file is not read, and the error says why.
+// TestRefused checks that damaged or inconsistent files are refused with the expected error.
 func TestRefused(t *testing.T) {
 	const one = contended4 + "/fenced/001/trial.json"
 	for _, c := range []struct{ name, file, old, new, want string }{
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// edit replaces the first old in a file, or appends new if old is empty.
+// edit replaces the first occurrence of old in a file. If old is empty, it appends new.
 func edit(t *testing.T, file, old, new string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -65,7 +65,7 @@ func edit(t *testing.T, file, old, new string) {
 	}
 }
 
-// TestAbsent checks that a missing trial is no error, and a discarded trial has no figures.
+// TestAbsent checks that a missing trial is not an error, and that a discarded trial has no measured values.
 func TestAbsent(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Discarded: 2}); err != nil {
@@ -76,7 +76,7 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // a trial that was begun
+	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // a started trial
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -95,7 +95,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestLimited checks that a figure that the harness or the machine limited is marked.
+// TestLimited checks that a result is marked if the test machine, not the lock, limited it.
 func TestLimited(t *testing.T) {
 	for _, c := range []struct {
 		point, figure string
@@ -108,7 +108,7 @@ func TestLimited(t *testing.T) {
 		{contended4, "processors", 3.7, ""},
 		{contended4, "processors", 3.9, "processors: 3.9 of 4 busy"},
 		{free, "goodput", 400_000, ""},
-		{free, "goodput", 2_000_000, "harness: 2"}, // the baseline none has 900,000
+		{free, "goodput", 2_000_000, "harness: 2"}, // the baseline "none" reaches 900,000
 	} {
 		dir := t.TempDir()
 		if err := writeFolder(dir, options{Blocks: 1, OnlyFigures: true, Points: []string{c.point}}); err != nil {

@@ -8,48 +8,48 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold is a limit for Gate: of a figure, of its ratio to another subject, or of its ratio to an earlier run.
+// Threshold is a limit for a measured value, or for its ratio to another lock or to an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
-	Section    string   `json:"section,omitempty"` // empty: all sections
-	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
-	Metric     string   `json:"metric"`            // name of a metric: see Metrics
+	Section    string   `json:"section,omitempty"` // section of the suite; empty: all sections
+	Clients    int      `json:"clients,omitempty"` // number of clients; 0: any number
+	Metric     string   `json:"metric"`            // name of a metric, as in Metrics
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject in the earlier run
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // compare with the same lock in an earlier run
 }
 
 // Outcome is the result of a threshold.
 type Outcome int
 
-// The outcomes, from best to worst. The outcome of a threshold over several points is the worst of the points.
+// The outcomes of a threshold, from best to worst. A threshold for several conditions has the worst of their outcomes.
 const (
-	Pass    Outcome = iota - 2 // the whole interval is within the limit
-	Noisy                      // the limit lies within the interval
-	Unknown                    // it was not measured, or a figure is withheld or unsafe
-	Breach                     // the whole interval is beyond it, or the lock is unsafe
+	Pass    Outcome = iota - 2 // the confidence interval is within the limit
+	Noisy                      // the limit is inside the confidence interval
+	Unknown                    // the value is missing or invalid
+	Breach                     // the confidence interval is beyond the limit, or two clients held the lock at once
 )
 
 func (o Outcome) String() string {
 	return [...]string{"pass", "too noisy to tell", "not measured", "breach"}[o-Pass]
 }
 
-// Gated is a threshold with its result.
+// Gated is a threshold with its outcome.
 type Gated struct {
 	Threshold Threshold
 	Outcome   Outcome
-	Points    []GatedPoint // at least one
+	Points    []GatedPoint // outcome under each set of conditions; never empty
 }
 
-// GatedPoint is a threshold at one point.
+// GatedPoint is the outcome of a threshold under one set of conditions.
 type GatedPoint struct {
 	Point   string
 	Outcome Outcome
-	Text    string // one sentence with its figures
+	Text    string // one sentence with the measured values
 }
 
-// Name returns the threshold in words.
+// Name describes the threshold, as in "fenced goodput >= 1000, 16 clients".
 func (t Threshold) Name() string {
 	name := t.Subject + " " + t.Metric
 	switch {
@@ -80,7 +80,7 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Validate returns an error if the threshold states no limit, or contradicts itself.
+// Validate returns an error if the threshold has no lock, no known metric or no limit, or two kinds of ratio.
 func (t Threshold) Validate() error {
 	_, known := FindMetric(t.Metric)
 	why := ""
@@ -99,7 +99,7 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate checks a run against thresholds. The baseline, an earlier run, may be nil.
+// Gate checks a run against thresholds. The baseline is an earlier run, or nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
@@ -177,7 +177,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares an interval with the limits.
+// hold compares a confidence interval with the limits of a threshold.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

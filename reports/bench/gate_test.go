@@ -78,7 +78,7 @@ func TestBadThresholds(t *testing.T) {
 	}
 }
 
-// TestJUnit checks that each threshold has a test case, and that an undecided one does not pass.
+// TestJUnit checks that each threshold has a test case, and that an undecided threshold does not pass.
 func TestJUnit(t *testing.T) {
 	run := quick(t, options{})
 	gated, err := bench.Gate(run, nil, []bench.Threshold{

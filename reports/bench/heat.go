@@ -12,7 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats draws every lock at each point with a fault, and the best lock of each section at its most clients.
+// heats returns latency heat maps: of each lock under each fault, and of the best lock of each section with the most
+// clients.
 func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
@@ -53,7 +54,7 @@ func (d drawing) heat(row *Row) []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// typical returns the trial whose goodput is nearest to the median.
+// typical returns the trial whose goodput is nearest to the median of all trials.
 func (r *Row) typical() *Trial {
 	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
@@ -64,16 +65,16 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a timeline and the range of its latency rows that have acquires.
+// heat is a latency timeline, limited to the latency rows that have acquires.
 type heat struct {
 	*Timeline
-	low, high int // rows from low to high, without high
+	low, high int // first row, and the row after the last
 }
 
-// mostSlices limits the slices of a drawing.
+// mostSlices is the maximum number of time slices in a drawing.
 const mostSlices = 120
 
-// cropped returns the timeline with at most mostSlices slices; ok is false if it has no acquires.
+// cropped returns the timeline with at most mostSlices time slices. If the timeline has no acquires, ok is false.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
@@ -86,7 +87,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser merges slices so that at most the given number remain.
+// coarser merges adjacent time slices so that at most the given number remain.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {
@@ -126,7 +127,7 @@ func (h heat) draw() charts.Heat {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// rows returns the chart's table, with a row for each slice or for several.
+// rows returns the data table of the chart. A row covers one or more time slices.
 func (h heat) rows() [][]string {
 	var rows [][]string
 	t := coarser(h.Timeline, 40)
@@ -158,7 +159,7 @@ func (h heat) wrong(from, to int64) string {
 	return strings.Join(names, ", ")
 }
 
-// takeaway returns the slowest acquires and the longest time without a grant, in a sentence.
+// takeaway returns one sentence with the slowest acquires and the longest time without a grant.
 func (h heat) takeaway(name string) string {
 	n, from, longest, gap := 0, 0, 0, 0
 	for s, slice := range h.Counts {

@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// junit holds the elements of a JUnit file that most build servers read.
+// junit is the root element of a JUnit XML report.
 type junit struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Suite   struct {
@@ -38,7 +38,8 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes a test case for each threshold. An undecided one is an error, as build servers accept skipped tests.
+// WriteJUnit writes a JUnit test case for each threshold. An undecided threshold is an error, because most build servers
+// accept skipped tests.
 func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	var file junit
 	s := &file.Suite

@@ -4,15 +4,15 @@ import (
 	"lockbench/reports/format"
 )
 
-// Metric describes one figure of a trial.
+// Metric describes one measured value of a trial.
 type Metric struct {
-	Name     string // name in files and flags
-	Unit     string // "/s", "ms", "us", "" (a ratio or a count), "B"
-	Title    string // title in tables
+	Name     string // name in result files and command-line flags
+	Unit     string // unit: "/s", "ms", "us", "B", or "" for a ratio or a count
+	Title    string // title in tables of the report
 	Doc      string // definition, in one sentence
-	Better   int    // +1: more is better, -1: less is, 0: neither
-	Primary  bool   // compared by default
-	Fairness bool   // shown in the fairness chart
+	Better   int    // 1: higher is better; -1: lower is better; 0: neither
+	Primary  bool   // whether comparisons include the metric by default
+	Fairness bool   // whether the fairness chart shows the metric
 }
 
 // Metrics returns all metrics in display order.
@@ -73,12 +73,12 @@ func Metrics() []Metric {
 	}
 }
 
-// FindMetric returns the metric with a name.
+// FindMetric returns the metric with the given name.
 func FindMetric(name string) (Metric, bool) {
 	return find(Metrics(), func(m Metric) bool { return m.Name == name })
 }
 
-// Heading returns the metric's title with its unit.
+// Heading returns the metric's title followed by its unit.
 func (m Metric) Heading() string {
 	switch m.Unit {
 	case "":

@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// TestMetricsAreDocumented checks that docs/reference/suites.md has the table of metrics. With -update it writes the table.
+// TestMetricsAreDocumented checks the table of metrics in docs/reference/suites.md. With -update it writes the table.
 func TestMetricsAreDocumented(t *testing.T) {
 	const from, to = "<!-- metrics -->\n", "<!-- end of metrics -->\n"
 	file := filepath.Join("..", "..", "docs", "reference", "suites.md")

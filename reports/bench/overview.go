@@ -10,10 +10,11 @@ import (
 	"lockbench/reports/format"
 )
 
-// overviewPoints limits the panels of the overview.
+// overviewPoints is the maximum number of panels in the overview chart.
 const overviewPoints = 6
 
-// overview draws goodput against the longest wait, with a panel for each contended point, or else for each point.
+// overview draws goodput against the longest wait, with one panel per set of conditions. If clients share keys in any of
+// them, it omits the others.
 func (v *view) overview() []charts.Chart {
 	points := filter(v.compared(), Point.Contended)
 	if len(points) == 0 {
@@ -44,7 +45,7 @@ func (v *view) overview() []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// dots returns the rows that the overview draws at a point: the locks with a rank, and those that starve clients.
+// dots returns the locks that the overview chart shows at a point: ranked locks, and locks that starve clients.
 func (v *view) dots(p Point) []*Row {
 	rows := collect(v.ranking(p.ID), func(r Ranked) *Row {
 		row, _ := v.Row(r.Subject, p.ID)
@@ -58,7 +59,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // bounds of the waits
+	low, high := math.Inf(1), 0.0 // shortest and longest wait
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median
@@ -83,7 +84,8 @@ func (v *view) drawOverview(points []Point) charts.Grid {
 	return g
 }
 
-// overviewTakeaway returns a sentence on the fastest lock that starves clients, or else on the widest range of waits.
+// overviewTakeaway returns a sentence about the fastest lock that starves clients. Without such a lock, it is about the
+// widest range of waits.
 func (v *view) overviewTakeaway(points []Point) string {
 	best, text := 0.0, ""
 	consider := func(weight float64, form string, args ...any) {

@@ -24,9 +24,9 @@ type page struct {
 	Unfinished    bool
 	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // locks with violations, if the figures are withheld
+	Found         []safetyRow // locks with violations, shown if the measured values are withheld
 	Tables        []pointTable
-	ControlTables []pointTable // tables of the points of baselines and self-checks
+	ControlTables []pointTable // tables of the baselines and self-checks
 	Percentiles   []charts.Chart
 	Scaling       []charts.Chart
 	Fairness      []charts.Chart
@@ -37,7 +37,7 @@ type page struct {
 	Changes       []string
 }
 
-// Build reads a bench folder and writes its results.json, page and report.md.
+// Build reads a bench folder and writes results.json, the HTML report and report.md.
 func Build(dir string) (*Results, error) {
 	r, err := Read(dir)
 	if err != nil {
@@ -55,7 +55,8 @@ func Build(dir string) (*Results, error) {
 		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the report as one HTML file without scripts. Its links expect it in report/ of the bench folder.
+// Page returns the report as one HTML file without scripts. Its relative links work in the folder report/ of the bench
+// folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -65,10 +66,10 @@ func Page(r *Results) ([]byte, error) {
 	return measure.ReplaceAll(page, []byte("$1\u00a0$2")), err
 }
 
-// measure finds a number and its unit, which a line break must not separate.
+// measure matches a number and its unit, so that a no-break space can join them.
 var measure = regexp.MustCompile(`(\d) ((?:ns|µs|ms|s|min|clients?|locks?)\b|%|/s\b)`)
 
-// Markdown returns the report with tables in place of drawings.
+// Markdown returns the report as Markdown, with tables instead of charts.
 func Markdown(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -78,7 +79,7 @@ func Markdown(r *Results) ([]byte, error) {
 	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
-// newPage returns the data of the templates, without figures if they are withheld.
+// newPage returns the data for the report templates. If a self-check failed, it omits the measured values.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
 	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// read returns the results of a synthetic bench.
+// read returns the results of a bench with synthetic data.
 func read(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	r, err := makeResults(o)
@@ -29,7 +29,8 @@ func read(t *testing.T, o options) *bench.Results {
 	return r
 }
 
-// small returns a bench of one point. Its self-checks are set to passed, as they need more points.
+// small returns a bench with one set of conditions. Its self-checks are set to passed, because they need more
+// conditions.
 func small(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyContend4 = true
@@ -71,7 +72,7 @@ func markdown(t *testing.T, r *bench.Results) string {
 	return string(b)
 }
 
-// body returns the page without its style sheet.
+// body returns the HTML page without its style sheet.
 func body(page string) string {
 	return regexp.MustCompile(`(?s)<style>.*</style>`).ReplaceAllString(page, "<style></style>")
 }
@@ -96,7 +97,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPage checks a page that has every section.
+// TestPage checks a report that has every section.
 func TestPage(t *testing.T) {
 	r := read(t, options{Unsafe: []string{"set-px-lua"}, Fault: true})
 	got := page(t, r)
@@ -115,7 +116,7 @@ func TestPage(t *testing.T) {
 	t.Run("sections", func(t *testing.T) {
 		last := 0
 		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
-			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // a section or a fold
+			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // a section heading or a folded section
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
 			}
@@ -134,7 +135,7 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// checkDrawings checks that each drawing has a title, a description and a table.
+// checkDrawings checks that each chart has a title, a description and a data table.
 func checkDrawings(t *testing.T, page string) {
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -157,7 +158,7 @@ func checkDrawings(t *testing.T, page string) {
 	}
 }
 
-// checkStruck checks that the figures of an unsafe lock are struck out, and drawn nowhere.
+// checkStruck checks that results of an unsafe lock are struck out in tables and absent from charts.
 func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1) {
 		if strings.Contains(svg, ">set-px-lua</text>") || strings.Contains(svg, ">broken</text>") {
@@ -181,7 +182,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	}
 }
 
-// TestWithheld checks that if a self-check failed, no report shows a figure.
+// TestWithheld checks that no report shows measured values after a failed self-check.
 func TestWithheld(t *testing.T) {
 	for name, o := range map[string]options{
 		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
@@ -212,7 +213,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestStarving checks that a lock that starves clients leads no headline, is drawn hollow, and has no latencies.
+// TestStarving checks that a lock that starves clients is not in the headline, has a hollow dot, and shows no latencies.
 func TestStarving(t *testing.T) {
 	r := small(t, options{Blocks: 8, Starve: "fenced", OnlyFigures: true})
 	if got := strings.Join(strings.Fields(text(t, r)), " "); !strings.HasPrefix(got, "set-px-lua is fastest. fenced starves clients. 4 clients: set-px-lua leads") || !strings.Contains(got, "fenced starves 3 of 4 clients") {
@@ -223,12 +224,12 @@ func TestStarving(t *testing.T) {
 		t.Error("the overview does not mark the lock that starves clients")
 	}
 	cells := regexp.MustCompile(`(?s)<tr><th scope="row">fenced <small class="violated">starves clients: 3 of 4 clients got nothing</small>.*?</tr>`).FindString(got)
-	if strings.Count(cells, "<td>–</td>") != 4 { // rank, contended p50 and p99, hand-off p50
+	if strings.Count(cells, "<td>–</td>") != 4 { // columns rank, contended p50, contended p99 and hand-off p50
 		t.Errorf("its row is %q", cells)
 	}
 }
 
-// TestUnfinished checks that the report of an unfinished bench says so first, and is never green.
+// TestUnfinished checks that the report of an unfinished bench states this first and is never green.
 func TestUnfinished(t *testing.T) {
 	for name, change := range map[string]func(*bench.Plan){"interrupted": func(p *bench.Plan) { p.Interrupted = true }, "no end": func(p *bench.Plan) { p.Ended = time.Time{} }} {
 		r := small(t, options{Blocks: 8, OnlyFigures: true})
@@ -240,10 +241,10 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTooFew checks that with too few trials the headline says so, and names no tie.
+// TestTooFew checks that with too few trials the headline states this and names no tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
-	few.Withheld = nil // six trials are too few for same-lock-twice
+	few.Withheld = nil // six trials are too few for the self-check same-lock-twice
 	if got := text(t, few); !strings.HasPrefix(got, "Too few trials to rank the locks.") || !strings.Contains(got, "takes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}
@@ -254,7 +255,7 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
-// TestTie checks that two locks that do not differ share the first rank.
+// TestTie checks that two locks without a significant difference share the first rank.
 func TestTie(t *testing.T) {
 	r := small(t, options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
 	names := map[string]bool{}
@@ -274,7 +275,7 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestHostile checks that names from files are escaped in every report.
+// TestHostile checks that every report escapes names that come from files.
 func TestHostile(t *testing.T) {
 	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
 	r := small(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
@@ -310,7 +311,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// rename changes the name of a subject everywhere.
+// rename changes the name of a lock in the plan and in all trials.
 func rename(r *bench.Results, from, to string) {
 	for i := range r.Plan.Subjects {
 		if r.Plan.Subjects[i].Name == from {

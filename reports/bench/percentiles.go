@@ -12,13 +12,14 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is a lock's latency over all trials. Its band spans the trials, and ends when one has too few samples.
+// distribution is the latency curve of a lock over all trials. Its band is the range of the trials, drawn only while
+// every trial has enough samples.
 type distribution struct {
 	charts.Line
 	n int64
 }
 
-// distribution merges the histograms of the trials.
+// distribution merges the latency histograms of a lock's trials.
 func (r *Row) distribution(class string) (distribution, error) {
 	d := distribution{Line: charts.Line{Name: r.Subject}}
 	var all []*hdrhistogram.Histogram
@@ -50,7 +51,8 @@ func (r *Row) distribution(class string) (distribution, error) {
 	return d, nil
 }
 
-// percentiles returns a chart for each class of grants, except a class with a tenth of the grants or less.
+// percentiles returns a chart for uncontended and one for contended grants. It omits a kind with at most a tenth of all
+// grants.
 func (d drawing) percentiles() (all []charts.Chart, err error) {
 	classes := []string{"uncontended", "contended"}
 	var of [2][]distribution

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// Version is the version of the files that this package reads and writes.
+// Version is the version of the bench files that this package reads and writes.
 const Version = 2
 
 // Plan is the content of bench.json: what a bench measures, and the command that repeats it.
@@ -26,64 +26,64 @@ type Plan struct {
 	Name        string          `json:"name"` // name of the suite
 	Doc         string          `json:"doc,omitempty"`
 	Started     time.Time       `json:"started,omitzero"`
-	Ended       time.Time       `json:"ended,omitzero"` // zero: interrupted, failed or still running
+	Ended       time.Time       `json:"ended,omitzero"` // end time; zero if the bench is running, was interrupted, or failed
 	Interrupted bool            `json:"interrupted,omitempty"`
 	Command     string          `json:"command"` // command line that reproduces the bench, without secrets
-	Seed        uint64          `json:"seed"`    // seed of all randomness and of the order within each block
+	Seed        uint64          `json:"seed"`    // seed of all random values and of the trial order
 	Servers     string          `json:"servers"` // embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
 	Trials      int             `json:"trials"`            // planned number of trials of each subject at each point
-	Stopped     string          `json:"stopped,omitempty"` // reason for its end
+	Stopped     string          `json:"stopped,omitempty"` // reason why the bench ended
 	Environment run.Environment `json:"environment"`
-	Notes       []string        `json:"notes,omitempty"`    // shown at the top of the report
+	Notes       []string        `json:"notes,omitempty"`    // notes at the top of the report
 	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
-	Subjects    []Subject       `json:"subjects"`           // in display order
-	Points      []Point         `json:"points"`             // in display order
-	Pairs       []Pair          `json:"pairs"`              // the trials of one block
+	Subjects    []Subject       `json:"subjects"`           // locks, baselines and self-checks, in display order
+	Points      []Point         `json:"points"`             // sets of conditions, in display order
+	Pairs       []Pair          `json:"pairs"`              // trials that each block repeats
 	Thresholds  []Threshold     `json:"thresholds,omitempty"`
 }
 
-// Role is the purpose of a subject.
+// Role is the purpose of a measured subject: a lock to compare, a baseline or a self-check.
 type Role string
 
 const (
-	Lock     Role = "lock"     // compared with the others
-	Control  Role = "control"  // known to be broken: the judge must detect it
-	Baseline Role = "baseline" // the cost of the harness, a round trip or a loop of plain commands
-	Again    Role = "again"    // a lock measured twice: the two must not differ
-	Delayed  Role = "delayed"  // a lock behind an added delay, which must be measured
-	Stalled  Role = "stalled"  // a generator that is stopped on purpose, which must be noticed
+	Lock     Role = "lock"     // a lock to compare with the others
+	Control  Role = "control"  // a known-broken lock whose violation must be detected
+	Baseline Role = "baseline" // a measurement without a lock, such as the cost of one round trip
+	Again    Role = "again"    // a second copy of a lock, whose results must not differ from the first
+	Delayed  Role = "delayed"  // a lock with an added network delay, which the results must show
+	Stalled  Role = "stalled"  // a load generator that is stopped on purpose, which the results must show
 )
 
-// Subject is a lock, a baseline or a self-check.
+// Subject is one thing that a bench measures: a lock, a baseline or a self-check.
 type Subject struct {
 	Name       string            `json:"name"`           // unique
-	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty: a baseline without a lock
+	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty for a baseline without a lock
 	Deployment string            `json:"deployment,omitempty"`
 	Params     map[string]string `json:"params,omitempty"`
 	Role       Role              `json:"role"`
 	Store      string            `json:"store,omitempty"`
-	Server     string            `json:"server,omitempty"`      // product and version
-	Durability string            `json:"durability,omitempty"`  // state of an acknowledged write
+	Server     string            `json:"server,omitempty"`      // product name and version of the store
+	Durability string            `json:"durability,omitempty"`  // durability of a write that the store has acknowledged
 	ThirdParty bool              `json:"third_party,omitempty"` // whether it is a third-party lock
-	Defect     string            `json:"defect,omitempty"`      // a known defect: the lock is not ranked
+	Defect     string            `json:"defect,omitempty"`      // known defect of the lock, which is then not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
-// Arrivals is the way in which iterations begin.
+// Arrivals states how the load generator schedules the iterations of clients.
 type Arrivals string
 
 const (
-	Closed   Arrivals = "closed"   // a client begins as soon as its last iteration ended
-	Constant Arrivals = "constant" // at a fixed interval
-	Poisson  Arrivals = "poisson"  // independently, at a mean rate
-	Burst    Arrivals = "burst"    // several at once, at a mean rate
+	Closed   Arrivals = "closed"   // each client starts the next iteration as soon as the last one ends
+	Constant Arrivals = "constant" // iterations start at a fixed interval
+	Poisson  Arrivals = "poisson"  // iterations start independently at a mean rate (Poisson)
+	Burst    Arrivals = "burst"    // groups of iterations start together at a mean rate
 )
 
-// Point is a set of conditions. Only figures of the same point are compared.
+// Point is one set of test conditions. Only results under the same conditions are compared.
 type Point struct {
-	ID         string   `json:"id"`      // unique; a clean folder name
-	Section    string   `json:"section"` // section of the suite
+	ID         string   `json:"id"`      // unique, valid as a folder name
+	Section    string   `json:"section"` // section of the suite that the conditions belong to
 	Workload   string   `json:"workload"`
 	Clients    int      `json:"clients"`
 	Processes  int      `json:"processes"`
@@ -92,73 +92,73 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // timeout of an acquire; 0: none
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // rate of all clients together; 0 if arrivals are closed
-	Fault      string   `json:"fault"`                     // "none" without a fault
-	DurationNS int64    `json:"duration_ns"`               // measured window of each trial
+	Rate       float64  `json:"rate_per_second,omitempty"` // arrival rate of all clients together; 0 if Arrivals is closed
+	Fault      string   `json:"fault"`                     // name of the injected fault, or "none"
+	DurationNS int64    `json:"duration_ns"`               // length of the measured window of each trial
 }
 
-// ControlSection is the section of the points of self-checks and baselines.
+// ControlSection is the section of the suite for self-checks and baselines.
 const ControlSection = "controls"
 
 // Contended reports whether clients share keys.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 
-// Pair is one subject at one point, by their indexes in Plan.
+// Pair holds the indexes of one subject and one set of conditions in a Plan.
 type Pair struct {
 	Subject int `json:"subject"`
 	Point   int `json:"point"`
 }
 
-// TrialName is the name of the file with the figures of a trial.
+// TrialName is the file name of a trial's results.
 const TrialName = "trial.json"
 
-// Trial is one subject at one point in one block: the unit of all statistics.
+// Trial is one measurement of one lock, baseline or self-check under one set of conditions.
 type Trial struct {
 	Version int       `json:"lockbench_trial"`
-	Dir     string    `json:"dir"` // folder in the bench folder, with slashes: <point>/<subject>/<block>
+	Dir     string    `json:"dir"` // trial folder within the bench folder, with slashes: <point>/<subject>/<block>
 	Subject string    `json:"subject"`
 	Point   string    `json:"point"`
-	Block   int       `json:"block"` // number, from 0
-	Order   int       `json:"order"` // position within its block, from 0
+	Block   int       `json:"block"` // number of the block, from 0
+	Order   int       `json:"order"` // position of the trial in its block, from 0
 	Started time.Time `json:"started"`
 	Seed    uint64    `json:"seed"`
 
-	WarmupNS   int64 `json:"warmup_ns"`         // time before the measured window
-	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, from the start of the history
+	WarmupNS   int64 `json:"warmup_ns"`         // duration of the warm-up before the measured window
+	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, relative to the start of the history
 	MeasuredNS int64 `json:"measured_ns"`
-	Steady     bool  `json:"steady"` // whether the warm-up ended because the rate had settled
+	Steady     bool  `json:"steady"` // whether the rate was steady when the warm-up ended
 
-	Discarded string    `json:"discarded,omitempty"` // reason for which the trial was discarded and has no figures
-	Judged    *Judged   `json:"judged,omitempty"`    // null: a baseline without a history
+	Discarded string    `json:"discarded,omitempty"` // reason why the trial was discarded; it then has no measured values
+	Judged    *Judged   `json:"judged,omitempty"`    // verdict on the history; null for a baseline without a history
 	Figures   Figures   `json:"figures"`
 	Curves    Curves    `json:"curves"`
-	Shares    []int     `json:"sections_per_client,omitempty"` // critical sections in the window
+	Shares    []int     `json:"sections_per_client,omitempty"` // number of critical sections per client in the measured window
 	Timeline  *Timeline `json:"timeline,omitempty"`
 }
 
 // Judged is the verdict on the history of a trial.
 type Judged struct {
-	History    string      `json:"history,omitempty"` // file, relative to the folder of the results; empty: not stored
+	History    string      `json:"history,omitempty"` // history file, relative to results.json; empty if not stored
 	SHA256     string      `json:"sha256"`
 	Operations int         `json:"operations"`
 	Violated   []Violation `json:"violated,omitempty"`
 	Undecided  []string    `json:"undecided,omitempty"` // undecided properties
-	Disagree   bool        `json:"disagree,omitempty"`  // whether monitor and oracle disagree
+	Disagree   bool        `json:"disagree,omitempty"`  // whether the two independent checkers (monitor and oracle) disagree
 }
 
-// AsExpected reports whether monitor and oracle agree and every violation is expected.
+// AsExpected reports whether both checkers agree and every violation was expected.
 func (j *Judged) AsExpected() bool {
 	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
 
-// Violation is a property that a history violates.
+// Violation is a property that the history of a trial violates.
 type Violation struct {
 	Property string `json:"property"`
 	Text     string `json:"text"`               // one sentence
-	Expected bool   `json:"expected,omitempty"` // whether the author of the lock expects it
+	Expected bool   `json:"expected,omitempty"` // whether the lock's author expects the violation
 }
 
-// Foreseen returns ", as expected" for an expected violation, else "".
+// Foreseen returns ", as expected" for an expected violation, and "" otherwise.
 func (v Violation) Foreseen() string {
 	if !v.Expected {
 		return ""
@@ -166,8 +166,8 @@ func (v Violation) Foreseen() string {
 	return ", as expected"
 }
 
-// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. The figures of
-// such a trial are invalid.
+// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. Measurements of such
+// a trial are invalid.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -176,7 +176,7 @@ func (v Violation) Exclusion() bool {
 	return false
 }
 
-// Unsafe returns the first violation of exclusion, or nil.
+// Unsafe returns the trial's first violation of exclusion, or nil.
 func (t *Trial) Unsafe() *Violation {
 	if t.Judged == nil {
 		return nil
@@ -189,46 +189,46 @@ func (t *Trial) Unsafe() *Violation {
 	return nil
 }
 
-// Figures holds the values of a trial's window by metric. A metric that could not be measured is absent, not 0.
+// Figures holds a trial's measured values by metric name. A metric without a measurement is absent.
 type Figures map[string]float64
 
 // Curves holds HDR histograms of nanoseconds (version 2, compressed, base64) by class: uncontended, contended, refused,
 // timed-out, unknown, hand-off, hold, late (the delay of the generator) and, for baselines, round-trip.
 type Curves map[string]string
 
-// Timeline holds acquire latency over the time of a trial, for the heat map.
+// Timeline holds acquire latencies over the course of a trial, for the heat map.
 type Timeline struct {
-	SliceNS int64     `json:"slice_ns"` // length of a slice; the first begins with the warm-up
-	Edges   []int64   `json:"edges_ns"` // limits of the latency rows: row r counts acquires from Edges[r] to below Edges[r+1]
-	Counts  [][]int   `json:"counts"`   // acquires by slice, then by row
+	SliceNS int64     `json:"slice_ns"` // length of a time slice; the first slice starts with the warm-up
+	Edges   []int64   `json:"edges_ns"` // limits of the latency rows: row r counts latencies from Edges[r] to below Edges[r+1]
+	Counts  [][]int   `json:"counts"`   // number of acquires by time slice, then by latency row
 	Faults  []Episode `json:"faults,omitempty"`
 }
 
-// Episode is the time of an injected fault.
+// Episode is the time interval of an injected fault.
 type Episode struct {
 	Name   string `json:"name"`
 	FromNS int64  `json:"from_ns"`
 	ToNS   int64  `json:"to_ns"`
 }
 
-// Results is the content of results.json. It follows from bench.json and the trials alone.
+// Results is the content of results.json. It is computed only from bench.json and the trial files.
 type Results struct {
 	Version  int       `json:"lockbench_bench_results"`
 	Plan     *Plan     `json:"plan"`
-	Withheld []string  `json:"withheld,omitempty"` // failed self-checks: if any, no figure is shown
-	Checks   []Check   `json:"checks"`             // self-checks in display order
-	Rows     []Row     `json:"rows"`               // by point, then by subject, in the order of the plan
+	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if any, the reports show no measured values
+	Checks   []Check   `json:"checks"`             // results of the self-checks, in display order
+	Rows     []Row     `json:"rows"`               // results by point, then by subject, in the order of the plan
 	Rankings []Ranking `json:"rankings"`           // by point
-	Trials   []*Trial  `json:"-"`                  // in order of time
+	Trials   []*Trial  `json:"-"`                  // trials in the order of their start
 	Dir      string    `json:"-"`
 }
 
-// Check is a self-check of the bench.
+// Check is the result of one self-check of the bench.
 type Check struct {
-	Name string `json:"name"` // broken-lock, known-delay, stalled-generator, same-lock-twice
+	Name string `json:"name"` // broken-lock, known-delay, stalled-generator or same-lock-twice
 	Doc  string `json:"doc"`  // the expected result, in one sentence
 	OK   bool   `json:"ok"`
-	Seen string `json:"seen"` // the result, in one sentence
+	Seen string `json:"seen"` // observed result, in one sentence
 }
 
 // Read reads a bench folder and computes its results. A missing trial is not an error, because the bench may still run.
@@ -274,7 +274,7 @@ func readTrials(dir, pair string) ([]*Trial, error) {
 	return trials, nil
 }
 
-// ResultsOf computes the results of a plan and its trials.
+// ResultsOf computes the results of a plan from its trials.
 func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	slices.SortFunc(trials, func(a, b *Trial) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Dir, b.Dir))
@@ -296,7 +296,7 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	return r
 }
 
-// Row returns the row of a subject at a point.
+// Row returns the results of a subject at a point.
 func (r *Results) Row(subject, point string) (*Row, bool) {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Subject == subject && row.Point == point {
@@ -306,12 +306,12 @@ func (r *Results) Row(subject, point string) (*Row, bool) {
 	return nil, false
 }
 
-// Subject returns the subject with a name.
+// Subject returns the subject with the given name.
 func (p *Plan) Subject(name string) (Subject, bool) {
 	return find(p.Subjects, func(s Subject) bool { return s.Name == name })
 }
 
-// Point returns the point with an ID.
+// Point returns the set of conditions with the given ID.
 func (p *Plan) Point(id string) (Point, bool) {
 	return find(p.Points, func(pt Point) bool { return pt.ID == id })
 }

@@ -12,22 +12,24 @@ import (
 
 const rankedBy = "goodput"
 
-// Ranking is the locks of a point from best to worst by goodput. Locks that do not differ share a rank.
+// Ranking lists the locks measured under one set of conditions by goodput, best first. Locks without a significant
+// difference share a rank.
 type Ranking struct {
 	Point string   `json:"point"`
 	Order []Ranked `json:"order"`
 }
 
-// Ranked is a lock with its rank.
+// Ranked is a lock and its rank.
 type Ranked struct {
 	Subject string           `json:"subject"`
-	Rank    int              `json:"rank"`          // from 1; 0: no rank
-	ToBest  stats.Comparison `json:"to_best"`       // ratio to the best lock; 1 for the best lock
-	Why     string           `json:"why,omitempty"` // reason for a missing rank
+	Rank    int              `json:"rank"`          // rank from 1; 0 if the lock is not ranked
+	ToBest  stats.Comparison `json:"to_best"`       // goodput relative to that of the best lock; 1 for the best lock
+	Why     string           `json:"why,omitempty"` // reason why the lock has no rank
 }
 
-// ranking assigns ranks from the best median down. In each step the best unranked lock is compared with the other unranked
-// ones, corrected by Holm. The locks that do not differ share its rank; they need not be adjacent by their medians.
+// ranking assigns ranks by median goodput, highest first. Each step compares the best unranked lock with all other
+// unranked locks, with Holm's correction. Locks that do not differ significantly from it share its rank, even if they
+// are not next to it by median.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -47,7 +49,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // without the first lock
+		stats.Holm(compared[1:]) // all unranked locks except the first
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -70,7 +72,7 @@ func (r *Results) ranking(point string) Ranking {
 	return k
 }
 
-// whyOut returns the reason for which the row has no rank, or "".
+// whyOut returns the reason why the lock has no rank, or "" if it has one.
 func (r *Row) whyOut() string {
 	switch {
 	case r.Unsafe != nil:
@@ -95,15 +97,16 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 	return &c
 }
 
-// Beyond these limits the harness or the machine sets the figures.
+// If a measured value exceeds one of these limits, the test machine or lockbench limits the result, not the lock.
 const (
-	mostOfNone   = 0.5  // part of the goodput of the baseline none
-	lateMS       = 1.0  // milliseconds above the hold
-	stallMS      = 50.0 // milliseconds in the median trial
-	allProcessor = 0.95 // part of all processors
+	mostOfNone   = 0.5  // as a fraction of the goodput of the baseline "none"
+	lateMS       = 1.0  // in milliseconds, beyond the planned hold time
+	stallMS      = 50.0 // in milliseconds, in the median trial
+	allProcessor = 0.95 // as a fraction of all processors
 )
 
-// limited returns the reason for which the harness or the machine set the row's figures, or "".
+// limited returns the reason why the test machine or lockbench, not the lock, limited the result. It returns "" if
+// neither did.
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
@@ -120,8 +123,8 @@ func (r *Results) limited(row *Row) string {
 	return ""
 }
 
-// partOfNone returns the goodput of a row divided by that of the baseline `none`. It returns 0 without the baseline, and
-// with a hold, which limits both.
+// partOfNone returns a lock's goodput divided by that of the baseline "none". It returns 0 if there is no such baseline,
+// or if the lock is held for a set time, which limits both.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
 		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"
@@ -137,7 +140,7 @@ func (v *view) changes() []string {
 	for _, p := range v.compared() {
 		all = append(all, v.changeAt(p)...)
 	}
-	var few []string // names of points
+	var few []string // names of the sets of conditions
 	for _, row := range v.Rows {
 		compared := row.point.Section != ControlSection && row.subject.Role == Lock && row.Unsafe == nil
 		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil

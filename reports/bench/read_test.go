@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// folder makes a bench folder and reads it.
+// folder writes a bench folder and reads it back.
 func folder(t *testing.T, o options) (string, *bench.Results) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func folder(t *testing.T, o options) (string, *bench.Results) {
 	return dir, r
 }
 
-// quick returns the results of a bench without curves.
+// quick returns bench results without latency curves, to save time.
 func quick(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyFigures = true
@@ -80,7 +80,7 @@ func TestSoundBench(t *testing.T) {
 	}
 }
 
-// TestSameBytes checks that reading a folder again gives the same results, to the byte.
+// TestSameBytes checks that reading a folder twice gives identical results.
 func TestSameBytes(t *testing.T) {
 	dir, r := folder(t, options{Blocks: 3})
 	read := func() []byte {
@@ -116,7 +116,7 @@ func TestRanking(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options options
-		want    string // at 16 clients: rank and subject
+		want    string // rank and lock at 16 clients
 	}{
 		{"all differ", options{}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
 		{"two are alike", options{Factor: map[string]float64{"set-px-lua": 0.95 / 0.78}}, "1 fenced, 1 set-px-lua, 3 redsync-tuned, 4 redsync"},

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestRecorded checks that testdata/synthetic.json has the synthetic bench with seed 1, with four digits. Tests of other
-// packages make bench folders from it.
+// TestRecorded checks that testdata/synthetic.json holds the generated bench data of seed 1, rounded to four digits.
+// Tests of other packages use this file.
 func TestRecorded(t *testing.T) {
 	encode := func(v any) string {
 		text, err := json.Marshal(v)

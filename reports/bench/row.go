@@ -9,30 +9,31 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Row is one subject at one point, over its trials.
+// Row holds the results of one lock, baseline or self-check under one set of conditions, over all trials.
 type Row struct {
 	Subject   string                    `json:"subject"`
 	Point     string                    `json:"point"`
-	Trials    int                       `json:"trials"` // number of trials, without discarded ones
+	Trials    int                       `json:"trials"` // number of trials that were not discarded
 	Discarded int                       `json:"discarded,omitempty"`
-	Estimates map[string]stats.Estimate `json:"estimates"` // estimates by metric
-	// Unsafe is a violation of exclusion, which makes the figures of the row invalid. UnsafeIn counts its trials.
+	Estimates map[string]stats.Estimate `json:"estimates"` // median and confidence interval by metric name
+	// Unsafe is a violation of exclusion, which makes the measured values invalid. UnsafeIn is the number of trials with
+	// such a violation.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Starving states in words how many clients completed nothing in the median trial, or is empty. Latencies of such a row
-	// cover only the other clients and are not compared.
+	// Starving states how many clients completed no critical section in the median trial, or is empty. Latencies then cover
+	// only the other clients and are not compared.
 	Starving string `json:"starving,omitempty"`
-	// Limited is the reason for which the harness or the machine set the figures, or is empty.
+	// Limited is the reason why the test machine or lockbench, not the lock, limited the result, or is empty.
 	Limited string `json:"limited,omitempty"`
-	// Unsteady counts the trials whose rate was not steady when the measured window began.
+	// Unsteady is the number of trials whose rate was not steady when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`
 
 	subject *Subject
 	point   *Point
-	counted []*Trial // trials with figures, by block
+	counted []*Trial // trials that were not discarded, by block
 }
 
-// rowOf returns the row of one subject at one point. Of discarded trials it has only the number.
+// rowOf returns the results of one subject at one point. Discarded trials are only counted.
 func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
 	for _, t := range trials {
@@ -68,13 +69,14 @@ func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	return row
 }
 
-// estimate returns a metric of the row. If it was not measured or is invalid, ok is false.
+// estimate returns the estimate of a metric. If the metric was not measured or is invalid, ok is false.
 func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	e = r.Estimates[metric]
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving returns the text of Starving; empty in an open loop, where a client may have no arrival.
+// starving returns the text for Row.Starving. It returns "" if arrivals are open, because a client may then have no
+// arrival.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -87,7 +89,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric is a latency that excludes the clients without a grant.
+// selective reports whether a metric is a latency and some clients were never granted the lock, so that it covers only
+// the others.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

@@ -22,7 +22,7 @@ type violatedIn struct {
 	Trials int
 }
 
-// Badge returns the badge of the row's verdict.
+// Badge returns the badge for the safety verdict on the lock.
 func (r safetyRow) Badge() html.Badge {
 	switch {
 	case r.Judged == 0:
@@ -39,7 +39,7 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// safety returns the rows of all locks, and of other subjects with a violation that their role does not explain.
+// safety returns the safety verdicts of all locks, and of each baseline or self-check with an unexpected violation.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		if s.Role == Baseline || s.Role == Control {
@@ -74,7 +74,7 @@ func (r *safetyRow) add(t *Trial) {
 	for _, name := range t.Judged.Undecided {
 		r.Undecided = with(r.Undecided, name)
 	}
-	in := map[string]bool{} // properties already counted for this trial
+	in := map[string]bool{} // properties that this trial was already counted for
 	for _, x := range t.Judged.Violated {
 		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {

@@ -12,14 +12,14 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sweep holds points of a section that differ only in the number of clients.
+// sweep is a series of measurements that differ only in the number of clients.
 type sweep struct {
 	section string
 	about   string // common conditions
 	points  []Point
 }
 
-// sweeps returns the sweeps with at least two points, in the order of the plan.
+// sweeps returns all series of at least two measurements that differ only in the number of clients.
 func (v *view) sweeps() []sweep {
 	var all []sweep
 	for _, p := range v.compared() {
@@ -40,10 +40,10 @@ func (v *view) sweeps() []sweep {
 	return filter(all, func(s sweep) bool { return len(s.points) > 1 })
 }
 
-// scaled is a line over the number of clients.
+// scaled is a chart line whose horizontal axis is the number of clients.
 type scaled struct {
 	charts.Line
-	by map[int]string // text in the table, by number of clients
+	by map[int]string // text in the data table, by number of clients
 }
 
 func (l *scaled) add(clients int, e stats.Estimate, text string) {
@@ -82,7 +82,8 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a line for each lock, and with a hold the ceiling.
+// scaled returns a goodput line for each lock. If locks are held for a set time, it adds a line for the highest possible
+// goodput.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}
@@ -105,10 +106,10 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	return lines
 }
 
-// chartedIn returns the locks that a sweep draws, the best at the most clients first, and a note on the others.
+// chartedIn returns the locks to draw in a chart, sorted by goodput at the most clients, and a note about omitted locks.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // numbers of clients by note
+	at := map[string][]string{} // numbers of clients for each note
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {
@@ -128,7 +129,8 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceiling returns the median over the locks of 1/(hold + round trip) at a point. Without a hold, ok is false.
+// ceiling returns the highest possible goodput, 1/(hold time + round trip), as the median over the locks. If locks are
+// not held for a set time, ok is false.
 func (v *view) ceiling(p Point) (most float64, ok bool) {
 	var values []float64
 	for _, row := range v.drawnAt(p).rows {

@@ -14,32 +14,32 @@ import (
 	"lockbench/reports/run"
 )
 
-// options describes a synthetic bench with plausible figures. The same options give the same figures. The zero value is a
-// bench of ten blocks whose self-checks pass.
+// options sets what the generated bench data contains. Equal options give equal data. The zero value gives ten blocks
+// whose self-checks pass.
 type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor    map[string]float64 // factor of the speed, by lock
-	Unsafe    []string           // locks that violate exclusion in their last block
-	Starve    string             // a lock that starves three clients
-	Discarded int                // number of discarded trials of fenced
+	Factor    map[string]float64 // factor on the goodput, by lock
+	Unsafe    []string           // locks that violate exclusion in the last block
+	Starve    string             // name of a lock that starves three clients
+	Discarded int                // number of discarded trials of the lock "fenced"
 
 	Thresholds []bench.Threshold
 
-	// Self-checks that fail.
+	// Self-checks that are absent or fail, and other variations.
 	NoControls   bool     // without controls
-	BlindJudge   bool     // the broken lock is not detected
-	WrongDelay   bool     // the known delay is half of what it should be
-	UnseenStall  bool     // the stopped generator is not noticed
-	UnevenAgain  bool     // a lock differs from itself
-	Fault        bool     // the last point has a fault
-	Points       []string // the only points; nil: all
-	OnlyContend4 bool     // one point of four clients
-	OnlyFigures  bool     // no curves and no timelines
+	BlindJudge   bool     // the violation of the known-broken lock is not detected
+	WrongDelay   bool     // the measured delay is half of the added delay
+	UnseenStall  bool     // the stopped load generator is not noticed
+	UnevenAgain  bool     // the two copies of a lock have different results
+	Fault        bool     // the last set of conditions has a fault
+	Points       []string // names of the only conditions; nil: all
+	OnlyContend4 bool     // only one set of conditions, with four clients
+	OnlyFigures  bool     // no latency curves and no timelines
 }
 
-// writeFolder writes bench.json and the trials of a bench.
+// writeFolder writes bench.json and the trial files of a generated bench.
 func writeFolder(dir string, o options) error {
 	r, err := makeResults(o)
 	if err != nil {
@@ -56,7 +56,7 @@ func writeFolder(dir string, o options) error {
 	return nil
 }
 
-// makeResults returns the results of a folder without writing it.
+// makeResults returns generated results without writing files.
 func makeResults(o options) (*bench.Results, error) {
 	if o.Blocks == 0 {
 		o.Blocks = 10
@@ -77,7 +77,7 @@ func makeResults(o options) (*bench.Results, error) {
 	return bench.ResultsOf(p, trials), nil
 }
 
-// random returns a separate source for each use, so that an option changes only its own figures.
+// random returns a separate random source for each use. An option thus changes only the values that it concerns.
 func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
@@ -161,7 +161,7 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured reports whether a subject is measured at a point: locks at all points, the others as in a real suite.
+// measured reports whether a subject is measured at a point. As in a real suite, only locks are measured at all points.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
 	case bench.Baseline, bench.Delayed:
@@ -176,7 +176,7 @@ func measured(s bench.Subject, p bench.Point) bool {
 	return true
 }
 
-// TestFolder checks that the same options give the same bytes, and another seed gives others.
+// TestFolder checks that equal options give identical files, and that another seed gives different files.
 func TestFolder(t *testing.T) {
 	a, b, other := t.TempDir(), t.TempDir(), t.TempDir()
 	for dir, o := range map[string]options{a: {Blocks: 2}, b: {Blocks: 2}, other: {Blocks: 2, Seed: 1}} {

@@ -15,10 +15,10 @@ import (
 	"lockbench/reports/bench"
 )
 
-// roundTrip is the round trip of the imagined store, in milliseconds.
+// roundTrip is the round-trip time of the simulated store, in milliseconds.
 const roundTrip = 0.12
 
-// maker makes one trial.
+// maker generates the data of one trial.
 type maker struct {
 	options
 	s     bench.Subject
@@ -26,16 +26,16 @@ type maker struct {
 	block int
 }
 
-// of returns the random source of one part of the trial.
+// of returns the random source for one part of the trial data.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
 
-// model describes a subject: its cost without contention, and the way it shares a contended key.
+// model describes the performance of a simulated lock.
 type model struct {
-	free     float64 // sections per second of 16 clients on 16 keys
-	waste    float64 // part of the ceiling that is lost
-	uneven   float64 // spread of the sections per client
+	free     float64 // critical sections per second of 16 clients on 16 keys
+	waste    float64 // fraction of the highest possible goodput that is lost
+	uneven   float64 // spread of the critical sections per client
 	commands float64
 }
 
@@ -83,7 +83,7 @@ func (k maker) trial() (*bench.Trial, error) {
 	return t, err
 }
 
-// goodput returns the goodput of the model, times the noise of the block, times the noise of the trial.
+// goodput returns the goodput of the simulated lock, with random noise per block and per trial.
 func (k maker) goodput() float64 {
 	m := k.model()
 	rate := m.free
@@ -97,7 +97,7 @@ func (k maker) goodput() float64 {
 	lock := k.s.Name
 	switch k.s.Role {
 	case bench.Again, bench.Delayed, bench.Stalled:
-		lock = k.s.Lock // the lock that the self-check copies
+		lock = k.s.Lock // the self-check measures this lock
 	}
 	if factor, ok := k.Factor[lock]; ok {
 		rate *= factor
@@ -111,10 +111,10 @@ func (k maker) goodput() float64 {
 	return rate * k.mood() * math.Exp(0.015*k.of("rate").NormFloat64())
 }
 
-// mood returns the noise of a block, which all of its trials share.
+// mood returns the random noise that all trials of a block share.
 func (k maker) mood() float64 { return math.Exp(0.05 * k.random("block", k.block).NormFloat64()) }
 
-// uncontended returns the median latency without contention, in milliseconds.
+// uncontended returns the median latency of an uncontended acquire, in milliseconds.
 func (k maker) uncontended() float64 {
 	ms := 500 * 16 / k.model().free * math.Exp(0.02*k.of("free").NormFloat64())
 	switch {
@@ -126,7 +126,8 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares spreads the sections over the clients. One client of redsync at 64, and three of Starve, get none.
+// shares distributes the critical sections among the clients. One client of "redsync" at 64 clients gets none, as do
+// three of the lock options.Starve.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
@@ -160,10 +161,10 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 		f["uncontended_p50"] = k.uncontended()
 		f["uncontended_p99"] = noise(f["uncontended_p50"] * 3)
 	}
-	if k.p.Contended() { // metrics of contended points
+	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip has the noise of the block too
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip includes the noise of the block
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))
@@ -198,7 +199,7 @@ func (k maker) judged(dir string, sections int) *bench.Judged {
 	return j
 }
 
-// curves draws samples around the medians of the figures.
+// curves generates latency samples around the median values of the trial.
 func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 	free := sections // uncontended acquires
 	if k.p.Contended() {
@@ -222,10 +223,10 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 			continue
 		}
 		r, h := k.of("curve", class.name), hdrhistogram.New(1, int64(time.Hour), 3)
-		for range min(class.n, 4000) { // enough for the 99.9th percentile
+		for range min(class.n, 4000) { // enough samples for the 99.9th percentile
 			ms := median * math.Exp(class.spread*r.NormFloat64())
 			if r.IntN(200) == 0 {
-				ms *= 5 // a long tail
+				ms *= 5 // a long tail of slow samples
 			}
 			if err := h.RecordValue(int64(ms * 1e6)); err != nil {
 				return nil, err
@@ -240,7 +241,7 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 	return c, nil
 }
 
-// timeline spreads the acquires of the trial, its warm-up included, over slices; a fault moves them up.
+// timeline distributes the acquires of the trial, including its warm-up, over time slices. A fault makes them slower.
 func (k maker) timeline(f bench.Figures) *bench.Timeline {
 	const slice, from, to = 20 * time.Millisecond, 12, 19
 	t := &bench.Timeline{SliceNS: int64(slice)}

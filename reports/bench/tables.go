@@ -16,14 +16,14 @@ type pointTable struct {
 	ID       string
 	Name     string
 	About    string
-	Extra    []Metric // metrics beside goodput
+	Extra    []Metric // metrics shown in addition to goodput
 	Locks    []tableRow
-	Others   []tableRow // baselines and self-checks, below the locks
+	Others   []tableRow // baselines and self-checks, shown below the locks
 	All      []allMetrics
 	Duration string // length of the measured window
 }
 
-// tableRow is one subject of a table. The figures of an unsafe subject are struck out.
+// tableRow is a table row for one lock, baseline or self-check. Measurements of an unsafe lock are struck out.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -33,7 +33,7 @@ type tableRow struct {
 	Goodput  string
 	Interval string
 	Ratio    string
-	RatioIn  string // interval of Ratio
+	RatioIn  string // confidence interval of Ratio
 	Differs  bool
 	N        int
 	Extra    []string
@@ -60,8 +60,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics of the table that at least one lock has at the point, or one subject at a point of
-// self-checks. It omits the rare class of acquires: contended ones if each client has a key, else uncontended ones.
+// measuredAt returns the metrics to show in a table: those measured for at least one lock or, in a table of self-checks,
+// for any row. It omits contended acquires if each client has its own key, and uncontended acquires otherwise.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -73,7 +73,7 @@ func (v *view) measuredAt(p Point) []Metric {
 	return filter(Metrics(), func(m Metric) bool {
 		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
-			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a baseline alone adds no column
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // not only a baseline
 		})
 	})
 }
@@ -88,7 +88,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
-			t.Ratio, t.RatioIn = "1", "" // the best lock
+			t.Ratio, t.RatioIn = "1", "" // this is the best lock
 		}
 	}
 	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {
@@ -112,7 +112,7 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kinds holds the text of each role.
+// kinds maps each role to its label.
 var kinds = map[Role]string{
 	Lock:     "",
 	Control:  "self-check: known-broken lock",
@@ -122,7 +122,7 @@ var kinds = map[Role]string{
 	Stalled:  "self-check: stopped generator",
 }
 
-// Kind returns the role of a baseline or a self-check, and marks a third-party lock.
+// Kind returns the label of a baseline, a self-check or a third-party lock, and "" for other locks.
 func (s Subject) Kind() string {
 	if s.Role == Lock && s.ThirdParty {
 		return "third-party"
@@ -164,7 +164,7 @@ type metricCell struct {
 	Struck         bool
 }
 
-// sideBySide is the number of subjects that fit on a sheet of paper.
+// sideBySide is the number of table columns that fit on a printed page.
 const sideBySide = 6
 
 func metricsOf(rows []*Row) allMetrics {
@@ -180,13 +180,13 @@ func metricsOf(rows []*Row) allMetrics {
 	return all
 }
 
-// Notice returns the remarks of the row: violation, starving clients, kind and notes.
+// Notice returns the remarks on a table row: violation, starving clients, kind of lock, and notes.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Starving, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 
-// Noise returns the mark of a ratio that may be noise.
+// Noise returns the mark of a ratio whose difference from 1 may be noise.
 func (t tableRow) Noise() string {
 	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == format.None {
 		return ""
@@ -194,7 +194,7 @@ func (t tableRow) Noise() string {
 	return " ~"
 }
 
-// Text writes the summary for the terminal: the verdict, a table for each point, and the self-checks.
+// Text writes the summary for the terminal: the verdict, a table for each set of conditions, and the self-checks.
 func Text(w io.Writer, r *Results) error {
 	v, t := newView(r), &format.Lines{}
 	d := v.verdict()
@@ -223,10 +223,10 @@ func Text(w io.Writer, r *Results) error {
 	return err
 }
 
-// textRows returns the table of a point, without the figures of a lock that violated exclusion.
+// textRows returns the table for one set of conditions. It omits the measured values of locks that violated exclusion.
 func textRows(p pointTable) [][]string {
 	head := []string{"lock", "rank", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	var shown []int // indexes of the metrics that fit a terminal
+	var shown []int // indexes of the metrics to show in a terminal
 	for i, m := range p.Extra {
 		if m.Name != "jain" && m.Name != "utilisation" && m.Name != "handoff_p50" && m.Name != "uncontended_p99" && m.Name != "contended_p99" {
 			head, shown = append(head, m.Heading()), append(shown, i)

@@ -9,16 +9,17 @@ import (
 	"lockbench/reports/format"
 )
 
-// tunedSuffix ends the name of a subject with better settings than the subject of the name before it.
+// tunedSuffix is the suffix for the name of a lock with tuned settings, as in "redsync-tuned".
 const tunedSuffix = "-tuned"
 
-// tunedRow compares the goodput of a tuned lock with that of its default settings.
+// tunedRow compares the goodput of a lock with tuned and with default settings.
 type tunedRow struct {
 	Compared
 	Where, Params, Before, After, Ratio, Interval string
 }
 
-// tunedRows compares X-tuned with X at each point that has both. All rows are corrected together.
+// tunedRows compares each tuned lock with its default settings under all conditions measured for both. The p-values are
+// corrected together.
 func (v *view) tunedRows() (rows []tunedRow) {
 	var pairs [][2]*Row
 	for _, p := range v.compared() {
@@ -43,7 +44,7 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns a subject's row at a point, or at a point of another section with the same conditions.
+// rowAlike returns the result of a subject at a point, or under the same conditions in another section.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p
@@ -56,14 +57,14 @@ func (v *view) rowAlike(subject string, p Point) *Row {
 	return row
 }
 
-// Settings writes the parameters in a fixed order.
+// Settings returns the parameters as text, in a fixed order.
 func (s Subject) Settings() string {
 	set := func(k string) string { return k + "=" + s.Params[k] }
 	return strings.Join(collect(slices.Sorted(maps.Keys(s.Params)), set), " ")
 }
 
 func tunedTakeaway(rows []tunedRow) string {
-	count := map[string]int{} // number of rows by verdict
+	count := map[string]int{} // number of comparisons by verdict
 	for _, r := range rows {
 		count[r.Verdict()]++
 	}

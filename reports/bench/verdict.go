@@ -12,23 +12,23 @@ import (
 	"lockbench/reports/stats"
 )
 
-// verdict is the head of a report: a headline, and an answer for each condition.
+// verdict is the head of a report: the headline, and the fastest locks under each set of conditions.
 type verdict struct {
 	html.Verdict
 	Answers []answer
 }
 
-// answer names the fastest locks at some points of a section.
+// answer names the fastest locks under some conditions.
 type answer struct {
-	Name     string // name of the section and the points
-	Who      string // the fastest locks; empty: no lock has a rank
+	Name     string // name of the section and its conditions
+	Who      string // names of the fastest locks; empty if no lock has a rank
 	What     string
-	Starving string // locks that starve clients at these points
+	Starving string // locks that starve clients under these conditions
 	names    []string
 	points   []Point
 }
 
-// String writes the answer in one line.
+// String returns the answer as one line of text.
 func (a answer) String() string {
 	text := strings.TrimSpace(a.Who + " " + a.What)
 	if a.Starving != "" {
@@ -65,7 +65,7 @@ func (v *view) verdict() verdict {
 // unfinished reports whether the bench was interrupted, failed, or is still running.
 func (p *Plan) unfinished() bool { return p.Interrupted || p.Ended.IsZero() }
 
-// headline returns a sentence on the fastest locks. If no lock has a rank, ranked is false.
+// headline returns a sentence about the fastest locks. If no lock has a rank, ranked is false.
 func (v *view) headline() (text string, ranked bool) {
 	leads, ties, points, powerless := map[string]int{}, 0, 0, 0
 	var starving []string
@@ -97,7 +97,7 @@ func (v *view) headline() (text string, ranked bool) {
 	return text, points > 0
 }
 
-// lead returns a sentence on the locks that are fastest at the most points.
+// lead returns a sentence about the locks that are fastest under the most conditions.
 func lead(leads map[string]int, points int, tied bool) string {
 	most, names := 0, []string{}
 	for _, n := range leads {
@@ -128,12 +128,13 @@ func lead(leads map[string]int, points int, tied bool) string {
 	return fmt.Sprintf("%s is fastest%s.", names[0], everywhere)
 }
 
-// agree joins names and a verb in singular or plural.
+// agree joins names, followed by the singular or the plural form of a verb.
 func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
 
-// answers returns the answers for a section. Points with the same fastest locks share an answer.
+// answers returns the fastest locks for each set of conditions of a section. Conditions with the same fastest locks are
+// merged.
 func (v *view) answers(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
@@ -161,7 +162,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// what describes the fastest locks: goodput, distance to the next lock, and longest wait.
+// what describes the fastest locks: goodput, lead over the next lock, and longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -208,7 +209,8 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level returns the goodput of the fastest locks: as a part of the ceiling or of the baseline, or per second.
+// level returns the goodput of the fastest locks as text: as a fraction of the highest possible or the baseline's
+// goodput if known, else per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -227,7 +229,7 @@ func (v *view) level(a answer) string {
 
 func between(least, most extreme) string {
 	low, high := format.Significant(least.value), format.Significant(most.value)
-	if most.value < 2 { // a ratio below 2: two digits
+	if most.value < 2 { // two digits for a ratio below 2
 		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
 	}
 	if low == high {
@@ -236,7 +238,7 @@ func between(least, most extreme) string {
 	return low + " to " + high
 }
 
-// ahead returns the ratio of the fastest lock to the next one.
+// ahead returns the fastest lock's goodput divided by that of the next lock, as text.
 func (v *view) ahead(points []Point) string {
 	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
 		r, ok := v.next(p)
@@ -257,7 +259,7 @@ func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// starving lists the locks that starve clients at one of the points, each with its worst point.
+// starving lists the locks that starve clients at any of the points, each with its highest number of starved clients.
 func (v *view) starving(points []Point) string {
 	worst, names := map[string]*Row{}, []string{}
 	for _, p := range points {
@@ -280,8 +282,9 @@ func (v *view) starving(points []Point) string {
 	return strings.Join(names, ", ")
 }
 
-// powerless returns a sentence if a point has too few trials to show any difference between its locks, else "". With n pairs
-// the least p-value is 2/2^n, and Holm multiplies it by the number of comparisons.
+// powerless returns a sentence if there are too few trials to show any difference between the locks, and "" otherwise.
+// With n pairs of trials the smallest possible p-value is 2/2^n, which Holm's correction multiplies by the number of
+// comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -300,7 +303,8 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where lists points of a section, as "4, 16 and 64 clients" if they differ only in clients.
+// where describes several sets of conditions. If they differ only in the number of clients, it returns text such as "4,
+// 16 and 64 clients".
 func (v *view) where(points []Point) string {
 	names := collect(points, v.apart)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
@@ -316,7 +320,7 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// circumstances describes the measurement and explains the words of the head.
+// circumstances describes the test machine and the method, and explains the terms in the verdict.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
 	text := "Measured on " + format.Plural(e.Cores, "processor")

@@ -33,7 +33,7 @@ func find[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// estimate returns a metric of a subject at a point. If it was not measured or is invalid, ok is false.
+// estimate returns the estimate of a metric for a subject at a point. If it was not measured or is invalid, ok is false.
 func (v *view) estimate(subject, point, metric string) (e stats.Estimate, ok bool) {
 	if row, found := v.Row(subject, point); found {
 		return row.estimate(metric)
@@ -72,7 +72,7 @@ func collect[T, U any](all []T, of func(T) U) (got []U) {
 	return got
 }
 
-// compared returns the points at which locks are compared: all except those of the self-checks.
+// compared returns the sets of conditions for comparing locks. It omits those for self-checks.
 func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
@@ -99,7 +99,7 @@ func describe(p Point) string {
 	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
 }
 
-// conditions adds the arrivals and the fault of a point to other conditions.
+// conditions returns a list of test conditions as text, and adds the arrival schedule and the fault of a point.
 func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
@@ -126,7 +126,8 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart returns the conditions in which a point differs from the others of its section; empty for a single point.
+// apart returns the conditions that differ from those of other points in the section. It returns "" if the section has
+// only one point.
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{
@@ -137,14 +138,14 @@ func (v *view) apart(p Point) string {
 		func(p Point) string { return "fault " + p.Fault },
 	} {
 		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
-		if differs && (i != 1 || p.Keys != p.Clients) { // a key for each client is the usual case
+		if differs && (i != 1 || p.Keys != p.Clients) { // not mentioned: each client has its own key by default
 			parts = append(parts, trait(p))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// named returns a text, with its section if the bench has several.
+// named returns a text, prefixed with the section name if the bench has several sections.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":

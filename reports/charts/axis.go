@@ -10,23 +10,23 @@ import (
 	"lockbench/reports/format"
 )
 
-// Axis is one axis of a chart. Zero bounds are set from the data. A logarithmic axis has positive bounds.
+// Axis is an axis of a chart. Zero bounds are set from the data. The bounds of a logarithmic axis must be positive.
 type Axis struct {
 	Label     string
-	Unit      string // appended to the number of each tick, as in " ms"
+	Unit      string // unit after each tick label, as in " ms"
 	Low, High float64
 	Log       bool
-	Ticks     []Tick // ticks instead of round numbers
+	Ticks     []Tick // tick positions and labels; nil: ticks at round numbers
 }
 
-// Tick is a labelled value of an axis.
+// Tick is a labelled position on an axis.
 type Tick struct {
 	At   float64
 	Text string
 }
 
-// round returns the round values from low to high. A linear or a short logarithmic axis has steps of 1, 2 or 5. A long
-// logarithmic axis has 1, 2 and 5 of each decade, or only the decades if there are many.
+// round returns the round numbers from low to high, for axis ticks. Steps are 1, 2 or 5 times a power of ten. On a
+// logarithmic axis of several decades, each decade has ticks at 1, 2 and 5, or only at 1 if there are many.
 func round(low, high float64, log bool) []float64 {
 	var all []float64
 	if !log || high/low < 4 {
@@ -57,7 +57,7 @@ func niceStep(v float64) float64 {
 	return power * steps[slices.IndexFunc(steps, func(m float64) bool { return m == 10 || m*power >= v })]
 }
 
-// fit returns the axis with bounds that hold the values.
+// fit returns the axis with bounds extended to the values.
 func (a Axis) fit(values []float64) Axis {
 	if a.Low != 0 || a.High != 0 {
 		return a

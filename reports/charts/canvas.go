@@ -16,21 +16,22 @@ import (
 	"lockbench/reports/format"
 )
 
-// Class is a set of CSS classes that is passed through gonum as a colour. The style sheet defines its look.
+// Class holds CSS class names in place of a colour. It implements color.Color so that gonum accepts it.
 type Class string
 
-// RGBA implements color.Color. The value is not used.
+// RGBA implements color.Color. Its result is not used.
 func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 
-// ink is a Class with optional attributes of an element.
+// ink is a Class with further SVG attributes.
 type ink struct {
 	Class
 	title  string // a tooltip
-	fill   string // a paint server, if the style sheet has no colour for the class
-	anchor string // anchor of a text: start, middle or end
+	fill   string // reference to an SVG pattern or gradient, if the style sheet has no colour for the class
+	anchor string // text-anchor attribute: start, middle or end
 }
 
-// canvas writes the drawing of gonum as SVG elements with classes. The unit is a pixel, the origin is the lower left corner.
+// canvas writes gonum's drawing as SVG elements with CSS classes. The unit is a pixel, and the origin is at the lower
+// left.
 type canvas struct {
 	width, height vg.Length
 	ink           ink
@@ -51,10 +52,10 @@ func (c *canvas) SetColor(k color.Color) {
 	}
 }
 
-// SetLineWidth disables strokes at 0. The style sheet defines other widths.
+// SetLineWidth sets the line width. A width of 0 draws no line; other widths come from the style sheet.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
-// The following methods do nothing: text is anchored and upright, and nothing is scaled.
+// Methods without effect, which vg.Canvas requires. Text is never rotated, and nothing is scaled.
 func (*canvas) Rotate(float64)                      {}
 func (*canvas) Translate(vg.Point)                  {}
 func (*canvas) Scale(_, _ float64)                  {}
@@ -66,7 +67,7 @@ func (c *canvas) y(y vg.Length) string              { return px(c.height - y) }
 func (c *canvas) at(p vg.Point) string              { return px(p.X) + " " + c.y(p.Y) }
 
 func px(v vg.Length) string {
-	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // + 0: no -0
+	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // adding 0 turns -0 into 0
 }
 
 func (c *canvas) Stroke(p vg.Path) {
@@ -74,13 +75,13 @@ func (c *canvas) Stroke(p vg.Path) {
 		return
 	}
 	dashes := ""
-	if len(c.dashes) > 0 { // whole pixels: [7 3]
+	if len(c.dashes) > 0 { // whole pixels, printed as [7 3]
 		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
 	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
 }
 
-// Fill implements vg.Canvas. An upright rectangle becomes a rect.
+// Fill implements vg.Canvas. It writes a rect element if the path is a rectangle with horizontal and vertical sides.
 func (c *canvas) Fill(p vg.Path) {
 	if r, ok := rectangle(p); ok {
 		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Size().X), px(r.Size().Y)))
@@ -123,7 +124,7 @@ func (c *canvas) path(p vg.Path) string {
 			b.WriteString("M" + c.at(s.Pos))
 		case vg.LineComp:
 			b.WriteString("L" + c.at(s.Pos))
-		case vg.ArcComp: // always a circle
+		case vg.ArcComp: // all arcs in the charts are full circles
 			r := px(s.Radius)
 			fmt.Fprintf(&b, "M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0", px(s.Pos.X-s.Radius), c.y(s.Pos.Y), r, r, px(2*s.Radius), r, r, px(2*s.Radius))
 		case vg.CloseComp:
@@ -141,7 +142,7 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
-// labels measures text with the font of gonum. The browser places it with another font.
+// labels measures text with a font of gonum. Browsers use a different font.
 type labels struct{ text.Plain }
 
 // Box implements text.Handler.
@@ -150,7 +151,7 @@ func (l labels) Box(s string, f font.Font) (width, height, depth vg.Length) {
 	return wider * width, height, depth
 }
 
-// Draw implements text.Handler for one upright line.
+// Draw implements text.Handler for one horizontal line of text.
 func (l labels) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
 	if s == "" {
 		return

@@ -23,58 +23,58 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Chart is a drawing with a takeaway, which is one sentence, and a table of its data.
+// Chart is a drawing with a one-sentence conclusion and a table of its data.
 type Chart struct {
 	ID       string
-	Name     string // name of the place of measurement
+	Name     string // short name of the chart's test conditions
 	Takeaway string
 	SVG      template.HTML
-	Note     string // reading aid, and omissions
-	Worded   bool   // whether the table has words instead of numbers
+	Note     string // help for reading the chart, and omitted data
+	Worded   bool   // whether the table cells hold words instead of numbers
 	Head     []string
 	Rows     [][]string
 }
 
-// Draw draws the chart, with the takeaway as its description.
+// Draw sets the chart's SVG to a drawing. The takeaway becomes its description for screen readers.
 func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
 	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
 }
 
-// CSS is the style sheet of drawings. It uses the colours of the page.
+// CSS is the style sheet of all charts. It uses the colour variables of the page.
 //
 //go:embed chart.css
 var CSS template.CSS
 
-// Slug makes an id from a name. Characters that are invalid in an id become dashes.
+// Slug returns an HTML id made from names. Each character other than an ASCII letter or digit becomes a dash.
 func Slug(parts ...string) string {
 	return notInSlug.ReplaceAllString(strings.Join(parts, "-"), "-")
 }
 
 var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// Style is the look of a subject in every chart: a colour, a dash and a marker. Nothing depends on colour alone.
+// Style is the appearance of one lock in all charts. Lines differ in dash and marker too, not only in colour.
 type Style struct {
-	Color  int // one of the Colors of Okabe and Ito, or Grey
-	Dash   int // dash of a line
+	Color  int // index below Colors, or Grey
+	Dash   int // index of the dash pattern
 	Marker int
 }
 
-// The numbers of colours and markers, and the values of Color that are not for subjects.
+// Number of colours and of markers, and special values for Style.Color.
 const (
-	Colors  = 7  // colours that are easy to distinguish
-	Grey    = -1 // Color of the background
-	Ink     = 6  // Color of text
+	Colors  = 7  // number of colours, from the palette of Okabe and Ito
+	Grey    = -1 // background colour
+	Ink     = 6  // text colour
 	Markers = 6
 )
 
-// StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
+// StyleAt returns the style for index i. The styles for 0 to 41 all differ.
 func StyleAt(i int) Style {
 	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes), Marker: i % Markers}
 }
 
 var dashes = [][]vg.Length{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {4, 4}, {13, 3}}
 
-// Class returns the CSS class of the style's colour.
+// Class returns the CSS class for the colour of the style.
 func (s Style) Class() string {
 	if s.Color == Grey {
 		return "cx"
@@ -88,7 +88,7 @@ func (s Style) stroke(class string) draw.LineStyle {
 
 func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
 
-// glyph draws the marker of a style. The style sheet defines its fill and outline.
+// glyph draws the marker of a style. The style sheet sets its fill and outline.
 func (s Style) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Class("mark " + s.Class()), Radius: 5, Shape: shape(s.Marker % Markers)}
 }
@@ -128,7 +128,7 @@ func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// words is a text style with a CSS class and the font size that the style sheet sets for it.
+// words returns a text style with a CSS class. Its font size equals that of the class in the style sheet.
 func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color: class, XAlign: x, YAlign: y, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 12},
@@ -155,7 +155,7 @@ func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s
 	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
 }
 
-// short truncates a text to a width in pixels.
+// short shortens a text to a width in pixels.
 func short(s string, wide vg.Length, width func(string) vg.Length) string {
 	cut := s
 	for letters := []rune(s); len(letters) > 1 && width(cut) > wide; cut = string(letters) + "…" {

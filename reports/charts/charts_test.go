@@ -20,10 +20,10 @@ const (
 	ms = time.Millisecond
 )
 
-// hostile is a text that must be escaped.
+// hostile is a text with markup that must be escaped.
 const hostile = `</text><script>"'&` + "\x1b\u202e"
 
-// drawings returns a drawing of each kind.
+// drawings returns one drawing of each type of chart.
 func drawings() map[string]string {
 	all := map[string]string{}
 	var curves, scaling []Line
@@ -53,7 +53,7 @@ func drawings() map[string]string {
 	return all
 }
 
-// lanes returns lanes with spans that are open, endless, crowded or outside the drawing.
+// lanes returns a timeline with time spans that have no end, overlap or lie outside the drawing.
 func lanes() Lanes {
 	l := Lanes{
 		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},
@@ -69,8 +69,8 @@ func lanes() Lanes {
 	return l
 }
 
-// TestDrawings checks that each drawing is XML with a name and a description, stays within its bounds, escapes text, and is
-// reproducible.
+// TestDrawings checks that each drawing is valid XML with a title and a description, stays within its bounds, escapes
+// text, and is reproducible.
 func TestDrawings(t *testing.T) {
 	again := drawings()
 	for name, svg := range drawings() {
@@ -150,7 +150,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestPlace checks that the names of dots that lie together overlap neither each other nor a dot, and stay within the chart.
+// TestPlace checks that names of nearby dots overlap neither each other nor a dot, and stay within the chart.
 func TestPlace(t *testing.T) {
 	within := vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}
 	var taken []vg.Rectangle
@@ -173,7 +173,7 @@ func TestStylesDiffer(t *testing.T) {
 	seen := map[Style]int{}
 	for i := range Colors * 6 {
 		s := StyleAt(i)
-		s.Marker = 0 // colour and dash suffice
+		s.Marker = 0 // colour and dash are enough to tell the lines apart
 		if j, ok := seen[s]; ok {
 			t.Errorf("%d and %d look alike", j, i)
 		}

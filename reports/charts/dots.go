@@ -10,19 +10,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Dots is a chart of named dots.
+// Dots is a scatter chart with named dots.
 type Dots struct {
 	Title string // title above the axes
 	X, Y  Axis
 	Dots  []Dot
 }
 
-// Dot is the dot of one subject.
+// Dot is the dot for one lock.
 type Dot struct {
 	Name   string
 	X, Y   float64
 	Style  Style
-	Hollow bool // drawn hollow: the subject is not compared with the others
+	Hollow bool // whether only the outline is drawn: the lock is not compared with the others
 }
 
 // SVG draws the chart.
@@ -42,7 +42,7 @@ func (d Dots) plot() *plot.Plot {
 	return p
 }
 
-// The space that a dot and its name take, in pixels.
+// Size of a dot and of its name, in pixels.
 const (
 	dotRadius  = 5
 	nameHeight = 15
@@ -83,13 +83,13 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle around a point, which extends by left and right from the point and is centred vertically.
+// around returns a rectangle from left to right of a point, with the given height and vertically centred on the point.
 func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a free space for the name of a dot, as near to the dot as possible; right is false if the name is left of
-// the dot.
+// place returns a free rectangle for the name of a dot, as near to the dot as possible. If the name is left of the dot,
+// right is false.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {
@@ -119,7 +119,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// outside returns the area of a rectangle that is not within another.
+// outside returns the area of the part of a rectangle that is outside another one.
 func outside(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

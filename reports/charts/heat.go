@@ -14,16 +14,16 @@ import (
 	"lockbench/reports/format"
 )
 
-// Heat is a map of counts: columns of equal width from 0 to X.High, and rows between labelled edges.
+// Heat is a heat map of counts. Columns have equal widths from 0 to X.High; rows have labelled limits.
 type Heat struct {
 	X      Axis
-	Edges  []string // labels from below, one more than rows
-	Counts [][]int  // counts by column, then by row from below; missing rows are 0
-	Of     string   // counted things, for the legend
+	Edges  []string // labels of the row limits from bottom to top, one more than the number of rows
+	Counts [][]int  // counts by column, then by row from bottom to top; missing rows are 0
+	Of     string   // the things that are counted, for the legend
 	Spans  []Span
 }
 
-// Span is a named part of the horizontal axis.
+// Span is a named interval on the horizontal axis.
 type Span struct {
 	From, To float64
 	Name     string
@@ -31,14 +31,14 @@ type Span struct {
 
 type heatMap struct {
 	Heat
-	most int // highest count of a cell
+	most int // highest count in any cell
 }
 
 func (h Heat) counted() heatMap {
 	return heatMap{h, slices.Max(append(slices.Concat(h.Counts...), 0))}
 }
 
-// level returns the colour of a count, from 1 to heatLevels by its logarithm.
+// level returns a colour level for a count, from 1 to heatLevels on a logarithmic scale.
 func (h heatMap) level(n int) int {
 	if h.most == 1 {
 		return heatLevels
@@ -51,7 +51,7 @@ func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n)
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
-// height returns the height of the map, which has a minimum.
+// height returns the height of the heat map in pixels.
 func (h Heat) height() vg.Length {
 	rows := vg.Length(len(h.Edges) - 1)
 	return rows*min(26, max(11, 180/rows)) + 96
@@ -69,7 +69,7 @@ func (h Heat) plot() *plot.Plot {
 	return p
 }
 
-// draw draws the spans across the map, each named if there is room, and the legend above.
+// draw draws the named intervals, with their names if there is room, and the legend above the map.
 func (h heatMap) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
 	for i, column := range h.Counts {

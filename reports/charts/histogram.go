@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Histogram is a small drawing for a table cell: the number of values in each bin, from 0.
+// Histogram is a small bar chart for a table cell. It shows the number of values in each bin; the first bin starts at 0.
 type Histogram struct {
-	Width  float64 // width of a bin
+	Width  float64 // width of each bin
 	Counts []int
 	Bound  float64              // marked value
-	Title  func(bin int) string // tooltip of a bar
+	Title  func(bin int) string // returns the tooltip of a bar
 }
 
 // SVG draws the histogram.

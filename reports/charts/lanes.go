@@ -14,56 +14,56 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lanes shows the operations of several clients: a lane for each, time from left to right. Times are from the start of the run.
+// Lanes is a timeline with a row (lane) for each client. Times are relative to the start of the run.
 type Lanes struct {
 	From, To   time.Duration
-	Label      string   // label of the axis
-	Names      []string // names of the lanes, from above
+	Label      string   // label of the time axis
+	Names      []string // names of the lanes from top to bottom
 	Faults     []LaneSpan
 	Holds      []LaneSpan
-	Leases     []LaneSpan // drawn beneath holds
-	Calls      []LaneSpan // drawn with their numbers
-	Instants   []LaneSpan // drawn at From, with Label beside the number
+	Leases     []LaneSpan // drawn below the holds
+	Calls      []LaneSpan // drawn with their operation numbers
+	Instants   []LaneSpan // drawn as numbered circles at From, each followed by Label
 	Violations []Violation
-	Crowded    bool // omit a number without room instead of moving it right
+	Crowded    bool // whether a number without room is omitted instead of moved to the right
 }
 
-// LaneSpan is a time span in a lane. It may extend beyond the drawing.
+// LaneSpan is a time span in a lane. The part outside the drawing is cut off.
 type LaneSpan struct {
-	Lane     int // index of the lane, or AllLanes
+	Lane     int // index of the lane; AllLanes for a span across all lanes
 	From, To time.Duration
-	Number   int // number of the operation, from 1; 0: none
+	Number   int // operation number from 1; 0 if the span has no number
 	Label    string
 	Title    string // tooltip
 	Faint    bool
 }
 
-// AllLanes is the Lane of a fault that concerns no single client.
+// AllLanes is the lane index of a fault that affects all clients.
 const AllLanes = -1
 
-// Violation is a hatched time span.
+// Violation is a time span during which a property was violated. It is hatched.
 type Violation struct {
 	From, To time.Duration
 	Label    string     // label above the lanes
-	Short    string     // shorter label if Label has no room; may be empty
-	Parts    []LaneSpan // the hatched spans; empty: all lanes from From to To
+	Short    string     // shorter text, drawn if Label does not fit; may be empty
+	Parts    []LaneSpan // the spans to hatch; if empty, all lanes are hatched from From to To
 }
 
-// The measures of a lane in pixels, from its upper edge.
+// Vertical positions and sizes within a lane in pixels, measured from its top.
 const (
 	laneHeight = 70
-	holdTop    = 16 // upper edge of a hold, below the name of a fault
+	holdTop    = 16 // top of a hold, below the name of a fault
 	holdHeight = 20
 	callAt     = holdTop + holdHeight/2
 	leaseAt    = holdTop + holdHeight + 4
 	instantAt  = 52
-	numberAt   = holdTop - 4 // baseline of a number, above a call
+	numberAt   = holdTop - 4 // text baseline of an operation number, above its call
 	markRadius = 8.5
-	thinHatch  = 8 // a narrower hatched span has no edges
+	thinHatch  = 8 // a hatched span narrower than this has no outline
 	labelsHigh = 26
 )
 
-// SVG draws the lanes.
+// SVG draws the timeline.
 func (l Lanes) SVG(h Head) template.HTML {
 	l.To = max(l.To, l.From+1)
 	c := &canvas{width: wide, height: vg.Length(len(l.Names)*laneHeight) + labelsHigh + 44}
@@ -83,7 +83,7 @@ func (l Lanes) plot() *plot.Plot {
 	}
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
-	p.Y.Tick.Label.Font.Size = 15.5 // as wide as the bold 13 of the style sheet
+	p.Y.Tick.Label.Font.Size = 15.5 // at 15.5 this font is as wide as the page's bold font at 13
 	p.Add(grid(false))
 	return p
 }
@@ -91,7 +91,7 @@ func (l Lanes) plot() *plot.Plot {
 type laneMarks struct {
 	Lanes
 	hatch string
-	taken map[vg.Length]vg.Length // right end of the last text, by height
+	taken map[vg.Length]vg.Length // right end of the last text on each line, by vertical position
 	c     draw.Canvas
 }
 
@@ -123,7 +123,7 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 	d.moments()
 }
 
-// shown returns the spans that lie within the time of the drawing, in its lanes.
+// shown returns the time spans that overlap the drawing and whose lane exists.
 func (d *laneMarks) shown(all []LaneSpan) []LaneSpan {
 	return slices.DeleteFunc(slices.Clone(all), func(s LaneSpan) bool {
 		return s.From > d.To || max(s.From, s.To) < d.From || s.Lane >= len(d.Names)
@@ -139,7 +139,8 @@ func (d *laneMarks) y(lane int, below vg.Length) vg.Length {
 	return d.c.Max.Y - vg.Length(max(lane, 0)*laneHeight) - below
 }
 
-// room reserves a place on a line for a text. If the place is taken, the text moves right, or is omitted if Crowded.
+// room reserves a place for a text on a line. If the place is taken, the text moves to the right, or ok is false if
+// Crowded is set.
 func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
 	if free, taken := d.taken[line]; taken && from < free {
 		if from = free; d.Crowded {
@@ -165,7 +166,8 @@ func (d *laneMarks) box(class Class, s LaneSpan, below, high vg.Length, paint st
 	return from, to
 }
 
-// fault draws a band with its name at the start, if there is room: above the holds of a lane, or below all lanes.
+// fault draws a coloured band for a fault, with its name at the start if there is room. The band is above the holds of
+// one lane, or below all lanes.
 func (d *laneMarks) fault(s LaneSpan) {
 	class, below, high, line := Class("fault"), vg.Length(1), vg.Length(laneHeight-2), vg.Length(8)
 	if s.Lane == AllLanes {
@@ -202,7 +204,7 @@ func (d *laneMarks) level(class Class, s LaneSpan, below vg.Length) {
 	d.c.StrokeLine2(s.line(class), d.x(s.From), y, d.x(s.To), y)
 }
 
-// violation hatches its parts, and writes its label above the lanes.
+// violation hatches the time spans of a violation and writes its label above the lanes.
 func (d *laneMarks) violation(v Violation) {
 	if v.To < d.From || v.From > d.To {
 		return
@@ -227,7 +229,7 @@ func (d *laneMarks) violation(v Violation) {
 	}
 }
 
-// moments draws numbered circles side by side, with their labels if there is room.
+// moments draws the numbered circles side by side, with their labels if there is room.
 func (d *laneMarks) moments() {
 	type placed struct {
 		LaneSpan
@@ -243,7 +245,7 @@ func (d *laneMarks) moments() {
 		all = append(all, placed{s, min(at, d.c.Max.X)})
 	}
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.at, b.at)) })
-	free := vg.Length(0) // right end of the last label of the lane
+	free := vg.Length(0) // right end of the last label in the lane
 	for i, m := range all {
 		if i == 0 || all[i-1].Lane != m.Lane {
 			free = 0

@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines is a chart of lines with a name at the end of each. The first line is drawn on top.
+// Lines is a line chart with a name at the end of each line. The first line is drawn on top.
 type Lines struct {
 	Title  string // title above the axes, if the chart is one of several
-	Marker *Style // marker before the title
+	Marker *Style // marker before the title; nil: none
 	X, Y   Axis
 	Lines  []Line
 	Rules  []Rule
@@ -24,16 +24,16 @@ type Lines struct {
 
 // Line is the line of one subject.
 type Line struct {
-	Name   string // name at the end of the line; empty: none
+	Name   string // name at the end of the line; empty: no name
 	Style  Style
-	Class  string // CSS class instead of the colour and dash of the style
+	Class  string // CSS class that replaces the colour and dash of Style
 	Points []Point
-	Marks  bool // mark each point, and draw intervals as whiskers instead of a band
-	Area   bool // fill the area below
-	Alone  bool // the points are not connected
+	Marks  bool // whether points have markers, and intervals are whiskers instead of a band
+	Area   bool // whether the area below the line is filled
+	Alone  bool // whether the points are left unconnected
 }
 
-// Point is a point of a line. Low and High are an interval around Y, or 0 without one.
+// Point is a point on a line. Low and High are the interval around Y; both are 0 without an interval.
 type Point struct {
 	X, Y, Low, High float64
 	Text            string // text beside the point
@@ -41,7 +41,7 @@ type Point struct {
 
 func (p Point) interval() bool { return p.Low != 0 || p.High != 0 }
 
-// Rule is a line across the chart at a value of one axis.
+// Rule is a horizontal or vertical line across the whole chart.
 type Rule struct {
 	At       float64
 	Upright  bool
@@ -102,7 +102,7 @@ func (l Lines) values() (xs, ys []float64) {
 	return xs, ys
 }
 
-// spread moves the marks of several lines apart, so that their whiskers are side by side.
+// spread shifts the points of several lines apart horizontally, so that their whiskers do not overlap.
 func (l *Lines) spread() {
 	n := 0
 	for _, line := range l.Lines {
@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // of the width, for all lines together
+	const most = .045 // as a fraction of the chart's width, for all lines together
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room
@@ -133,7 +133,7 @@ func (l *Lines) spread() {
 	}
 }
 
-// add draws one line: its band, the line, its whiskers and its markers.
+// add draws one line with its band, whiskers and markers.
 func (l Line) add(p *plot.Plot, y Axis) {
 	var line, low, high, at plotter.XYs
 	var spans plotter.YErrors
@@ -146,7 +146,7 @@ func (l Line) add(p *plot.Plot, y Axis) {
 			at, spans = append(at, p), append(spans, struct{ Low, High float64 }{p.Y - bottom, top - p.Y})
 		}
 	}
-	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // several grey bands would hide the lines
+	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // no grey bands: several of them would hide the lines
 		slices.Reverse(high)
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
 	}
@@ -188,7 +188,7 @@ func (r Rule) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(r.At)
 		c.StrokeLine2(stroke(class), c.Min.X, at, c.Max.X, at)
 		if at += 9; at > c.Max.Y-6 {
-			at -= 18 // no room above
+			at -= 18 // below the line if there is no room above it
 		}
 		write(c, "soft", text.XLeft, c.Min.X+6, at, r.Text)
 		return

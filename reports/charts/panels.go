@@ -14,27 +14,27 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Head holds the id and the texts of a drawing.
+// Head holds the id, title and description of a drawing.
 type Head struct {
-	ID          string // unique on its page
+	ID          string // id, unique on the page
 	Class       string
 	Title, Desc string // title and description for screen readers
 }
 
-// The measures of all drawings, in pixels unless stated otherwise.
+// Sizes for all drawings, in pixels unless stated otherwise.
 const (
-	wide      = 860 // width of every drawing
+	wide      = 860 // width of each drawing
 	rowHeight = 28
-	nameMost  = 180 // widest name of a row
-	textMost  = 240 // widest text of a row
-	endGap    = 16  // least distance between the names of two lines
-	endSample = 22  // sample of the line beside its name
-	endMost   = 190 // widest name of a line
+	nameMost  = 180 // maximum width of a row's name
+	textMost  = 240 // maximum width of a row's text
+	endGap    = 16  // minimum distance between the names of two lines
+	endSample = 22  // length of the line sample before a line's name
+	endMost   = 190 // maximum width of a line's name
 	endRoom   = 20 + endSample
 
 	maxTicks   = 5    // approximate number of ticks of a linear axis
 	heatLevels = 6    // number of colours
-	wider      = 1.16 // width of a browser's font, relative to the measured font
+	wider      = 1.16 // width of text in a browser's font, relative to the same text in the measured font
 	bolder     = 1.18 // width of a bold font, relative to the regular one
 )
 
@@ -51,13 +51,13 @@ type Panel interface {
 	height() vg.Length
 }
 
-// Grid is several panels side by side, in rows of equal columns, with their axes aligned.
+// Grid is a set of panels in rows and columns of equal width, with aligned axes.
 type Grid struct {
 	Columns int
 	Panels  []Panel
 }
 
-// SVG draws the panels.
+// SVG draws all panels of the grid in one drawing.
 func (g Grid) SVG(h Head) template.HTML {
 	var plots [][]*plot.Plot
 	var high vg.Length
@@ -99,7 +99,8 @@ func grid(level bool) *plotter.Grid {
 	return g
 }
 
-// drawn is a plotter from a function. Its arguments x and y convert values to positions.
+// drawn is a function that implements plot.Plotter. Its arguments x and y convert data values to positions in the
+// drawing.
 type drawn func(c draw.Canvas, x, y func(float64) vg.Length)
 
 // Plot implements plot.Plotter.
@@ -108,10 +109,10 @@ func (d drawn) Plot(c draw.Canvas, p *plot.Plot) {
 	d(c, x, y)
 }
 
-// margin is the space for texts beside the axes, in pixels.
+// margin reserves space for text beside the axes, in pixels.
 type margin struct{ left, right, top vg.Length }
 
-// Plot implements plot.Plotter. It draws nothing.
+// Plot implements plot.Plotter and draws nothing.
 func (margin) Plot(draw.Canvas, *plot.Plot) {}
 
 // GlyphBoxes implements plot.GlyphBoxer.
@@ -123,7 +124,7 @@ func (m margin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	}
 }
 
-// caption writes a marker and a name above the axes, or the label of the vertical axis.
+// caption writes a title with an optional marker above the axes, and the label of the vertical axis.
 func caption(p *plot.Plot, name, axis string, style *Style) {
 	if name == "" && axis == "" {
 		return
@@ -139,13 +140,14 @@ func caption(p *plot.Plot, name, axis string, style *Style) {
 	}))
 }
 
-// end is the end of a line with its name.
+// end is the end point of a line, where its name is written.
 type end struct {
 	line Line
 	at   plotter.XY
 }
 
-// nameEnds writes the names of lines beside their ends, without overlap, each with a sample of its line.
+// nameEnds writes the name of each line beside the end of the line, with a short sample of the line. Names do not
+// overlap.
 func nameEnds(p *plot.Plot, ends []end) {
 	widest := vg.Length(0)
 	for _, e := range ends {
@@ -172,7 +174,8 @@ func nameEnds(p *plot.Plot, ends []end) {
 	}))
 }
 
-// spread moves ascending positions apart by at least endGap, within the bounds if there is room.
+// spread increases the distances of sorted positions to at least endGap. Positions stay within the bounds if there is
+// room.
 func spread(at []vg.Length, low, high vg.Length) []vg.Length {
 	for i := range at {
 		at[i] = max(at[i], low)

@@ -10,32 +10,32 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Rows is a chart with a named row for each subject: dots with intervals, bars, or several marks.
+// Rows is a chart with a row for each lock: a dot with an interval, a bar, or several markers.
 type Rows struct {
 	Title  string // title above the axes, if the chart is one of several
 	X      Axis
 	Rows   []Row
 	Rules  []Rule
-	NoAxis bool // whether ticks and grid are omitted, because values are beside the marks
-	Names  bool // whether names are left of the rows
-	Texts  bool // whether texts are right of all rows instead of beside their marks
+	NoAxis bool // whether to omit ticks and grid, because each marker has its value beside it
+	Names  bool // whether to write the names to the left of the rows
+	Texts  bool // whether to write the texts in a column at the right instead of beside the markers
 }
 
-// Row is the row of one subject.
+// Row is a row of the chart, usually for one lock.
 type Row struct {
 	Name      string
 	Style     Style
 	Marks     []Mark
-	Bar       bool     // whether a bar reaches from 0 to the first mark
-	Low, High *float64 // interval, or nil
+	Bar       bool     // whether to draw a bar from 0 to the first marker
+	Low, High *float64 // ends of the interval; nil: no interval
 	Text      string
 }
 
-// Mark is a value of a row.
+// Mark is a marker at a value in a row.
 type Mark struct {
 	At    float64
 	Style Style
-	Class string // CSS class instead of the colour of the style
+	Class string // CSS class that replaces the colour of Style
 }
 
 // SVG draws the chart.
@@ -100,7 +100,7 @@ func (r Rows) plot() *plot.Plot {
 	return p
 }
 
-// draw draws the rows, the first one on top.
+// draw draws all rows, with the first one at the top.
 func (r Rows) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	for _, rule := range r.Rules {
 		at := x(rule.At)

@@ -14,22 +14,23 @@ import (
 	"lockbench/histories"
 )
 
-// Class is a kind of duration. Each class has a separate histogram; latency.hgrm merges both kinds of grants.
+// Class is a kind of measured duration, such as an uncontended acquire. Each class has a separate histogram. The file
+// latency.hgrm merges contended and uncontended acquires.
 type Class int
 
-// The classes; Classes is their number.
+// The classes of durations. Classes is the number of classes.
 const (
-	Uncontended Class = iota // granted; at the call no other client held the key or was acquiring it
-	Contended                // granted; another client held or was acquiring the key
+	Uncontended Class = iota // granted acquire; at its call no other client held or was acquiring the key
+	Contended                // granted acquire; at its call another client held or was acquiring the key
 	Refusals                 // refused (busy)
-	Unknowns                 // returned with an unknown outcome
-	HandOffs                 // from release.call to the next grant's return, if a client was waiting at the release
-	HoldTimes                // from acquire.return to release.call
-	Late                     // delay of the load generator: from the time an iteration was due to its start
+	Unknowns                 // acquire that returned with an unknown outcome
+	HandOffs                 // time from the call of a release to the return of the next grant, if a client was waiting
+	HoldTimes                // time from the return of an acquire to the call of its release
+	Late                     // time from the planned start of an iteration to its actual start
 	Classes
 )
 
-// Tag returns the name of the class in latency.hlog.
+// Tag returns the name of the class in the file latency.hlog.
 func (c Class) Tag() string {
 	return [...]string{"granted-uncontended", "granted-contended", "refused", "unknown", "hand-off", "hold", "late"}[c]
 }
@@ -46,19 +47,19 @@ func classOf(o histories.Outcome, busy bool) Class {
 	return Uncontended
 }
 
-// Durations are recorded in nanoseconds, to three significant digits, up to MaxTrackable.
+// Range and precision of the histograms. Durations are in nanoseconds, with three significant digits.
 const (
 	MaxTrackable = time.Hour
 	digits       = 3
 )
 
-// Samples holds the durations of one or more trials by class.
+// Samples holds a histogram of durations for each class.
 type Samples [Classes]*hdrhistogram.Histogram
 
 // NewHistogram returns an empty histogram of durations in nanoseconds.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(MaxTrackable), digits) }
 
-// NewSamples returns samples with empty histograms.
+// NewSamples returns a Samples with empty histograms.
 func NewSamples() (s Samples) {
 	for c := range s {
 		s[c] = NewHistogram()
@@ -67,37 +68,37 @@ func NewSamples() (s Samples) {
 	return s
 }
 
-// Record adds a duration and reports whether it was in the range of the histogram.
+// Record adds a duration to the histogram of a class. It reports whether the duration was within the histogram's range.
 func (s *Samples) Record(c Class, d time.Duration) bool { return s[c].RecordValue(int64(d)) == nil }
 
-// Merge adds the samples of another trial.
+// Merge adds the samples of another trial to s.
 func (s *Samples) Merge(from *Samples) {
 	for c := range s {
-		s[c].Merge(from[c]) // the ranges are equal, so no value is dropped
+		s[c].Merge(from[c]) // all histograms have the same range, so no value is dropped
 	}
 }
 
-// Distribution summarises a histogram, in nanoseconds.
+// Distribution holds percentiles of a histogram, in nanoseconds.
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
-	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, as far as samples suffice
-	Curve       []Percentile `json:"curve"`       // more ranks, up to the last with ten samples beyond it
+	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9; those with too few samples are omitted
+	Curve       []Percentile `json:"curve"`       // points for a chart, up to the last percentile with ten samples above it
 }
 
-// Percentile is one point of a distribution: the part Rank (0 to 1) of the samples is not above NS.
+// Percentile is one point of a distribution: a fraction Rank (0 to 1) of the samples is at most NS nanoseconds.
 type Percentile struct {
 	Rank float64 `json:"rank"`
 	NS   int64   `json:"ns"`
 }
 
-// tailSamples is the least number of samples beyond a percentile.
+// tailSamples is the minimum number of samples above a percentile.
 const tailSamples = 10
 
-// SamplesFor returns the number of samples that a percentile needs.
+// SamplesFor returns the number of samples needed to report a percentile.
 func SamplesFor(rank float64) int64 { return int64(math.Round(tailSamples / (1 - rank))) }
 
-// At returns a percentile. If there are too few samples, ok is false.
+// At returns the percentile with the given rank. If there are too few samples, ok is false.
 func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	i := slices.IndexFunc(d.Percentiles, func(p Percentile) bool { return p.Rank == rank })
 	if i < 0 {
@@ -106,10 +107,10 @@ func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	return d.Percentiles[i].NS, true
 }
 
-// Ranks returns the percentiles of the tables.
+// Ranks returns the ranks of the percentiles in tables.
 func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999} }
 
-// DistributionOf summarises a histogram.
+// DistributionOf returns the percentiles of a histogram.
 func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	d := Distribution{N: h.TotalCount(), Percentiles: []Percentile{}, Curve: []Percentile{}}
 	if d.N == 0 {
@@ -127,7 +128,8 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks returns ten ranks per decade of 1/(1-rank), from the median to the last rank with ten of n samples beyond it.
+// curveRanks returns percentile ranks for a chart, from the median up, with ten ranks per decade of 1/(1-rank). It ends
+// at the last rank with ten of n samples above it.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -143,7 +145,7 @@ func curveRanks(n int64) []float64 {
 	}
 }
 
-// Stamp sets the times of the histograms for the interval log.
+// Stamp sets the start and end times of the histograms for the interval log.
 func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	for c := range s {
 		s[c].SetStartTimeMs(started.Add(first).UnixMilli())
@@ -151,14 +153,14 @@ func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	}
 }
 
-// IntervalLog writes an interval log, format 1.3: a tagged line for each trial and class with samples. Maxima are in
-// milliseconds, values in nanoseconds.
+// IntervalLog writes an HdrHistogram interval log, format 1.3, with a tagged line for each trial and class that has
+// samples. Maxima are in milliseconds, histogram values in nanoseconds.
 func IntervalLog(trials []*Samples) ([]byte, error) {
 	var b bytes.Buffer
 	w := hdrhistogram.NewHistogramLogWriter(&b)
 	base := int64(0)
 	if len(trials) > 0 {
-		base = max(0, trials[0][0].StartTimeMs()) / 1000 * 1000 // the file states it in whole seconds
+		base = max(0, trials[0][0].StartTimeMs()) / 1000 * 1000 // the log states the base time in whole seconds
 	}
 	w.SetBaseTime(base)
 	err := errors.Join(
@@ -169,10 +171,10 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // not a latency of the lock
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // this class is not a latency of the lock
 				continue
 			}
-			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the file stays readable if the clock was set back
+			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // keeps the log readable if the clock was set back
 			h.SetEndTimeMs(max(h.EndTimeMs(), h.StartTimeMs()))
 			if err := w.OutputIntervalHistogram(h); err != nil {
 				return nil, err
@@ -182,7 +184,7 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// PercentileText writes the distribution of all grants, contended or not, in milliseconds.
+// PercentileText returns the percentile distribution of all granted acquires as text, in milliseconds.
 func PercentileText(s *Samples) ([]byte, error) {
 	granted := NewHistogram()
 	granted.Merge(s[Uncontended])
@@ -192,8 +194,8 @@ func PercentileText(s *Samples) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Commands returns the number of commands that servers executed for locks between two readings of their counters, including
-// commands within scripts. If ok is false, why is the reason.
+// Commands returns the number of commands that servers executed for locks between two readings of their counters. It
+// includes commands within scripts. If ok is false, why states the reason.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false
@@ -212,7 +214,7 @@ func Commands(before, after map[string]float64) (n float64, why string, ok bool)
 	return n, "", true
 }
 
-// overhead reports whether a client library or lockbench sends the command for another purpose than a lock.
+// overhead reports whether a command is not part of a lock operation, such as the setup of a connection.
 func overhead(command string) bool {
 	name, _, _ := strings.Cut(command, "|")
 	switch name {

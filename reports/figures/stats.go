@@ -8,52 +8,53 @@ import (
 	"lockbench/histories"
 )
 
-// Stats holds the figures of one history. Client -1 (the harness) and the clients of the epilogue, numbered from
-// Header.Clients, are not measured. With a Window, all figures except Keys, Cover and OutOfRange count operations that ended
-// within it.
+// Stats holds measurements of one history. Client -1 (lockbench itself) and the clients from number Header.Clients on,
+// which run after the workload, are not measured. If a Window is set, all fields except Keys, Cover and OutOfRange count
+// only operations that ended within it.
 type Stats struct {
 	Samples      Samples
 	Cover        histories.Coverage
-	Sections     int           // critical sections completed: granted, and the release was called
-	PerClient    []int         // critical sections completed, by client
-	First        time.Duration // first call of a measured client
+	Sections     int           // number of critical sections: grants whose release was called
+	PerClient    []int         // number of critical sections, by client
+	First        time.Duration // call of the first measured operation
 	Last         time.Duration // return of the last release
-	Grants       int           // grants of all clients, as the server counts
-	OwnerChanges int           // grants to another client than the key's last
-	Keys         int           // keys used by measured clients
-	Reentries    int           // grants to the holder, which no histogram has
+	Grants       int           // number of grants to all clients, measured or not
+	OwnerChanges int           // number of grants whose client was not the previous holder of the key
+	Keys         int           // number of keys that measured clients used
+	Reentries    int           // number of re-entrant grants, which are in no histogram
 	Renewals     int           // confirmed renewals
-	Held         time.Duration // total time of holds
-	CutOff       int           // acquires still open at the end
+	Held         time.Duration // sum of all hold times
+	CutOff       int           // number of acquires that had not returned at the end
 	Longest      Wait
-	Bypassed     int // the most grants of a key to clients that called after a client that still waits
-	OutOfRange   int // samples beyond the histograms
+	Bypassed     int // largest number of later callers that were granted a key before one waiting client
+	OutOfRange   int // number of durations outside the range of the histograms
 }
 
-// Window is a part of a history. The zero Window is the whole history.
+// Window is a time interval of a history. The zero Window is the whole history.
 type Window struct{ From, To time.Duration }
 
 func (w Window) whole() bool { return w == Window{} }
 
 func (w Window) holds(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
 
-// Wait is the longest time from the intended start of an acquire to its end.
+// Wait is the time from the planned start of an acquire to its end.
 type Wait struct {
 	NS    int64 `json:"ns"`
 	Ended Ended `json:"ended"`
 }
 
-// Ended states how a wait ended.
+// Ended states how a wait for a lock ended.
 type Ended string
 
-// The ends of a wait. All except Granted are censored: the whole wait is longer.
+// The ways in which a wait can end. For all except Granted, the lock was not granted, so the measured time is a lower
+// bound.
 const (
 	Granted    Ended = "granted"
-	NotGranted Ended = "not granted" // refused, or of unknown outcome
-	CutOff     Ended = "cut off"     // still waiting at the end of the history, or of the window
+	NotGranted Ended = "not granted" // the acquire was refused, or its outcome is unknown
+	CutOff     Ended = "cut off"     // the client was still waiting at the end of the history or Window
 )
 
-// Censored reports whether the whole wait is longer than measured.
+// Censored reports whether the measured wait is only a lower bound, because the lock was not granted.
 func (w Wait) Censored() bool { return w.Ended == NotGranted || w.Ended == CutOff }
 
 // Longer returns the longer of two waits.
@@ -64,10 +65,10 @@ func Longer(a, b Wait) Wait {
 	return a
 }
 
-// Seconds returns the length of the measured window.
+// Seconds returns the length of the measured interval.
 func (s *Stats) Seconds() float64 { return max(0, s.Last-s.First).Seconds() }
 
-// Goodput returns the critical sections per second, or 0 if none was completed.
+// Goodput returns the number of critical sections per second, or 0 without any.
 func (s *Stats) Goodput() float64 {
 	if s.Seconds() == 0 {
 		return 0
@@ -75,8 +76,8 @@ func (s *Stats) Goodput() float64 {
 	return float64(s.Sections) / s.Seconds()
 }
 
-// Shares returns Jain's index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and the largest share
-// of a client. If there were no critical sections, ok is false.
+// Shares returns Jain's fairness index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and
+// largest share of any client. If there were no critical sections, ok is false.
 func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	if s.Sections == 0 {
 		return 0, 0, 0, false

@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// script builds a history.
+// script builds a history for a test.
 type script struct{ ops []histories.Op }
 
 func (s *script) op(client int32, hold int64, kind histories.Kind, o histories.Outcome, key string, call, ret time.Duration) *histories.Op {
@@ -35,7 +35,7 @@ func statsOfScript(t *testing.T, h histories.Header, s *script) *Stats {
 	return stats
 }
 
-// near compares to the three digits of a histogram.
+// near compares two durations to the three significant digits of a histogram.
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 0.001*math.Abs(want)
 }
@@ -71,16 +71,16 @@ func TestTwoTakeTurns(t *testing.T) {
 	s.release(2, 4, "k", 52*ms, 53*ms)
 	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
 
-	got.only(t, Uncontended, 2*ms) // from its due time 0 to 2, not from its call at 1
-	got.only(t, Contended, 10*ms)  // 5 to 15
+	got.only(t, Uncontended, 2*ms) // from the planned start at 0 to the return at 2
+	got.only(t, Contended, 10*ms)  // from 5 to 15
 	got.only(t, Refusals, 1*ms)
 	got.only(t, Unknowns)
-	got.only(t, HandOffs, 3*ms)          // 12 to 15
-	got.only(t, HoldTimes, 10*ms, 10*ms) // 2 to 12, 15 to 25
+	got.only(t, HandOffs, 3*ms)          // from 12 to 15
+	got.only(t, HoldTimes, 10*ms, 10*ms) // from 2 to 12 and from 15 to 25
 	if got.Sections != 2 || got.Grants != 3 || got.Keys != 1 {
 		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.Sections, got.Grants, got.Keys)
 	}
-	if want := 2 / 0.025; !near(got.Goodput(), want) { // 1 ms to 26 ms
+	if want := 2 / 0.025; !near(got.Goodput(), want) { // from 1 ms to 26 ms
 		t.Errorf("goodput %v, want %v", got.Goodput(), want)
 	}
 	if got.Longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
@@ -129,7 +129,7 @@ func TestContendedAtTheCall(t *testing.T) {
 			c.build(&s)
 			s.acquire(1, 9, "k", 100*ms, 110*ms)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			for _, Class := range []Class{Uncontended, Contended} { // 10 ms: no other grant took as long
+			for _, Class := range []Class{Uncontended, Contended} { // 10 ms: all other grants were faster
 				if is, want := near(float64(got.Samples[Class].Max()), float64(10*ms)), Class == c.want; is != want {
 					t.Errorf("recorded as %s: %v, want %v", Class.Tag(), is, want)
 				}
@@ -142,7 +142,7 @@ func TestHandOffOnlyToAWaiter(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.release(0, 1, "k", 10*ms, 11*ms)
-	s.acquire(1, 2, "k", 12*ms, 13*ms) // called after the release: not a hand-off
+	s.acquire(1, 2, "k", 12*ms, 13*ms) // not a hand-off: the acquire was called after the release
 	s.release(1, 2, "k", 20*ms, 21*ms)
 	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
@@ -178,7 +178,7 @@ func TestSegmentsOfAKey(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.acquire(1, 2, "k", 1*ms, 2*ms)
-	// The call has the requested key, the return has the chosen segment.
+	// The call contains the requested key, and the return contains the segment that the lock chose.
 	h := histories.Header{Clients: 2}
 	lines := []histories.Line{}
 	for i, op := range s.ops {
@@ -205,7 +205,8 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
-// TestReentryIsNoSection checks that a re-entry is not a critical section, whether or not the lock counts its depth.
+// TestReentryIsNoSection checks that a re-entrant grant is not counted as a critical section, whether or not the lock
+// records its depth.
 func TestReentryIsNoSection(t *testing.T) {
 	for _, depth := range []uint16{0, 1} {
 		var s script
@@ -301,8 +302,8 @@ func TestWithoutClientCountAllAreMeasured(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItAcquired checks that the acquire of a killed client is neither cut off nor contention of another
-// client, and that a late answer to it is not a wait.
+// TestKilledWhileItAcquired checks the pending acquire of a killed client. It does not count as unfinished or as
+// contention, and a late response to it is not counted as a wait.
 func TestKilledWhileItAcquired(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)

@@ -13,24 +13,24 @@ type tracker struct {
 	slack   time.Duration
 	window  Window
 	stats   *Stats
-	asking  map[int32]ask    // acquires in flight
-	holds   map[int64]*hold  // holds that are not released
-	freed   map[string]freed // keys released while a client waited, and not granted since
+	asking  map[int32]ask    // acquires that have not returned, by client
+	holds   map[int64]*hold  // holds that have not been released, by number
+	freed   map[string]freed // keys that were released while a client waited, and not granted since
 	keys    map[string]bool
-	last    map[string]int32        // the last holder of a key
-	ready   map[int32]time.Duration // return of a client's last operation
+	last    map[string]int32        // last holder of each key
+	ready   map[int32]time.Duration // return of each client's last operation
 }
 
 type freed struct {
 	at    time.Duration
-	asked string // the requested key
+	asked string // key that the acquire requested
 }
 
 type ask struct {
-	key       string // requested key, of which the lock may choose a segment
+	key       string // requested key; the lock may choose one of its segments
 	due, call time.Duration
 	contended bool
-	bypassed  int // grants to clients that called later
+	bypassed  int // number of grants to clients that called later
 }
 
 type hold struct {
@@ -38,11 +38,11 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of the lease, which also ends the hold of a dead client
-	inner      bool          // whether it is a re-entry
+	until      time.Duration // end of the lease; if the client dies, the hold ends then
+	inner      bool          // whether the hold is re-entrant
 }
 
-// measured reports whether a client belongs to the workload. Without a count in the header, all clients do.
+// measured reports whether a client belongs to the workload. If the header has no number of clients, all clients do.
 func (t *tracker) measured(client int32) bool {
 	return client >= 0 && (t.clients == 0 || client < t.clients)
 }
@@ -67,7 +67,7 @@ func (t *tracker) visit(ev histories.Event) {
 	case op.Kind == histories.Release && t.measured(op.Client):
 		t.stats.Last = max(t.stats.Last, op.Return)
 	case op.EndsClient() && !ev.Return:
-		if a, ok := t.asking[op.Client]; ok { // the client no longer waits
+		if a, ok := t.asking[op.Client]; ok { // a killed client no longer waits
 			delete(t.asking, op.Client)
 			t.forget(a.key)
 		}
@@ -105,7 +105,7 @@ func (t *tracker) ask(op *histories.Op) {
 func (t *tracker) answered(op *histories.Op) {
 	a, ok := t.asking[op.Client]
 	if !ok {
-		return // the client ended before the answer
+		return // the client ended before its acquire returned
 	}
 	delete(t.asking, op.Client)
 	inner := t.reentry(op)
@@ -130,7 +130,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 		}
 	}
 	t.last[op.Key] = op.Client
-	for client, other := range t.asking { // clients that called before and still wait
+	for client, other := range t.asking { // clients that called earlier and still wait
 		if other.key == a.key && other.call < a.call && !inner {
 			other.bypassed++
 			t.asking[client] = other
@@ -138,7 +138,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether the holder of a key acquired it again, whether or not the lock counts the depth.
+// reentry reports whether a client acquired a key that it already holds, whether or not the lock records the depth.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -150,7 +150,7 @@ func (t *tracker) reentry(op *histories.Op) bool {
 
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
-	if f, ok := t.freed[op.Key]; ok && granted && !inner { // the end of a hand-off
+	if f, ok := t.freed[op.Key]; ok && granted && !inner { // this grant completes a hand-off
 		if t.window.holds(op.Return) {
 			t.record(HandOffs, op.Return-f.at)
 		}
@@ -176,7 +176,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps counts a wait that continues beyond the end of the window. Its length is not known yet.
+// overlaps counts a wait that had not ended at the end of the window. Its measured time is a lower bound.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
@@ -184,7 +184,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget drops the hand-offs of a key if no client waits any longer.
+// forget removes the pending hand-offs of a key if no client waits for the key any longer.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -202,16 +202,16 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	if t.window.holds(op.Call) {
 		t.stats.Sections++
-		for int(op.Client) >= len(t.stats.PerClient) { // only if the header has no number of clients
+		for int(op.Client) >= len(t.stats.PerClient) { // grows only if the header has no number of clients
 			t.stats.PerClient = append(t.stats.PerClient, 0)
 		}
 		t.stats.PerClient[op.Client]++
 		t.stats.Held += op.Call - h.since
 		t.record(HoldTimes, op.Call-h.since)
 	}
-	t.stats.Last = max(t.stats.Last, op.Call) // the release may return later
+	t.stats.Last = max(t.stats.Last, op.Call) // time of the call, because the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // an acquire of another client: this client releases
+		if a.key == h.asked { // another client is waiting, as the releasing client cannot be
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}
@@ -242,10 +242,10 @@ func (t *tracker) end(cover histories.Coverage) {
 	}
 }
 
-// holdID returns the number of the hold. Handwritten histories may omit it if the client has only one.
+// holdID returns the number of a hold. A handwritten history may omit it if each client has only one hold at a time.
 func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
-// promised returns the end of the lease, or Forever for a grant without a lease.
+// promised returns the end of the lease, or Forever if the grant has no lease.
 func promised(op *histories.Op, slack time.Duration) time.Duration {
 	if until, ok := op.Until(slack); ok {
 		return until

@@ -53,7 +53,7 @@ func EscapeJSON(text []byte) []byte {
 // part of the URL, even if it has an @, as in redlock@five.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
-// named matches a password parameter of a URL or connection string.
+// named matches a password parameter in a URL or connection string.
 var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)
 
 // Scrub masks the passwords in a text with URLs. It handles each flag separately, so that a match cannot span two flags.

@@ -10,7 +10,7 @@ import (
 // Lines collects text for the terminal. It trims trailing spaces and replaces hidden characters.
 type Lines struct {
 	bytes.Buffer      // collected text
-	Color        bool // whether painted parts are coloured
+	Color        bool // whether AddPainted and similar methods add colour codes
 }
 
 // Add adds a line.
@@ -20,7 +20,7 @@ func (t *Lines) add(line string) {
 	t.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// AddPainted adds a line with a coloured beginning. The codes are those of the terminal, as in "31;1".
+// AddPainted adds a line whose beginning is coloured. The codes are terminal colour codes, as in "31;1".
 func (t *Lines) AddPainted(codes, beginning, rest string) {
 	t.add(t.paint(codes, Clean(beginning)) + Clean(rest))
 }
@@ -32,13 +32,13 @@ func (t *Lines) paint(codes, text string) string {
 	return "\x1b[" + codes + "m" + text + "\x1b[0m"
 }
 
-// textWidth is the longest line of a paragraph, in columns.
+// textWidth is the maximum length of a line in a paragraph, in columns.
 const textWidth = 100
 
-// Paragraph breaks a text into lines.
+// Paragraph adds a text, broken into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
 
-// Hang breaks a text into lines. The first begins with a mark, and the others are indented by its width.
+// Hang adds a text, broken into lines. The first line begins with mark, and the others are indented by its width.
 func (t *Lines) Hang(mark, text string) {
 	mark = Clean(mark)
 	for _, line := range wrap(text, textWidth-Width(mark)) {
@@ -49,7 +49,7 @@ func (t *Lines) Hang(mark, text string) {
 	}
 }
 
-// PaintedParagraph is Paragraph in a colour.
+// PaintedParagraph adds a coloured text, broken into lines.
 func (t *Lines) PaintedParagraph(codes, text string) {
 	for _, line := range wrap(text, textWidth) {
 		t.AddPainted(codes, line, "")
@@ -75,10 +75,10 @@ func wrap(text string, width int) []string {
 // Width returns the approximate width of a text in columns.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Pad fills a text with spaces to a width.
+// Pad appends spaces to a text up to a width.
 func Pad(s string, wide int) string { return s + strings.Repeat(" ", max(0, wide-Width(s))) }
 
-// PadLeft fills a text with spaces to its left.
+// PadLeft prepends spaces to a text up to a width.
 func PadLeft(s string, wide int) string { return strings.Repeat(" ", max(0, wide-Width(s))) + s }
 
 // Columns writes a table whose first row is the heading. Columns of numbers are aligned right, except the first two and the
@@ -87,13 +87,14 @@ func (t *Lines) Columns(cells [][]string) {
 	t.table(cells, func(c int) bool { return c > 1 && c < len(cells[0])-1 && isOfFigures(cells[1:], c) }, nil)
 }
 
-// PaintedColumns writes a table whose columns are all aligned left. Paint returns the colour of a cell, as codes.
+// PaintedColumns writes a table with left-aligned columns. The function paint returns the terminal colour codes for a
+// cell.
 func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) string) {
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the least width of a last column that stands beside the others. A narrower one, or one with a cell of more than
-// two lines, is written below them.
+// narrow is the minimum width of a last column beside the others. If it has less room, or a cell of more than two lines,
+// its cells are written below the row.
 const narrow = 28
 
 // table writes a table. If it is wider than textWidth, its headings and the cells of its last column are broken into lines.
@@ -166,7 +167,7 @@ func span(wide []int) (sum int) {
 	return sum
 }
 
-// folded returns the heading of a table in several rows, so that it is no wider than the cells or its longest word.
+// folded breaks the heading of a table into several lines, so that it is no wider than the cells or its longest word.
 func folded(cells [][]string) (head [][]string, wide []int) {
 	wide = widths(append([][]string{make([]string, len(cells[0]))}, cells[1:]...))
 	var columns [][]string

@@ -14,7 +14,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// None stands for a missing figure.
+// None is the text for a missing value.
 const None = "–"
 
 // Count writes 1234567 as "1,234,567".
@@ -47,10 +47,10 @@ func TrimZeros(s string) string {
 	return s
 }
 
-// Times writes a ratio.
+// Times formats a ratio.
 func Times(v float64) string { return Significant(v) + "×" }
 
-// Percent writes a part of one, to a tenth of a per cent. Only 0 is written as 0 % and only 1 as 100 %.
+// Percent formats a fraction of 1 as a percentage with one decimal. Only 0 is written as 0 % and only 1 as 100 %.
 func Percent(part float64) string {
 	switch {
 	case math.IsNaN(part) || math.IsInf(part, 0):
@@ -71,7 +71,7 @@ func Gibibytes(bytes int64) string {
 	return Significant(float64(bytes)/(1<<30)) + " GiB"
 }
 
-// Span writes an interval, or nothing if a bound is missing.
+// Span formats an interval. It returns "" if a bound is missing.
 func Span(low, high *float64) string {
 	if low == nil || high == nil {
 		return ""
@@ -96,7 +96,7 @@ func Plural(n int, noun string, irregular ...string) string {
 	return Count(n) + " " + noun
 }
 
-// Often writes a number of times: once, 12 times.
+// Often formats how many times something happened: once, 12 times.
 func Often(n int) string {
 	if n == 1 {
 		return "once"
@@ -104,7 +104,7 @@ func Often(n int) string {
 	return Count(n) + " times"
 }
 
-// Joined writes a list as in a sentence: a, b and c.
+// Joined joins names as in a sentence: a, b and c.
 func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 
 // Duration writes nanoseconds with their unit, to three digits.

@@ -24,7 +24,7 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone selects the colour of a verdict. A word or a symbol always repeats the meaning.
+// Tone is the colour of a verdict. A word or a symbol always conveys the same meaning.
 type Tone string
 
 // The tones of a verdict.
@@ -34,7 +34,7 @@ const (
 	Unsure Tone = "unsure"
 )
 
-// Verdict is the headline of a report, with more sentences and the conditions.
+// Verdict is the headline of a report, with further sentences and the test conditions.
 type Verdict struct {
 	Tone       Tone
 	Headline   string
@@ -51,7 +51,7 @@ type Key struct {
 	Means string
 }
 
-// Tile is one number in the head of a page.
+// Tile is a box with one number at the top of a page.
 type Tile struct{ Class, Symbol, Big, Small string }
 
 // Page renders a page from the templates and functions of a report.
@@ -72,7 +72,7 @@ func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Tem
 	return t.ParseFS(own, patterns...)
 }
 
-// Render executes one template and replaces hidden characters.
+// Render executes one template and replaces invisible control characters in its output.
 func Render(t *template.Template, name string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
@@ -83,7 +83,7 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 
 // Script writes a value as JSON for a script element. Hidden characters are escaped, so that the script reads the same value.
 func Script(v any) (template.JS, error) {
-	text, err := json.Marshal(v) // json.Marshal escapes < > &
+	text, err := json.Marshal(v) // json.Marshal also escapes < > &
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func Style() template.CSS { return sheet("colors.css") + sheet("style.css") + ch
 func sheet(name string) template.CSS {
 	text, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // impossible: the file is embedded
+		panic(err) // cannot fail: the file is embedded
 	}
 	return template.CSS(text)
 }
@@ -160,7 +160,7 @@ type table struct {
 type column struct {
 	Text  string
 	Doc   string // explanation of the text
-	Rest  string // text after it
+	Rest  string // text after Text
 	Class string
 }
 

@@ -19,7 +19,7 @@ import (
 	"lockbench/histories"
 )
 
-// The flags of the tests.
+// Command-line flags of the tests.
 var (
 	update = flag.Bool("update", false, "write the golden files anew")
 	keep   = flag.String("keep", "", "write the sample run and its report to this folder")
@@ -120,7 +120,7 @@ func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageIsOffline looks for references that a browser would fetch.
+// checkPageIsOffline checks that the page has no references that a browser would fetch.
 func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	rest := strings.ReplaceAll(page, "http://www.w3.org/", "")
@@ -139,7 +139,7 @@ func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkWords looks for words that are not in the glossary of the project.
+// checkWords checks that the page uses the terms of the glossary.
 func checkWords(t *testing.T, dir string, r *Results) {
 	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
 	for _, name := range []string{"index.html", "report.md"} {
@@ -209,7 +209,7 @@ func checkViewers(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestNamesAreEscaped puts markup and hidden characters into every untrusted text.
+// TestNamesAreEscaped puts markup and hidden characters into all untrusted texts and checks that the page escapes them.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("|x|")</script>` + "\x1b[31m\u202e\u200b"
 	dir := t.TempDir()

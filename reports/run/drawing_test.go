@@ -20,7 +20,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	if !slices.Equal(got.Names, []string{"client 2", "client 4"}) {
 		t.Fatalf("lanes %q, want clients 2 and 4", got.Names)
 	}
-	// 4 ms to 10.2 ms, and a fortieth of that for spans without an end.
+	// The drawing spans 4 ms to 10.2 ms, plus a fortieth of that duration for holds and calls without an end.
 	for name, pair := range map[string][2]time.Duration{
 		"the drawing begins": {got.From, 4 * ms}, "the drawing ends": {got.To, 10355 * us},
 		"first hold begins": {got.Holds[0].From, 4100 * us}, "first hold ends": {got.Holds[0].To, 8900 * us},
@@ -76,7 +76,7 @@ func TestLanesOfAKilledClient(t *testing.T) {
 	}
 }
 
-// TestHistogramOfRecoveries counts recoveries that are many times the bound in the last bar.
+// TestHistogramOfRecoveries checks that recoveries far above the bound are counted in the last bar.
 func TestHistogramOfRecoveries(t *testing.T) {
 	h := (&Recovery{N: 4, TTLNS: 1e9, BoundNS: 15e8, Multiples: []float64{0, 1.01, 1.02, 500}}).histogram()
 	if len(h.Counts) != mostBins || h.Counts[0] != 1 || h.Counts[4] != 2 || h.Counts[mostBins-1] != 1 || h.Title(4) != "1.00 to 1.25 x TTL: 2" || h.Bound != 1.5 {
@@ -84,7 +84,7 @@ func TestHistogramOfRecoveries(t *testing.T) {
 	}
 }
 
-// TestLanesStayInside draws open, endless, empty and crowded examples.
+// TestLanesStayInside checks that timelines with unfinished, empty or crowded time spans stay within the drawing.
 func TestLanesStayInside(t *testing.T) {
 	crowd := doubleGrant()
 	for range 12 {

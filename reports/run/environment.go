@@ -31,7 +31,7 @@ type Environment struct {
 	Stores []StoreDoc `json:"stores,omitempty"` // in display order; set by the command
 }
 
-// Collect returns the environment without the servers.
+// Collect returns a description of this machine, without the servers.
 func Collect() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -88,27 +88,27 @@ func field(proc fs.FS, file, name string) string {
 
 // Manifest holds the content of run.json: the plan of a run, its environment, and the command that reproduces it.
 type Manifest struct {
-	Version     int         `json:"lockbench_run"` // set by WriteManifest
+	Version     int         `json:"lockbench_run"` // format version, set by WriteManifest
 	Name        string      `json:"name"`
 	Started     time.Time   `json:"started,omitzero"`
-	Ended       time.Time   `json:"ended,omitzero"` // zero: the run did not end
+	Ended       time.Time   `json:"ended,omitzero"` // end time; zero if the run did not end
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Command     string      `json:"command"` // command line that reproduces the run, without secrets
 	Seed        uint64      `json:"seed"`
-	Servers     string      `json:"servers"` // runner of the servers: Embedded, Local, ...
+	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
 	Environment Environment `json:"environment"`
 	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
-	Notes       []string    `json:"notes,omitempty"`      // conditions that a reader must know
+	Notes       []string    `json:"notes,omitempty"`      // conditions that readers of the report must know
 	Warnings    []string    `json:"warnings,omitempty"`   // problems of the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
-	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; if any, the page groups the results by them
-	Plan        []Cell      `json:"plan"`                // in display order
+	Scenarios   []Scenario  `json:"scenarios,omitempty"` // known failure modes; if any, the page groups results by them
+	Plan        []Cell      `json:"plan"`                // planned combinations of lock, workload and fault, in display order
 }
 
-// Values of Manifest.Servers that the page distinguishes.
+// Values of Manifest.Servers that the page treats specially.
 const (
-	Embedded = "embedded" // an emulator within the process: latencies are not comparable
-	Local    = "local"    // a child process on this machine
+	Embedded = "embedded" // an emulator within the lockbench process; its latencies are not comparable
+	Local    = "local"    // a server process on this machine
 )
 
 // Parameter is one setting of a run: `ttl`, `1s`, `the lease that each client requests`.
@@ -123,25 +123,25 @@ type LockDoc struct {
 	Name       string `json:"name"`
 	Doc        string `json:"doc"`
 	Deployment string `json:"deployment,omitempty"` // usual deployment
-	Control    bool   `json:"control,omitempty"`    // a known-broken lock
+	Control    bool   `json:"control,omitempty"`    // whether the lock is known to be broken
 }
 
-// Scenario is a known way in which locks fail: several cells, each with expectations.
+// Scenario is a known failure mode of locks, tested with several combinations of lock, workload and fault.
 type Scenario struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
-	Warning string `json:"warning,omitempty"` // the warning that it reproduces
+	Warning string `json:"warning,omitempty"` // published warning about the failure that the scenario reproduces
 	Doc     string `json:"doc,omitempty"`     // a paragraph
 }
 
-// Cell is one planned combination. Its trials are the folders 001, 002, ... in Dir.
+// Cell is one planned combination of lock, workload and fault. Its trials are in the folders 001, 002, ... of Dir.
 type Cell struct {
 	Dir        string `json:"dir"` // folder in the run folder, with slashes: <lock>/<workload>+<fault>; unique
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`
-	Fault      string `json:"fault"`              // "none" if nothing is injected
-	Scenario   string `json:"scenario,omitempty"` // name, if the cell belongs to one
+	Fault      string `json:"fault"`              // name of the injected fault, or "none"
+	Scenario   string `json:"scenario,omitempty"` // name of the scenario, if any
 	// Concurrent states that trials ran beside others, so that their times are not compared with those of other cells.
 	Concurrent bool `json:"concurrent,omitempty"`
 }

@@ -7,7 +7,8 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionKeys holds the badge and the meaning of each class. The colour shows the observation, expected or not.
+// exclusionKeys holds a badge and its meaning for each class of exclusion result. The colour shows the result, whether
+// expected or not.
 var exclusionKeys = [...]html.Key{
 	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},
@@ -18,10 +19,10 @@ var exclusionKeys = [...]html.Key{
 // ExclusionKeys returns the legend of exclusion badges, the best first.
 func ExclusionKeys() []html.Key { return exclusionKeys[:] }
 
-// ExclusionBadge returns the badge of the class of a lock, a cell or a trial by its observations.
+// ExclusionBadge returns the exclusion badge for a set of observations.
 func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
-// ExclusionBadges returns a badge with the number of locks for each class, the worst first.
+// ExclusionBadges returns a badge for each class of exclusion result, with the number of locks in it, worst first.
 func (r *Results) ExclusionBadges() (all []html.Badge) {
 	var locks [len(exclusionKeys)]int
 	for _, seen := range r.byLock() {

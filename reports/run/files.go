@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The files of a run folder, and of a trial in it.
+// Names of the files in a run folder and its trial folders.
 const (
 	ManifestName  = "run.json"
 	ResultsName   = "results.json"
@@ -37,7 +37,8 @@ type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// CheckVersion returns an error unless the results have the version that Build writes. The run folder is dir.
+// CheckVersion returns an error if the results have another version than Build writes. The error names the run folder
+// dir.
 func (r *Results) CheckVersion(dir string) error {
 	if r.Version == resultsVersion {
 		return nil
@@ -55,7 +56,7 @@ func WriteFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // no effect after the rename
+	defer os.Remove(tmp.Name()) // does nothing after the rename
 	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -67,7 +68,7 @@ func WriteFile(file string, text []byte) error {
 func WriteJSON(file string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // for human readers
+	enc.SetEscapeHTML(false) // keeps < > & readable
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(file), err)

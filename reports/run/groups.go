@@ -12,31 +12,31 @@ import (
 	"lockbench/reports/html"
 )
 
-// group holds all observations of one lock, or of one scenario if the run has any, in the order of the plan.
+// group holds all results of one lock or, if the run has scenarios, of one scenario.
 type group struct {
-	ID         string // id on the page
+	ID         string // HTML id
 	Label      string
 	Deployment string
 	Title      string // title of a scenario
 	Warning    string // warning of a scenario
 	Doc        string
-	Scenario   bool    // the group is a scenario
+	Scenario   bool    // whether the group is a scenario
 	Main       []check // checks with an expectation or a violation
 	Rest       []check // applicable checks without an expectation or a violation
 	applicable []Observation
 }
 
-// check is one property of one lock under one fault, over the workloads with the same expectation. The gravest observation
-// is its result.
+// check is the result for one property of one lock under one fault. It combines the workloads with the same expectation;
+// the worst result counts.
 type check struct {
 	Gravest Observation
-	Label   string        // lock, with its deployment unless it is the usual one
-	Seen    []Observation // observations in which the property applied
+	Label   string        // name of the lock, with its deployment unless that is the default
+	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
 	Times   int // number of violations
 }
 
-// Outcome returns the number of trials with the observation, or the number of violations in a single trial.
+// Outcome returns the number of trials with the worst result, or the number of violations if there was a single trial.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
@@ -62,7 +62,7 @@ func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
 	return groups
 }
 
-// unique returns each value once, in the order of first occurrence.
+// unique removes duplicates. It keeps the first occurrence of each value.
 func unique[T comparable](all []T) []T {
 	var once []T
 	for _, same := range grouped(all, func(v *T) T { return *v }) {
@@ -99,7 +99,8 @@ func checks(all []Observation) []check {
 	return out
 }
 
-// Where names the cells of a check, with their symbols if the results differ. If the property applied in no cell, it names one.
+// Where returns the workloads and the fault of a check. If the results differ, each workload has a symbol for its
+// result.
 func (c check) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Result != c.Gravest.Result })
 	var names []string
@@ -113,7 +114,7 @@ func (c check) Where() string {
 	return cellWords("", cmp.Or(strings.Join(names, ", "), c.Gravest.Workload), c.Gravest.Fault)
 }
 
-// byLock returns the observations of each lock on each deployment, in the order of the plan.
+// byLock groups the observations by lock and deployment, in the order of the plan.
 func (r *Results) byLock() [][]Observation {
 	return grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} })
 }
@@ -169,9 +170,9 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 	}
 }
 
-// glance counts the results of one property of a group, gravest first.
+// glance summarises the results for one property of a group, worst first.
 type glance struct {
-	Results []html.Badge // one for each kind of result, with its count as the word
+	Results []html.Badge // a badge for each kind of result, with the number of results
 	Title   string
 }
 

@@ -41,7 +41,8 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-// laneOf returns the lane of a client. A client that is not in the drawing gets a lane below the others, which is not drawn.
+// laneOf returns the lane index of a client. For a client without a lane, it returns an index below the last lane, which
+// is not drawn.
 func (l *swimLanes) laneOf(client int32) int {
 	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
@@ -49,7 +50,7 @@ func (l *swimLanes) laneOf(client int32) int {
 	return len(l.Names)
 }
 
-// drawExample draws a violation of a property, with the faults at that time.
+// drawExample draws a violation of a property and the faults during it.
 func drawExample(id, property string, w *checker.Witness, faults []checker.Band) template.HTML {
 	l := exampleLanes(property, w, faults)
 	h := charts.Head{ID: id, Title: "Timeline of a violation of " + property}
@@ -120,7 +121,7 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 			to = max(to, t)
 		}
 	}
-	return from, to + max(to-from, time.Microsecond)/40 // room for spans without an end
+	return from, to + max(to-from, time.Microsecond)/40 // margin at the end for time spans without an end
 }
 
 // span returns a time span of a client. A span without an end reaches to the end of the drawing.
@@ -132,7 +133,7 @@ func (l *swimLanes) span(client int32, title string, from, to time.Duration, end
 	return s
 }
 
-const mostFaults = 40 // the most faults in one drawing
+const mostFaults = 40 // maximum number of faults in one drawing
 
 // addFaults adds the faults that overlap the time of the drawing: to the lane of a client, or to all lanes.
 func (l *swimLanes) addFaults(faults []checker.Band) {
@@ -152,7 +153,7 @@ func (l *swimLanes) addFaults(faults []checker.Band) {
 	}
 }
 
-// addOp adds an operation: an acquire or a release as a call in flight, others as a mark.
+// addOp adds an operation: an acquire or a release as a line from call to return, other operations as a numbered circle.
 func (l *swimLanes) addOp(number int, op *histories.Op) {
 	title := fmt.Sprintf("%d: client %d, %s, %s,", number, op.Client, op.Kind, op.Outcome)
 	if op.Open() {
@@ -177,7 +178,7 @@ func (l *swimLanes) addOp(number int, op *histories.Op) {
 	l.Instants = append(l.Instants, s)
 }
 
-// addHold adds a hold from its grant to its end, and beneath it the lease.
+// addHold adds a hold from its grant to its end, and the lease below it.
 func (l *swimLanes) addHold(h Hold) {
 	op := &h.Acquire
 	what, label := op.Key, "holds to the end"
@@ -190,7 +191,7 @@ func (l *swimLanes) addHold(h Hold) {
 	s := l.span(op.Client, fmt.Sprintf("client %d holds %s", op.Client, what), op.Return, h.End, h.Ended)
 	s.Label = label
 	l.Holds = append(l.Holds, s)
-	if h.Count <= 1 && op.Validity > 0 { // several holds have different leases
+	if h.Count <= 1 && op.Validity > 0 { // no lease for merged holds, whose leases differ
 		until := op.Call + op.SentAfter + op.Validity
 		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "its lease lasts until " + l.since(until)})
 	}
@@ -210,9 +211,9 @@ func holdEnd(acquire *histories.Op, ops []histories.Op) (end time.Duration, ende
 
 func (l *swimLanes) since(t time.Duration) string { return checker.Milliseconds(t) }
 
-// Window is a part of a history to draw: a lane per client, time from left to right.
+// Window is a part of a history to draw, with a lane for each client.
 type Window struct {
-	ID          string // unique on its page
+	ID          string // id, unique on the page
 	Title, Desc string
 	From, To    time.Duration
 	Clients     []int32        // clients with a lane, in order; others are not drawn
@@ -226,17 +227,17 @@ type Window struct {
 type Hold struct {
 	Acquire histories.Op
 	End     time.Duration
-	Ended   bool // the end is known
-	Count   int  // number of holds drawn as one, from the first grant to the last end
+	Ended   bool // whether the end of the hold is known
+	Count   int  // number of holds that are drawn as one
 }
 
-// Overlap is a time in which two or more clients held one key.
+// Overlap is a time span during which two or more clients held the same key.
 type Overlap struct {
 	From, To time.Duration
 	Parts    []Part
 }
 
-// Part is one client's part of an overlap.
+// Part is one client's hold during an overlap.
 type Part struct {
 	Client   int32
 	From, To time.Duration

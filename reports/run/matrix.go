@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// The reasons for which the speed of a lock is not compared.
+// Reasons why the speed of a lock is not compared.
 const (
 	notALock       = "two clients held it at once, as expected: its speed means nothing"
 	heldAtOnce     = "two clients held it at once: its speed means nothing"
@@ -68,13 +68,13 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	return "", 0
 }
 
-// cell is a figure in a table.
+// cell is a value in a table.
 type cell struct {
 	Text  string
-	Title string // the reason for a missing figure, or details
+	Title string // reason why the value is missing, or details
 }
 
-// latencyLine is a row of the measurements: contended or uncontended grants.
+// latencyLine is a table row with latencies of either contended or uncontended grants.
 type latencyLine struct {
 	Class string
 	N     string

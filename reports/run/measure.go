@@ -11,29 +11,29 @@ import (
 // Measurement holds the speed and the fairness of a cell over its judged trials. Rates are medians over trials with their
 // range. Distributions are merged histograms; percentiles are never averaged.
 type Measurement struct {
-	Dir        string `json:"dir"` // folder of the cell
+	Dir        string `json:"dir"` // folder of the trials
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`
 	Scenario   string `json:"scenario,omitempty"`
-	Standing   string `json:"standing"` // reason for which its speed is not compared; empty: it is
+	Standing   string `json:"standing"` // reason why the speed is not compared; empty if it is compared
 	Server     string `json:"server"`
-	Store      string `json:"store"` // store of the lock; empty: none, or unknown
+	Store      string `json:"store"` // store of the lock; empty if it has no store or an unknown one
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
-	Concurrent bool   `json:"concurrent,omitempty"` // trials ran beside others
-	Simulated  bool   `json:"simulated_processes"`  // the processes were lock objects within one process
+	Concurrent bool   `json:"concurrent,omitempty"` // whether trials ran at the same time as others
+	Simulated  bool   `json:"simulated_processes"`  // whether the processes were simulated by lock objects within one process
 	TTLNS      int64  `json:"ttl_ns"`
-	Keys       int    `json:"keys"` // distinct keys used, the most in one trial
+	Keys       int    `json:"keys"` // largest number of distinct keys used in a trial
 
 	Trials      []TrialFigures `json:"trials"`
-	Sections    int            `json:"sections"`               // critical sections completed
+	Sections    int            `json:"sections"`               // number of completed critical sections
 	Goodput     Range          `json:"goodput_per_second"`     // critical sections
 	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no hold time, or nothing completed
 	Jain        Range          `json:"jain"`                   // Jain's index of critical sections per client
-	Commands    *float64       `json:"commands_per_grant"`     // commands of the servers; null: see commands_why
-	CommandsWhy string         `json:"commands_why,omitempty"` // reason for a missing figure
+	Commands    *float64       `json:"commands_per_grant"`     // server commands per grant; null for the reason in commands_why
+	CommandsWhy string         `json:"commands_why,omitempty"` // reason why the commands were not counted
 
 	Uncontended figures.Distribution `json:"granted_uncontended"`
 	Contended   figures.Distribution `json:"granted_contended"`
@@ -42,13 +42,13 @@ type Measurement struct {
 	HandOff     figures.Distribution `json:"hand_off"`
 	Hold        figures.Distribution `json:"hold"`
 
-	Network  *Network  `json:"network_per_grant,omitempty"` // null: without a proxy of the harness
+	Network  *Network  `json:"network_per_grant,omitempty"` // null if lockbench did not use its own proxy
 	Recovery *Recovery `json:"recovery,omitempty"`          // null: no recovery was measured
 
 	Longest    figures.Wait `json:"longest_wait"`
-	CutOff     int          `json:"cut_off"`      // acquires still open at the end
-	Reentries  int          `json:"reentries"`    // re-entrant grants, which no histogram has
-	OutOfRange int          `json:"out_of_range"` // durations beyond the histograms
+	CutOff     int          `json:"cut_off"`      // number of acquires that had not returned at the end
+	Reentries  int          `json:"reentries"`    // number of re-entrant grants, which are in no histogram
+	OutOfRange int          `json:"out_of_range"` // number of durations outside the range of the histograms
 
 }
 
@@ -56,14 +56,14 @@ type Measurement struct {
 type TrialFigures struct {
 	Dir      string  `json:"dir"`
 	Sections int     `json:"sections"`
-	Seconds  float64 `json:"seconds"` // the measured window: first call to last release
+	Seconds  float64 `json:"seconds"` // duration from the first call to the last release
 	Goodput  float64 `json:"goodput_per_second"`
 	Jain     float64 `json:"jain"` // 1: equal shares; 1/n: one of n clients had everything; 0: nothing was completed
 	MinShare float64 `json:"min_share"`
 	MaxShare float64 `json:"max_share"`
 }
 
-// Range holds the median and the range of a figure over trials.
+// Range holds the median, minimum and maximum of a value over trials.
 type Range struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
@@ -150,13 +150,13 @@ type counters struct {
 	Store   string             `json:"store"`
 	Before  map[string]float64 `json:"before"`
 	After   map[string]float64 `json:"after"`
-	Network *Network           `json:"network"` // counted by the proxy of the harness during the workload; nil without one
+	Network *Network           `json:"network"` // counted by lockbench's own proxy; nil without one
 }
 
 // Network counts the traffic between clients and servers.
 type Network struct {
 	Commands   float64 `json:"commands"`
-	RoundTrips float64 `json:"round_trips"` // commands sent together count once
+	RoundTrips float64 `json:"round_trips"` // number of round trips; commands sent together count once
 	Sent       float64 `json:"sent"`        // bytes to the servers
 	Received   float64 `json:"received"`    // bytes from the servers
 }

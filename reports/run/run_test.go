@@ -295,7 +295,7 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 func doubleGrant() *checker.Witness {
 	return &checker.Witness{
 		Sentence: "Client 2 held k from 4.1 ms; client 4 was granted it at 6.3 ms. Two clients held it at once for 2.6 ms.",
-		Key:   "k", From: 6300 * us, To: 8900 * us,
+		Key:      "k", From: 6300 * us, To: 8900 * us,
 		Ops: []histories.Op{
 			{Client: 2, Hold: 11, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 4 * ms, Call: 4 * ms, Return: 4100 * us, Validity: histories.Unbounded},
 			{Client: 4, Hold: 12, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 6200 * us, Call: 6200 * us, Return: 6300 * us, Validity: histories.Unbounded},
@@ -320,7 +320,7 @@ func lostUpdate() *checker.Witness {
 func stalled() *checker.Witness {
 	return &checker.Witness{
 		Sentence: "Client 0 was stalled for 600 ms while it held k, under a lease of 250 ms. Client 3 was granted k at 352 ms; two clients held it at once for 148 ms.",
-		Key:   "k", From: 352 * ms, To: 500 * ms,
+		Key:      "k", From: 352 * ms, To: 500 * ms,
 		Ops: []histories.Op{
 			{Client: 0, Hold: 90, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 100 * ms, Call: 100 * ms, Return: 101 * ms, Validity: 250 * ms},
 			{Client: 0, Kind: histories.Inject, Outcome: histories.OK, Key: "k", Fault: "holder-stall", Due: 120 * ms, Call: 120 * ms, Return: 121 * ms},
