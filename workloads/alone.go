@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// aloneFor suffices for dozens of acquires in the slowest store.
+// aloneFor is the maximum duration of a trial. It suffices for dozens of acquires in the slowest store.
 const aloneFor = 200 * time.Millisecond
 
-// alone is one client without contention. It measures the cost of an unneeded lock and the shortest latency of a store.
-// With a single client the lock has no expectations.
+// alone runs one client without contention. It measures the cost of an unneeded lock, and the lowest latency of a store.
+// With a single client, a lock has no expectations.
 func alone() Workload {
 	return Workload{
 		Name: "alone", Special: true, Figures: true,

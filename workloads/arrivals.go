@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Arrivals selects when iterations begin.
+// Arrivals selects when clients start iterations.
 type Arrivals uint8
 
 const (
-	Closed   Arrivals = iota // after the client's last iteration and its delay
-	Constant                 // at a fixed interval, whether or not a client is free
+	Closed   Arrivals = iota // after the client's previous iteration and a random delay
+	Constant                 // at a fixed interval, even if all clients are busy
 	Poisson                  // at random intervals, independent of each other
-	Burst                    // in groups of BurstSize
+	Burst                    // BurstSize iterations at the same time
 )
 
-// BurstSize is the number of simultaneous arrivals.
+// BurstSize is the number of iterations of a burst. They start at the same time.
 const BurstSize = 10
 
 var arrivalNames = []string{"closed", "constant", "poisson", "burst"}
@@ -30,21 +30,21 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
 
-// schedule sets the intended starts of iterations. If no client is free, the next iteration starts late, and its latency
-// counts from the intended start: a slow lock does not delay the arrivals.
+// schedule computes the intended start times of iterations. If all clients are busy, an iteration starts late, but its latency
+// counts from the intended start. So a slow lock does not delay the schedule.
 type schedule struct {
 	arrivals Arrivals
 	interval time.Duration // mean interval
 
 	mu     sync.Mutex
 	rand   *rand.Rand
-	at     time.Duration // time of the next arrival
-	left   int           // arrivals left in the burst
-	hiccup time.Duration // pause of the generator that is still due
+	at     time.Duration // intended start of the next iteration
+	left   int           // iterations left in the current burst
+	hiccup time.Duration // pause that the generator has yet to make; 0: none
 	since  time.Duration
 }
 
-// schedule returns a schedule that begins now; nil for closed arrivals.
+// schedule returns a schedule that begins at now, or nil for closed arrivals.
 func (p *Params) schedule(now time.Duration) *schedule {
 	if p.Arrivals == Closed {
 		return nil
@@ -59,7 +59,7 @@ func (s *schedule) next() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hiccup > 0 && s.at-s.since > hiccupAfter {
-		time.Sleep(s.hiccup) // with the mutex held, so that no iteration can begin
+		time.Sleep(s.hiccup) // sleep with the mutex locked, so that no iteration can start
 		s.hiccup = 0
 	}
 	due := s.at

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestArrivals checks that the mean rate is the requested one, that bursts arrive together, and that a seed repeats.
+// TestArrivals checks the mean rate, that the iterations of a burst start together, and that a seed always gives the same
+// arrivals.
 func TestArrivals(t *testing.T) {
 	const n, rate = 20_000, 1000.0
 	for _, a := range []Arrivals{Constant, Poisson, Burst} {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// contend waits, holds and releases, without a resource, so that its figures are those of the lock.
+// contend acquires, works and releases without a guarded resource, so that it measures only the lock.
 func contend() Workload {
 	return Workload{
 		Name: "contend", Figures: true,

@@ -2,8 +2,8 @@ package workloads
 
 import "context"
 
-// counter increments a counter under the lock as applications do, by a read and a later write. Two holders at once lose an
-// update, so the effect of a broken lock shows in the number.
+// counter increments a counter under the lock by a read and a later write, as applications do. If two clients hold the lock at
+// once, an increment can be lost, and the final count is too low.
 func counter() Workload {
 	return Workload{
 		Name: "counter", Guarded: true,

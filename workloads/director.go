@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// Director receives the position of each client before the client continues. It may delay the client, and change its next
-// step.
+// Director is notified at each Point of a client's iteration. The client waits for the returned Order, which may change its
+// next step.
 type Director interface {
 	At(context.Context, Moment) Order
 }
 
-// Moment is a position in a client's run. It is plain data, so that a plan can name it.
+// Moment is a point in a client's run, such as the grant in its third iteration. It can be stored as JSON in a fault plan.
 type Moment struct {
 	Client    int32  `json:"client,omitempty"`
 	Iteration uint64 `json:"iteration,omitempty"`
 	Point     Point  `json:"point"`
 }
 
-// Point is a position in an iteration.
+// Point is a step of an iteration, such as the grant.
 type Point string
 
 const (
-	Asking    Point = "asking"    // about to acquire
-	Granted   Point = "granted"   // granted, and the grant is recorded
-	Working   Point = "working"   // holding: the resource has been read and not yet written
-	Releasing Point = "releasing" // about to release
+	Asking    Point = "asking"    // before the acquire
+	Granted   Point = "granted"   // after the grant was recorded
+	Working   Point = "working"   // in the critical section: after the read of the resource and before the write
+	Releasing Point = "releasing" // before the release
 )
 
-// Order changes what a client does next. The zero Order changes nothing.
+// Order changes what a client does next. The zero value changes nothing.
 type Order struct {
-	Stall time.Duration // Granted: duration of the work, instead of the default
-	Wait  time.Duration // Asking: Wait of the request, instead of the default; 0: default
-	Leave bool          // the client stops: it was killed, or abandons its hold
-	Rest  bool          // Asking: the client stops, but not because of a fault
+	Stall time.Duration // at Granted: duration of the work; 0: default
+	Wait  time.Duration // at Asking: timeout of the acquire; 0: default
+	Leave bool          // the client stops without a release: it was killed or goes away
+	Rest  bool          // at Asking: the client stops, but not because of a fault
 }
 
-// at passes the client's position to the director, if any.
+// at notifies the director, if any, that the client has reached p, and returns its order.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

@@ -13,34 +13,33 @@ import (
 	"lockbench/impls"
 )
 
-// Drive is a configured run of a workload.
+// Drive holds the configuration of one run of a workload.
 type Drive struct {
 	Workload  Workload
 	Params    Params
 	Processes []Process
-	Fresh     Process // a process that takes no part in the workload: for the epilogue and the harness
+	Fresh     Process // additional process without workload clients, for the epilogue and the harness
 	Director  Director
 	Recorder  *histories.Recorder
-	Watch     *Watch        // receiver of Env.Renewed of the locks
-	Renews    bool          // the lock renews by itself
-	Granted   *atomic.Int64 // grants so far, for a progress display
-	// Pace returns when iterations must no longer begin, or when its context has ended. If it is nil, iterations begin
-	// during Params.Duration.
+	Watch     *Watch        // receives the renewals that locks report to Env.Renewed
+	Renews    bool          // the lock renews its leases automatically
+	Granted   *atomic.Int64 // number of grants so far, for a progress display
+	// Pace returns when no more iterations may start, or when its context ends. If Pace is nil, iterations start during
+	// Params.Duration.
 	Pace func(context.Context)
 
-	expires atomic.Bool // the lock's grants expire
+	expires atomic.Bool // the lock's latest grant has a lease
 	names   []string    // names of the keys
 }
 
-// Logs returns the number of clients' logs that a recorder needs: the clients' and the epilogue's.
+// Logs returns the number of logs that a recorder needs: one for each client, and one for the epilogue.
 func (p *Params) Logs() int { return p.Clients + 1 }
 
-// interruptedGrace bounds the time for finishing operations after an interrupt.
+// interruptedGrace is the time in which clients may finish their operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
-// Run drives the clients for the duration. Afterwards, or when ctx ends, no iteration begins. Iterations that have begun are
-// finished, because cancelling them would make them indeterminate; after Params.Grace (2 s if interrupted) they are
-// cancelled.
+// Run runs the clients for the configured duration, or until ctx ends. Started iterations may finish, because cancelling them
+// would make their outcomes unknown. After Params.Grace (2 s if ctx ended) they are cancelled.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
@@ -67,11 +66,11 @@ func (d *Drive) Run(ctx context.Context) {
 		panicked = <-over
 	}
 	if panicked != nil {
-		panic(panicked) // so that the caller can recover it
+		panic(panicked) // panic here, so that the caller can recover it
 	}
 }
 
-// paced returns a context that ends when iterations must no longer begin.
+// paced returns a context that ends when no more iterations may start.
 func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.Pace == nil {
 		return context.WithTimeout(ctx, d.Params.Duration)
@@ -84,8 +83,8 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// each returns n contexts and a function that ends them in order. Contexts with a common parent would end in any order,
-// so that a run in virtual time could not be repeated.
+// each returns n contexts and a function that cancels them in order. Contexts with a common parent would end in random order,
+// and a run in virtual time would not be repeatable.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -99,7 +98,7 @@ func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	}
 }
 
-// clients runs all clients and returns the value of a panic in one of them, which a lock under test may cause.
+// clients runs all clients. It returns the first panic of a client, which a lock under test may cause, or nil.
 func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
@@ -121,7 +120,7 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 					stopNow()
 				}
 			}()
-			c.Sleep(stop, time.Duration(n+1)) // so that no two start at the same virtual time
+			c.Sleep(stop, time.Duration(n+1)) // different delays, so that no two clients start at the same virtual time
 			for i := uint64(0); stop.Err() == nil && !c.done; i++ {
 				c.iterate(stop, ops[n], i, d.Workload)
 			}
@@ -139,8 +138,8 @@ func (d *Drive) client(number int32, p Process) *Client {
 	return c
 }
 
-// iterate thinks and runs the workload once. Its randomness depends only on the seed, the client and the iteration, so
-// skipping an iteration does not change the others.
+// iterate waits for the start time and runs the workload once. Random numbers depend only on the seed, the client and the
+// iteration, so skipping an iteration does not change the others.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	c.begin(i)
 	if c.schedule != nil {
@@ -148,7 +147,7 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 		c.Sleep(stop, c.due-c.recorder.Since())
 	} else {
 		think := time.Duration(0)
-		if c.Params.Think > 0 { // whole microseconds, because the virtual network orders simultaneous events by the digits below
+		if c.Params.Think > 0 { // whole microseconds, because the virtual network orders events by their nanoseconds
 			think = time.Duration(c.rand.Int64N(2 * int64(c.Params.Think))).Truncate(time.Microsecond)
 		}
 		c.due = c.recorder.Since() + think
@@ -164,7 +163,7 @@ func (c *Client) begin(i uint64) {
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
-// WriteInitial writes and records the initial state of a guarded workload. Each segment of a key gets its part.
+// WriteInitial writes and records the initial value of each key of a guarded workload, divided among the key's segments.
 func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
@@ -174,7 +173,7 @@ func (d *Drive) WriteInitial() {
 	})
 }
 
-// eachSegment calls do for the resource of each segment of each key, with the harness as the client.
+// eachSegment calls do for each segment of each key. The client passed to do records its operations as the harness.
 func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
@@ -185,8 +184,9 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue ends every run: the harness reads the final values, then a fresh client acquires and releases each key, waiting
-// for the lock's bound. A key that is not granted is an orphan. The epilogue takes at most three times the bound.
+// Epilogue checks the final state of a run: the harness reads the final values, then a new client acquires and releases each
+// key. Each acquire waits at most within, the lock's bound for recovery. A key that is not granted is orphaned. The epilogue
+// takes at most three times the bound.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
@@ -195,7 +195,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // a lock with segments grants them in turn
+		for range SegmentsOf(d.Fresh.Lock, key) { // a segmented lock grants its segments in turn
 			if ctx.Err() != nil {
 				return
 			}
@@ -204,10 +204,10 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 }
 
-// asks is the number of tries of the fresh client if it gets no definite answer.
+// asks is the maximum number of tries to acquire a key if the outcome is unknown.
 const asks = 3
 
-// take acquires and releases a key. Without a definite answer it tries again if the lock's grants expire.
+// take acquires and releases a key. If the outcome is unknown and the lock's grants expire, it tries again.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

@@ -1,8 +1,8 @@
 package workloads
 
-// flashSale is the shop of the articles: an order service in several processes, a lock, and the stock in a separate Redis.
-// Clients send HTTP requests; the services read, work and write under the lock, as inventory does. A lock that splits its
-// key splits the stock as well: the first of the two accelerations.
+// flashSale simulates an online shop: an order service in several processes, a lock, and the stock in a separate Redis. Clients
+// send HTTP requests; the services read, work and write under the lock, as in the workload inventory. If the lock splits its
+// key into segments, the stock is split as well.
 func flashSale() Workload {
 	return Workload{
 		Name: "flash-sale", Guarded: true, Served: true,

@@ -1,7 +1,6 @@
 package workloads
 
-// flashSaleGated is flash-sale behind a gate that reads the stock and rejects buyers once all is sold: the second
-// acceleration.
+// flashSaleGated is flashSale behind a gate. The gate reads the stock, and rejects buyers once everything is sold.
 func flashSaleGated() Workload {
 	w := flashSale()
 	w.Name, w.Gated = "flash-sale-gated", true

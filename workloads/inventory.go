@@ -6,8 +6,9 @@ import (
 	"lockbench/impls"
 )
 
-// inventory is a flash sale: a buyer reads the stock and, if some is left, takes one off and records an order. Two holders
-// at once sell one piece twice; a lock that splits the stock must still sell all.
+// inventory is a flash sale: under the lock, a buyer reads the stock and, if any is left, decrements it and records an order.
+// If two clients hold the lock at once, they can sell the same item twice. A lock that splits the stock into segments must
+// still sell everything.
 func inventory() Workload {
 	return Workload{
 		Name: "inventory", Guarded: true, Verdict: true,
@@ -17,7 +18,7 @@ func inventory() Workload {
 	}
 }
 
-// buy visits the segments until it has bought or found each of them empty.
+// buy tries the segments of a product until it has bought an item, or has found every segment empty.
 func (c *Client) buy(ctx context.Context, product string) {
 	segments := SegmentsOf(c.Lock, product)
 	empty := map[string]bool{}
@@ -51,7 +52,7 @@ func (c *Client) buy(ctx context.Context, product string) {
 	}
 }
 
-// SegmentsOf returns the keys that a lock may grant for a key: its segments, or the key itself.
+// SegmentsOf returns the keys that a lock may grant for a key: its segments if the lock is segmented, else the key itself.
 func SegmentsOf(lock impls.Lock, key string) []string {
 	if s, ok := lock.(impls.Segmenter); ok {
 		return s.Segments(key)

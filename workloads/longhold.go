@@ -7,8 +7,8 @@ import (
 
 const shortLease = 300 * time.Millisecond
 
-// longHold works for one and a half leases while its process lives: a lock that renews keeps its hold, and any other loses
-// it.
+// longHold works for one and a half leases while its process is alive. A lock that renews its leases keeps the hold; any other
+// loses it.
 func longHold() Workload {
 	return Workload{
 		Name: "long-hold", Special: true, Waits: true,
@@ -16,8 +16,8 @@ func longHold() Workload {
 		Adapt: func(p *Params) {
 			p.TTL = min(p.TTL, shortLease)
 			p.Hold = p.TTL * 3 / 2
-			p.Duration = max(p.Duration, 2*p.Hold) // three holds are needed to show the effect of a late release
-			p.Wait = 2 * p.TTL                     // waiters time out, so that the end does not take a lease for each
+			p.Duration = max(p.Duration, 2*p.Hold) // long enough for three holds, which show the effect of a late release
+			p.Wait = 2 * p.TTL                     // waiters time out, so that the trial ends soon
 		},
 		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },
 	}

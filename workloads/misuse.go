@@ -6,8 +6,9 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases holds that the client does not have: one released before, an expired one, one of another owner, and one
-// that was never acquired. Each must be refused. Clients go in pairs with a key each; the even one drives the odd one.
+// misuse releases holds that the client does not have: a hold that was already released, an expired hold, a hold of another
+// owner, and a hold that was never granted. Each release must be refused. Clients work in pairs on one key; the one with the
+// even number controls both.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true, Verdict: true,
@@ -19,7 +20,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // the second release
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // released again by hold
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -28,7 +29,7 @@ func misuse() Workload {
 	}
 }
 
-// releaseNeverAcquired has the partner release a key that it was refused.
+// releaseNeverAcquired makes the partner release a key that it never acquired, while this client holds it.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		other, granted := c.partner.Acquire(ctx, key, 0)
@@ -39,7 +40,7 @@ func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	})
 }
 
-// releaseAnothers has the partner, which held the key before, release it while this client holds it.
+// releaseAnothers makes the partner release an earlier hold of the key, while this client holds the key.
 func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	before, ok := c.partner.Acquire(ctx, key, c.Params.wait())
 	if !ok {
@@ -47,12 +48,12 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	}
 	c.partner.Release(ctx, before)
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
-		before.number = h.number // the hold that it tries to release
+		before.number = h.number // the history shows a release of this client's hold
 		c.partner.Release(ctx, before)
 	})
 }
 
-// releaseExpired releases a hold whose lease has certainly expired; if taken, while the partner holds the key.
+// releaseExpired releases a hold whose lease has certainly expired. If taken is true, the partner holds the key at that time.
 func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return

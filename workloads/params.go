@@ -1,5 +1,5 @@
-// Package workloads drives clients that use locks. A Workload, opened locks and a recorder go in (see Drive); a history
-// comes out. Workloads never judge.
+// Package workloads runs clients that use locks. A Drive takes a Workload, opened locks and a recorder, and records a history.
+// The package does not judge histories.
 package workloads
 
 import (
@@ -13,36 +13,36 @@ import (
 	"lockbench/impls"
 )
 
-// Params holds a workload's parameters.
+// Params holds the parameters of a workload.
 type Params struct {
-	Clients   int           `json:"clients"`            // client c belongs to process c modulo Processes
-	Processes int           `json:"processes"`          // opened locks: simulated processes if they share this one
-	Duration  time.Duration `json:"duration_ns"`        // time in which iterations start
-	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish iterations that have begun; 0: the TTL + 1 s
-	TTL       time.Duration `json:"ttl_ns"`             // the requested lease
-	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: until granted
-	Hold      time.Duration `json:"hold_ns"`            // time in the critical section
-	Think     time.Duration `json:"think_ns"`           // mean delay between two iterations of a client; uniform from 0 to twice that
-	Keys      int           `json:"keys"`               // number of different locks
-	Spread    Spread        `json:"distribution"`       // distribution of clients over the keys
-	Stock     int           `json:"stock,omitempty"`    // stock of each key, in the workload inventory
+	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
+	Processes int           `json:"processes"`          // number of processes with a lock each; may be simulated
+	Duration  time.Duration `json:"duration_ns"`        // time during which iterations start
+	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + 1 s
+	TTL       time.Duration `json:"ttl_ns"`             // requested lease
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: no timeout
+	Hold      time.Duration `json:"hold_ns"`            // duration of the work in the critical section
+	Think     time.Duration `json:"think_ns"`           // mean delay before an iteration; uniform from 0 to twice the mean
+	Keys      int           `json:"keys"`               // number of keys, each with a separate lock
+	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
+	Stock     int           `json:"stock,omitempty"`    // initial stock of each key, in the workloads that sell
 	Seed      uint64        `json:"seed"`
 
-	Arrivals Arrivals      `json:"arrivals,omitempty"`  // starts of iterations
-	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients together, unless arrivals are closed
-	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator pauses once for so long, soon after its start: a test of the measurement
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations start
+	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients; unused if arrivals are closed
+	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // one pause in the start of iterations, to test the latency measurement
 
-	Initial int `json:"initial,omitempty"` // initial value of each guarded key, spread over its segments
+	Initial int `json:"initial,omitempty"` // initial value of each guarded key, divided among its segments
 }
 
-// Defaults returns the parameters of the quick run. The TTL is long because a machine's pause beyond it would violate the
-// expectations of correct locks; eight clients contend for one key.
+// Defaults returns the parameters of a quick run: eight clients contend for one key. The TTL is long, because a machine that
+// pauses for longer than the TTL would make correct locks violate their expectations.
 func Defaults() Params {
 	return Params{Clients: 8, Processes: 2, Duration: 400 * time.Millisecond, TTL: 5 * time.Second,
 		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Stock: 200, Seed: 1}
 }
 
-// Check returns an error in one sentence if the parameters are invalid.
+// Check returns an error if the parameters are invalid.
 func (p Params) Check() error {
 	switch {
 	case p.Clients < 1 || p.Clients > 10_000:
@@ -73,10 +73,10 @@ func (p Params) Check() error {
 type Spread uint8
 
 const (
-	One     Spread = iota // all clients on one key
-	Uniform               // each key is equally likely
-	Zipf                  // few keys are hot: exponent 1.1
-	Own                   // client c uses key c modulo Keys: no contention if there are as many keys as clients
+	One     Spread = iota // all clients use one key
+	Uniform               // all keys are equally likely
+	Zipf                  // few keys are used often: Zipf exponent 1.1
+	Own                   // client c uses only key c modulo Keys
 )
 
 var spreadNames = []string{"one", "uniform", "zipf", "own"}
@@ -112,7 +112,7 @@ func (p *Params) key(client int32, r *rand.Rand) int {
 
 func keyName(i int) string { return fmt.Sprintf("k%d", i) }
 
-// KeyNames returns all keys of a run.
+// KeyNames returns the names of all keys.
 func (p *Params) KeyNames() []string {
 	names := make([]string, p.Keys)
 	for i := range names {
@@ -121,8 +121,8 @@ func (p *Params) KeyNames() []string {
 	return names
 }
 
-// Expectations returns the expectations of a lock in a workload under a fault, as its histories state them. A property that
-// only several clients can violate is unspecified for a single client.
+// Expectations returns the expectations of a lock for a workload, a fault and a deployment. With a single client, a property
+// that is expected to be violated has no expectation, because a violation requires several clients.
 func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Params) []histories.Expectation {
 	var all []histories.Expectation
 	for _, e := range lock.Expected(impls.Situation{Workload: w.Name, Special: w.Special, Fault: fault, Deployment: deployment, Processes: p.Processes}) {
@@ -135,27 +135,27 @@ func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Param
 	return all
 }
 
-// Workload is one kind of iteration, which clients repeat.
+// Workload describes what a client does in one iteration.
 type Workload struct {
 	Name      string
 	Doc       string        // one sentence
 	Reentrant bool          // only for re-entrant locks
-	Guarded   bool          // reads and writes the guarded resource
-	Fenced    bool          // only for locks that mint fencing tokens
-	Special   bool          // goes beyond ordinary use: only expectations that name it apply
-	Waits     bool          // clients mostly wait: no figures, and trials may run side by side
-	Verdict   bool          // by default only judged: trials run beside others, so their figures are not compared
-	Figures   bool          // by default not run: only its figures differ from those of counter
-	Paired    bool          // each even client drives the next odd one as well
-	Served    bool          // clients are buyers of an HTTP shop whose services hold the lock; internal/drive/shop drives them, and Iterate is nil
-	Gated     bool          // the shop has a gate in front
-	Usual     []string      // the default locks; nil: all that apply
-	Check     Check         // check of fencing tokens by the resource; "": Checking
-	Adapt     func(*Params) // adapts the parameters; nil: no change
+	Guarded   bool          // clients read and write the guarded resource
+	Fenced    bool          // only for locks that issue fencing tokens
+	Special   bool          // unusual use of a lock: only expectations that name the workload apply
+	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
+	Verdict   bool          // by default, trials run in parallel and their performance is not compared
+	Figures   bool          // not run by default: it differs from counter only in its performance
+	Paired    bool          // each even-numbered client also controls the next odd one
+	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
+	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
+	Usual     []string      // locks that are tested by default; nil: all suitable locks
+	Check     Check         // how the resource checks fencing tokens; empty: Checking
+	Adapt     func(*Params) // changes the parameters for the workload; nil: no change
 	Iterate   func(context.Context, *Client)
 }
 
-// Adapted returns the parameters with which the workload runs.
+// Adapted returns the parameters after the changes that the workload needs.
 func (w Workload) Adapted(p Params) Params {
 	if w.Adapt != nil {
 		w.Adapt(&p)
@@ -163,7 +163,7 @@ func (w Workload) Adapted(p Params) Params {
 	return p
 }
 
-// Register returns the resource in its initial state.
+// Register returns a new resource for the workload, with all values 0.
 func (w Workload) Register() *Register { return NewRegister(w.Checks()) }
 
 // Checks returns how the resource checks fencing tokens.

@@ -8,35 +8,35 @@ import (
 	"lockbench/impls"
 )
 
-// ErrStale is definite: the resource has seen a higher fencing token and did nothing.
+// ErrStale means that the resource has seen a higher fencing token. The operation had no effect.
 var ErrStale = errors.New("stale")
 
-// ErrGone means that a client's process has ended. Its request may or may not have taken effect.
+// ErrGone means that the client's process has ended. The request may or may not have taken effect.
 var ErrGone = errors.New("the process is gone")
 
-// Resource is the resource that the lock guards, as a client's process reaches it. No fault affects it unless one targets
-// it. fence is the token of the hold, or 0.
+// Resource is the resource that the lock guards. Only faults that target the resource affect it. The argument fence is the
+// fencing token of the hold, or 0.
 type Resource interface {
 	Read(ctx context.Context, key string, fence int64) (int64, error)
 	Write(ctx context.Context, key string, value, fence int64) error
-	Append(ctx context.Context, key string, fence int64) error // appends data, such as an order
+	Append(ctx context.Context, key string, fence int64) error // appends a record, such as an order
 }
 
-// Process is a process of clients: the lock that they share, and their access to the resource.
+// Process is a process that runs clients: the lock that they share, and their access to the resource.
 type Process struct {
 	Lock     impls.Lock
 	Resource Resource
-	// Running returns when the process runs, so that a client's work lasts as long as its process is paused. It is nil for
-	// this process.
+	// Running waits until the process is not paused, so that a pause also delays the work of its clients. It is nil for the
+	// current process.
 	Running func(context.Context) error
 }
 
-// Check selects how a resource treats fencing tokens. The zero value checks nothing.
+// Check selects the operations for which a resource checks fencing tokens.
 type Check string
 
 const (
-	Checking       Check = "checking"        // reads and writes raise the mark, and lower tokens are refused
-	CheckingWrites Check = "checking-writes" // only writes raise and compare the mark, so a client may be overtaken between read and write
+	Checking       Check = "checking"        // reads and writes are checked: tokens lower than an earlier one are refused
+	CheckingWrites Check = "checking-writes" // only writes are checked, so an older token may write after a newer one has read
 )
 
 // Register is a Resource in memory: one linearizable number per key.
@@ -50,12 +50,12 @@ type registered struct{ value, orders, mark int64 }
 
 var _ Resource = (*Register)(nil)
 
-// NewRegister returns a register of zeros.
+// NewRegister returns a Register with all values 0.
 func NewRegister(check Check) *Register {
 	return &Register{check: check, keys: map[string]*registered{}}
 }
 
-// use changes a key unless the token is below the mark.
+// use applies do to a key. If checked is true, it returns ErrStale for a token below the highest one seen.
 func (r *Register) use(key string, fence int64, checked bool, do func(*registered)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *Register) Write(_ context.Context, key string, value, fence int64) erro
 	return r.use(key, fence, true, func(k *registered) { k.value = value })
 }
 
-// Append counts an order.
+// Append increments the number of orders of a key.
 func (r *Register) Append(_ context.Context, key string, fence int64) error {
 	return r.use(key, fence, true, func(k *registered) { k.orders++ })
 }

@@ -2,7 +2,7 @@ package workloads
 
 import "context"
 
-// try acquires without waiting and goes away if it is refused, as a cron job does.
+// try acquires without waiting, and skips the work if it is refused, as a cron job does.
 func try() Workload {
 	return Workload{
 		Name: "try", Figures: true,

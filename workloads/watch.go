@@ -9,21 +9,21 @@ import (
 	"lockbench/impls"
 )
 
-// Watch records the renewals that locks make by themselves. Its Renewed serves as Env.Renewed; clients register their
+// Watch records the automatic renewals of locks. Its method Renewed is passed to locks as Env.Renewed; clients register their
 // holds.
 type Watch struct {
 	mu    sync.Mutex
-	holds map[hold]watched   // holds, also released ones, because a renewal may follow the release
-	early map[hold][]renewal // renewals of holds whose client has not received the grant
+	holds map[hold]watched   // includes released holds, because a renewal may be reported after the release
+	early map[hold][]renewal // renewals reported before the client has received the grant
 }
 
 type hold struct{ key, token string }
 
-// watched holds the client of a hold.
+// watched identifies a hold in a client's log.
 type watched struct {
 	log  *histories.Log
 	hold int64
-	call time.Duration // call of its acquire
+	call time.Duration // time at which the acquire was called
 }
 
 type renewal struct {
@@ -32,14 +32,14 @@ type renewal struct {
 	err   error
 }
 
-// mostEarly bounds the renewals that are stored for grants not received yet. Some, such as those of holds made to test a
-// connection, are never received.
+// mostEarly is the maximum number of unregistered holds whose renewals are stored. Some holds, such as those made to test a
+// connection, are never registered.
 const mostEarly = 1000
 
 // NewWatch returns a Watch for one trial.
 func NewWatch() *Watch { return &Watch{holds: map[hold]watched{}, early: map[hold][]renewal{}} }
 
-// holding registers a hold after its grant has been recorded.
+// holding registers a hold after its grant has been recorded, and records its earlier renewals.
 func (w *Watch) holding(g impls.Grant, of watched) {
 	if g.Token == "" {
 		return
@@ -55,7 +55,7 @@ func (w *Watch) holding(g impls.Grant, of watched) {
 	}
 }
 
-// Renewed records a renewal, which may come before the client has received the grant.
+// Renewed records a renewal. It may be called before the client has received the grant.
 func (w *Watch) Renewed(g impls.Grant, sent time.Duration, err error) {
 	h, r := hold{g.Key, g.Token}, renewal{g, sent, err}
 	w.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"lockbench/impls"
 )
 
-// fake is a lock made of functions.
+// fake is a lock whose methods call functions of the test.
 type fake struct {
 	acquire func(context.Context, impls.Request) (impls.Hold, error)
 	release func(context.Context, impls.Grant) error
@@ -35,7 +35,7 @@ func grant(_ context.Context, r impls.Request) (impls.Hold, error) {
 
 func released(context.Context, impls.Grant) error { return nil }
 
-// mutex is a correct lock within one process. Each call takes time, so that the order of events is visible.
+// mutex is a correct lock within one process. Each call takes time, so that events have different times.
 func mutex() fake {
 	free := make(chan struct{}, 1)
 	return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
@@ -62,7 +62,7 @@ func mutex() fake {
 	}}
 }
 
-// drive runs a workload in virtual time on a fake lock. It returns the operations and the time taken.
+// drive runs a workload in virtual time on a fake lock. It returns the recorded operations and the elapsed time.
 func drive(t *testing.T, name string, p Params, open func() fake) (ops []histories.Op, took time.Duration) {
 	t.Helper()
 	return driveLock(t, name, p, func() impls.Lock { return open() })
@@ -81,7 +81,7 @@ func driveDirected(t *testing.T, name string, p Params, open func() impls.Lock, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock := open() // the channels must be created in the bubble
+		lock := open() // channels must be created within the synctest bubble
 		here := Process{Lock: lock, Resource: NewRegister(Checking)}
 		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Director: director, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
@@ -143,7 +143,7 @@ func TestOperationsOfEachWorkload(t *testing.T) {
 	}
 }
 
-// TestFlashSale checks that a correct lock sells exactly the stock and that all buyers leave afterwards.
+// TestFlashSale checks that a correct lock sells exactly the stock, and that all buyers stop afterwards.
 func TestFlashSale(t *testing.T) {
 	p := Defaults()
 	p.Stock, p.Duration = 25, time.Hour
@@ -177,7 +177,7 @@ func (s split) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error)
 	return grant(ctx, r)
 }
 
-// TestSegmentsAreSoldOut checks that a buyer whose segment is empty tries the other.
+// TestSegmentsAreSoldOut checks that a buyer who finds a segment empty tries the other segment.
 func TestSegmentsAreSoldOut(t *testing.T) {
 	p := Defaults()
 	p.Stock, p.Clients, p.Processes, p.Duration = 7, 1, 1, time.Hour
@@ -196,7 +196,7 @@ func TestSegmentsAreSoldOut(t *testing.T) {
 	}
 }
 
-// TestMisuse checks that every misuse is tried, by the client or by its partner, on a hold that the history names.
+// TestMisuse checks that the client and its partner try every kind of misuse, and that the history shows each result.
 func TestMisuse(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Duration, p.Think = 2, time.Millisecond, 0
@@ -208,7 +208,7 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	want := strings.Fields("0acquireok 0releaseok 0releaserefused" +
-		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // the mutex has no owners
+		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // the mutex does not check owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
 		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the mutex has no lease, so the partner times out
@@ -217,7 +217,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestLossStopsTheWork checks that a client does not write after the report of a loss.
+// TestLossStopsTheWork checks that a client does not write after the lock has reported the hold as lost.
 func TestLossStopsTheWork(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold = 1, 1, 50*time.Millisecond, 20*time.Millisecond
@@ -235,7 +235,7 @@ func TestLossStopsTheWork(t *testing.T) {
 	}
 }
 
-// TestRenewalsAreRecorded checks the times and validities of recorded renewals.
+// TestRenewalsAreRecorded checks the times and the remaining validities of recorded renewals.
 func TestRenewalsAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
@@ -248,7 +248,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
-		w.Renewed(g, time.Millisecond, nil) // its client has not received the grant yet
+		w.Renewed(g, time.Millisecond, nil) // the client has not received the grant yet
 		w.holding(g, watched{log, 1, call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
@@ -276,8 +276,8 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestOutcomes checks that definite answers are recorded as such and everything else as unknown, after which the client
-// continues as another owner.
+// TestOutcomes checks that definite results are recorded as such and all others as unknown, and that the client then uses a new
+// owner name.
 func TestOutcomes(t *testing.T) {
 	var owners []string
 	n := 0
@@ -306,7 +306,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestOperationsAreFinished checks that acquires that can still be granted are not cancelled at the end.
+// TestOperationsAreFinished checks that acquires that can still be granted are not cancelled at the end of a run.
 func TestOperationsAreFinished(t *testing.T) {
 	p := Defaults()
 	p.Duration, p.Hold = 50*time.Millisecond, 20*time.Millisecond
@@ -321,7 +321,7 @@ func TestOperationsAreFinished(t *testing.T) {
 	}
 }
 
-// TestUnansweredAcquireIsCancelled checks that an acquire without an answer is cancelled after the TTL and a second.
+// TestUnansweredAcquireIsCancelled checks that an unanswered acquire is cancelled one second after the TTL.
 func TestUnansweredAcquireIsCancelled(t *testing.T) {
 	lock := fake{func(ctx context.Context, _ impls.Request) (impls.Hold, error) {
 		<-ctx.Done()
@@ -337,8 +337,8 @@ func TestUnansweredAcquireIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFreshClientTriesAgain checks that the epilogue's client tries again if it got no answer, unless the lock's grants
-// never expire, because the first try may have acquired the key.
+// TestFreshClientTriesAgain checks that the epilogue's client tries again after an unknown outcome. If the lock's grants never
+// expire, it does not, because the first try may have acquired the key.
 func TestFreshClientTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		validity time.Duration
@@ -368,7 +368,7 @@ func TestFreshClientTriesAgain(t *testing.T) {
 	}
 }
 
-// directed gives one order at one moment.
+// directed is a Director that returns one order at one moment.
 type directed struct {
 	at    Moment
 	order Order
@@ -390,7 +390,7 @@ func TestOrders(t *testing.T) {
 		point Point
 		order Order
 		first string        // operations of the client's first iteration
-		lasts time.Duration // from its grant to its release
+		lasts time.Duration // duration from the first grant to its release
 	}{
 		{"as usual", Granted, Order{}, "acquire read write release", time.Millisecond},
 		{"stall", Granted, Order{Stall: 50 * time.Millisecond}, "acquire read write release", 50 * time.Millisecond},
@@ -437,7 +437,8 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	t.Error("it returned")
 }
 
-// TestIterationsAreIndependent checks that an iteration's randomness depends only on seed, client and number.
+// TestIterationsAreIndependent checks that an iteration's random numbers depend only on the seed, the client and the iteration
+// number.
 func TestIterationsAreIndependent(t *testing.T) {
 	p := Defaults()
 	p.Keys, p.Spread, p.Think = 100, Uniform, time.Millisecond

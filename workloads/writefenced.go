@@ -1,7 +1,7 @@
 package workloads
 
-// writeFenced is counter on a resource that checks fencing tokens only on writes, as articles have it. A client that has
-// read with a newer token may still be overtaken by the write of an older one.
+// writeFenced is counter with a resource that checks fencing tokens only on writes. A client with an older token can still
+// write after a client with a newer token has read.
 func writeFenced() Workload {
 	w := counter()
 	w.Name, w.Special, w.Fenced, w.Check = "write-fenced", true, true, CheckingWrites

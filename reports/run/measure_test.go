@@ -19,7 +19,7 @@ func statsOf(t *testing.T, h histories.Header, ops []histories.Op) *figures.Stat
 	return stats
 }
 
-// nearly compares to the three digits of a histogram.
+// nearly reports whether two values differ by at most 0.1 %, the precision of a histogram.
 func nearly(got, want float64) bool { return math.Abs(got-want) <= 0.001*math.Abs(want) }
 
 func TestMeasureMergesTrials(t *testing.T) {
@@ -35,7 +35,7 @@ func TestMeasureMergesTrials(t *testing.T) {
 	if want := (Range{Median: 50, Low: 10, High: 100}); !nearly(m.Goodput.Median, want.Median) || !nearly(m.Goodput.Low, want.Low) || !nearly(m.Goodput.High, want.High) {
 		t.Errorf("goodput %+v, want %+v", m.Goodput, want)
 	}
-	if want := 1 / 0.018; !nearly(m.Ceiling, want) { // the median of the three holds
+	if want := 1 / 0.018; !nearly(m.Ceiling, want) { // median of three holds
 		t.Errorf("ceiling %v, want %v", m.Ceiling, want)
 	}
 	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
@@ -61,7 +61,7 @@ func TestNoCeilingOverSeveralKeys(t *testing.T) {
 	}
 }
 
-// TestNoNumberIsNoFigure checks that NaN is shown as missing, never as 0.
+// TestNoNumberIsNoFigure checks that NaN is shown as a missing value, never as 0.
 func TestNoNumberIsNoFigure(t *testing.T) {
 	f := figuresIn(Measurement{Goodput: Range{Median: math.NaN()}, Ceiling: 1, Sections: 1, Jain: Range{Median: math.NaN()}})
 	for name, c := range map[string]cell{"goodput": f.GoodputCell, "of the ceiling": f.CeilingCell, "Jain": f.JainCell} {

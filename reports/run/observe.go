@@ -1,8 +1,8 @@
-// Package run makes the report of a run. It reads a run folder: run.json, and for each trial a history, a verdict and
-// counters. Build returns its Results and writes results.json for programs, the histograms latency.hlog and latency.hgrm of
-// each cell, and report/index.html and report/report.md for people. Results.Text writes the table for the terminal.
+// Package run makes the report of a run. It reads a run folder: run.json, and for each trial a history, a verdict and counters.
+// Build returns a Results, and writes results.json, the histograms latency.hlog and latency.hgrm of each cell, and the reports
+// report/index.html and report/report.md. Results.Text writes the table for the terminal.
 //
-// The package neither measures nor judges. The same run folder gives the same report, byte for byte, on any machine.
+// The package neither measures nor judges. The same run folder always gives the same report, byte for byte.
 package run
 
 import (
@@ -17,8 +17,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// observe merges the judged trials of a cell: one observation per property, in the order of the verdicts. Properties with an
-// expectation that were never judged follow.
+// observe merges the judged trials of a cell into one observation per property, in the order of the verdicts. Properties that
+// have an expectation but no verdict follow.
 func observe(c Cell, trials []*trialRead) []Observation {
 	var judged, expected []string
 	for _, t := range trials {
@@ -36,7 +36,7 @@ func observe(c Cell, trials []*trialRead) []Observation {
 	return all
 }
 
-// merge returns the worst of the trials: violated, then undecided, then held.
+// merge merges the findings about a property. The worst finding decides: violated, then undecided, then held.
 func merge(c Cell, property string, trials []*trialRead) Observation {
 	e := trials[0].header.Expectation(property)
 	o := Observation{
@@ -67,7 +67,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain copies the reasons from the trials with the merged observation.
+// explain copies the explanations from the trials whose finding equals the merged one.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -113,7 +113,7 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// tallyOf counts the results. Operations are counted once per cell, not once per property.
+// tallyOf counts the observations by result. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
 	t := Tally{Disagreements: r.disagreements}
 	seen := map[string]bool{}
@@ -135,7 +135,7 @@ func tallyOf(r *Results) Tally {
 	return t
 }
 
-// Of returns the count of a result.
+// Of returns a pointer to the count of a result.
 func (t *Tally) Of(r checker.Result) *int {
 	return []*int{checker.NoExpectation: &t.Observed, checker.Pass: &t.Pass, checker.XFail: &t.XFail, checker.Fail: &t.Fail,
 		checker.XPass: &t.XPass, checker.Inconclusive: &t.Inconclusive}[r]
@@ -149,10 +149,10 @@ func (o *Observation) inTable() bool {
 	return o.Expected != histories.Unspecified || o.Observed == checker.Violated
 }
 
-// Where returns the cell in words.
+// Where returns the scenario, the workload and the fault as text.
 func (o Observation) Where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
-// Where returns the cell in words.
+// Where returns the scenario, the workload and the fault as text.
 func (m *Measurement) Where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 
 func cellWords(scenario, workload, fault string) string {
@@ -165,17 +165,17 @@ func cellWords(scenario, workload, fault string) string {
 	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
 }
 
-// Results holds the content of results.json: a run and the results of all its trials.
+// Results holds the content of results.json: the results of a run and of each trial.
 type Results struct {
 	Version      int           `json:"lockbench_results"`
 	Run          Manifest      `json:"run"`
 	Tally        Tally         `json:"tally"`
 	Cells        []Observation `json:"cells"`
 	Measurements []Measurement `json:"measurements"`
-	Sales        []Sale        `json:"sales,omitempty"` // one per judged trial of a flash sale
+	Sales        []Sale        `json:"sales,omitempty"` // one entry per judged trial of a flash sale
 	Trials       []Trial       `json:"trials"`
-	Gaps         []Gap         `json:"gaps"`     // planned cells and trials that are missing or incomplete
-	Warnings     []string      `json:"warnings"` // problems found while the run was read
+	Gaps         []Gap         `json:"gaps"`     // planned cells and trials without results
+	Warnings     []string      `json:"warnings"` // problems found while reading the run folder
 	Files        []File        `json:"files"`    // files of the run folder, except results.json and the report
 
 	disagreements int
@@ -192,47 +192,47 @@ type Observation struct {
 	Expected   histories.Expected `json:"expected"`
 	Because    string             `json:"because"`
 	Observed   checker.Observed   `json:"observed"`
-	Why        string             `json:"why"` // the reason if it is undecided or does not apply
+	Why        string             `json:"why"` // explanation of an undecided or not applicable result
 	Result     checker.Result     `json:"result"`
-	Weight     string             `json:"evidence"`   // the evidence in words
-	Violations int                `json:"violations"` // number over all trials
+	Weight     string             `json:"evidence"`   // description of the evidence
+	Violations int                `json:"violations"` // number of violations in all trials
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
 	ViolatedIn  int `json:"violated_in"`  // trials with a violation
 	UndecidedIn int `json:"undecided_in"` // undecided trials
 
-	Counts   checker.Counts `json:"counts"`    // over all trials
-	Evidence []Evidence     `json:"histories"` // one per judged trial
-	Example  string         `json:"example"`   // the violation in a sentence; empty without a violation
+	Counts   checker.Counts `json:"counts"`    // totals over all trials
+	Evidence []Evidence     `json:"histories"` // one entry per judged trial
+	Example  string         `json:"example"`   // description of the violation; empty without a violation
 
-	shown   *checker.Witness // the first violation
-	shownIn string           // the trial of shown
-	slack   time.Duration    // allowance for clock error of shown
-	faults  []checker.Band   // faults of the trial
+	shown   *checker.Witness // the violation that is shown: the first one
+	shownIn string           // trial in which shown occurred
+	slack   time.Duration    // allowance for clock error in that trial
+	faults  []checker.Band   // faults injected in that trial
 }
 
-// Evidence names a trial of an observation.
+// Evidence identifies a trial of an observation by its folder and the checksum of its history.
 type Evidence struct {
-	Dir    string `json:"dir"`    // folder of the trial, in the run folder
+	Dir    string `json:"dir"`    // folder of the trial, relative to the run folder
 	SHA256 string `json:"sha256"` // checksum of the history
 }
 
-// Tally counts observations by result, and the trials and operations.
+// Tally holds the number of observations with each result, and of trials and operations.
 type Tally struct {
 	Pass          int `json:"pass"`
 	XFail         int `json:"xfail"`
 	Fail          int `json:"fail"`
 	XPass         int `json:"xpass"`
 	Inconclusive  int `json:"inconclusive"`
-	Observed      int `json:"observed"` // results without an expectation
+	Observed      int `json:"observed"` // observations without an expectation
 	Trials        int `json:"trials"`   // judged trials
 	Discarded     int `json:"discarded"`
 	Operations    int `json:"operations"`
-	Disagreements int `json:"disagreements"` // disagreements of monitor and oracle: bugs of lockbench
+	Disagreements int `json:"disagreements"` // disagreements between the two checkers, monitor and oracle: bugs of lockbench
 }
 
 // Gap is a planned cell or trial without results.
 type Gap struct {
-	Dir    string `json:"dir"` // folder of a cell or of a trial
+	Dir    string `json:"dir"` // folder of the cell or trial
 	Reason string `json:"reason"`
 }

@@ -95,7 +95,7 @@ func TestStandings(t *testing.T) {
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
 		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
-		// A hold that outlived its lease says nothing about workloads with short holds.
+		// A hold that outlived its lease is no evidence for workloads with short holds.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
 	for key := range want {
@@ -146,8 +146,8 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks checks that the sentences follow from the observations and not from expectations. An unknown is never shown
-// as exclusion, and the tone is bad if a lock let two clients hold at once that is not known to be broken.
+// TestSayLocks checks that the sentences follow from the observations, not from the expectations. An undecided lock is never
+// described as excluding. The headline is red if two clients held a lock at once, unless the lock is known-broken.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}
@@ -187,10 +187,11 @@ func TestSayLocks(t *testing.T) {
 	check(html.Bad, "1 of 8 locks excluded in every trial; 4 let two clients hold at once: promises nothing and 3 known-broken locks."+rest)
 }
 
-// TestFaultColumns checks that a column shows the worst of all trials, and that an unknown is not shown as a recovery.
+// TestFaultColumns checks that a column shows the worst of all trials, and that an undecided recovery is not shown as a
+// success.
 func TestFaultColumns(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
-	for want, seen := range map[string][2][]checker.Observed{ // observations of mutual-exclusion and of recovery
+	for want, seen := range map[string][2][]checker.Observed{ // results of mutual-exclusion and of recovery
 		"ok": {{held}, {none, held}}, "unsettled": {{held}, {held, und, held}}, "stuck": {{held}, {vio, und, held}}, "NO": {{vio}, {vio}}, "–": {},
 	} {
 		var all []Observation
@@ -207,7 +208,8 @@ func TestFaultColumns(t *testing.T) {
 	}
 }
 
-// TestOverallMark checks that a lock that excludes is green only if it starves no client and is free again after every fault.
+// TestOverallMark checks that the row of a lock that excludes is green only if no client starves and the lock recovers from
+// every fault.
 func TestOverallMark(t *testing.T) {
 	green := overviewRow{Class: excluded, Excludes: exclusionLooks[excluded]}
 	starves, stuck, leased := green, green, overviewRow{Class: withinLease, Excludes: exclusionLooks[withinLease]}

@@ -11,17 +11,17 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusion classifies a lock by whether two clients ever held it at once, from best to worst.
+// exclusion states whether two clients held a lock at once. The values go from best to worst.
 type exclusion int
 
 const (
 	excluded    exclusion = iota // no two holds overlapped
-	unsettled                    // no overlap was observed, but some trials or all are undecided
+	unsettled                    // no overlap was found, but some trials are undecided
 	withinLease                  // holds overlapped, but only after a lease had ended
-	overlapped                   // holds overlapped within their leases, or holds without a lease
+	overlapped                   // holds overlapped within their leases, or without a lease
 )
 
-// look is the appearance of an answer about a lock.
+// look is the symbol, word and colour that show an answer about a lock.
 type look struct {
 	Symbol, Word string
 	Tone         html.Tone
@@ -33,7 +33,7 @@ var exclusionLooks = [...]look{
 
 var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf classifies one lock by all of its observations. An unknown is not evidence that a lock excludes.
+// exclusionOf returns the worst exclusion in the observations of a lock. Undecided trials do not show that the lock excludes.
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -43,7 +43,7 @@ func exclusionOf(seen []Observation) exclusion {
 			worst = overlapped
 		case lived == checker.Violated:
 			worst = max(worst, withinLease)
-		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // if recovery was violated, no key was granted again
+		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // no later grant to judge
 			worst = max(worst, unsettled)
 		}
 		held = held || lived == checker.Held
@@ -54,7 +54,7 @@ func exclusionOf(seen []Observation) exclusion {
 	return worst
 }
 
-// observedOf returns the worst observation of a property.
+// observedOf returns the worst result observed for a property.
 func observedOf(seen []Observation, property string) checker.Observed {
 	worst := checker.NotApplicable
 	for _, o := range seen {
@@ -65,20 +65,20 @@ func observedOf(seen []Observation, property string) checker.Observed {
 	return worst
 }
 
-// overview has a row for each lock: whether it excludes, recovers and is fair, and its speed.
+// overview is a table with a row for each lock: whether it excludes, recovers and is fair, and its performance.
 type overview struct {
 	Faults   []faultColumn
-	Workload string // workload of the figures
+	Workload string // workload in which performance was measured
 	Rows     []overviewRow
 }
 
-// faultColumn is a column of the overview: a fault, or all faults of a run that has many.
+// faultColumn is a column of the overview. It stands for one fault, or for all faults if the run has many.
 type faultColumn struct {
 	Title, Doc string
 	faults     []string
 }
 
-// overviewRow is one lock. The figures are those of one workload without a fault.
+// overviewRow holds the row of one lock. Its performance was measured in one workload without a fault.
 type overviewRow struct {
 	ID, Label        string
 	KnownBroken      bool
@@ -88,11 +88,11 @@ type overviewRow struct {
 	Fair             look
 	Goodput, Longest cell
 	Expected         string
-	Unexpected       bool // not all expectations were met
+	Unexpected       bool // some expectations were not met
 	starves, stuck   bool
 }
 
-// Overall returns the mark of the whole row: green if the lock excluded, became free after faults and starved no client.
+// Overall returns the mark of the whole row. It is green if the lock excludes, recovers from every fault and starves no client.
 func (row overviewRow) Overall() look {
 	if row.Class == excluded && (row.starves || row.stuck) {
 		return look{"~", "yes", html.Unsure}
@@ -102,7 +102,7 @@ func (row overviewRow) Overall() look {
 
 const mostFaultColumns = 5
 
-// faultColumns returns a column for each fault of the run, or one for all if there are many.
+// faultColumns returns a column for each fault of the run, or one column for all faults if there are many.
 func (r *Results) faultColumns() []faultColumn {
 	short := map[string]string{"holder-kill": "crash", "process-pause": "pause", "holder-stall": "stall"}
 	var columns []faultColumn
@@ -119,7 +119,7 @@ func (r *Results) faultColumns() []faultColumn {
 	return columns
 }
 
-// overview returns a row for each lock in the order of the plan.
+// overview returns the overview, with the locks in the order of the run's plan.
 func (r *Results) overview() overview {
 	label := r.Run.labels()
 	view := overview{Faults: r.faultColumns(), Workload: r.commonWorkload()}
@@ -135,7 +135,7 @@ func (r *Results) overview() overview {
 		m := slices.IndexFunc(r.Measurements, func(m Measurement) bool {
 			return m.Lock == lock && m.Deployment == deployment && m.Workload == view.Workload && m.Fault == "none"
 		})
-		if m >= 0 && row.Class != overlapped { // the figures of a lock that does not exclude are not compared
+		if m >= 0 && row.Class != overlapped { // performance is not compared for a lock that does not exclude
 			row.measured(r.Measurements[m])
 		}
 		view.Rows = append(view.Rows, row)
@@ -143,7 +143,7 @@ func (r *Results) overview() overview {
 	return view
 }
 
-// addFault adds the worst observation under the faults of a column.
+// addFault adds the worst result under the faults of a column to the row.
 func (row *overviewRow) addFault(column faultColumn, seen []Observation) {
 	seen = slices.DeleteFunc(slices.Clone(seen), func(o Observation) bool { return !slices.Contains(column.faults, o.Fault) })
 	class, recovery := exclusionOf(seen), observedOf(seen, "recovery")
@@ -174,7 +174,7 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect counts the expectations that were met, and names the worst result if not all were.
+// expect sets the number of expectations that were met. If some were not met, it adds the worst result.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]
@@ -196,7 +196,7 @@ func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
 }
 
-// Ranked returns the rows by observations, the best first, and known-broken locks after the others.
+// Ranked returns the rows from best to worst mark; among equal marks, known-broken locks come last.
 func (view overview) Ranked() []overviewRow {
 	rank := func(row overviewRow) int {
 		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + 2*int(row.Class)
@@ -210,7 +210,7 @@ func (view overview) Ranked() []overviewRow {
 	return rows
 }
 
-// Keys returns the legend of the overview, a line for each kind of column.
+// Keys returns the legend of the overview, a group of entries for each kind of column.
 func (view overview) Keys() [][]html.Key {
 	key := func(l look, means string) html.Key {
 		return html.Key{Badge: html.Badge{Class: string(l.Tone), Symbol: l.Symbol, Word: l.Word}, Means: means}

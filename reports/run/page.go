@@ -23,29 +23,29 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page is the data of the templates: words and formatted numbers.
+// page holds the data of the HTML and Markdown templates, as formatted text.
 type page struct {
 	*Results
 	Verdict    html.Verdict
 	Overview   overview
 	Evidence   string
 	Unmet      []check        // expectations that were not met
-	Failures   []example      // violations of properties that were expected to hold
+	Failures   []example      // violations of properties expected to hold
 	Examples   []exampleGroup // other violations
 	Groups     []group
 	Workloads  []workload
 	Stores     []storeRow
-	Common     string // workload of the figures of the stores
+	Common     string // workload in which the stores are compared
 	Recoveries []recoveryRow
 	Shops      []saleRow
 	Simulated  bool
-	Emulated   bool // the servers were emulators
+	Emulated   bool // the servers were emulators, not real stores
 	AllFiles   []File
 	ResultsSum string    // checksum of results.json
-	Violations []example // Failures and Examples
+	Violations []example // all violations: those of Failures and of Examples
 }
 
-// example is a violation with its timeline.
+// example is a violation with its operations and timeline.
 type example struct {
 	ID       string
 	Label    string
@@ -53,18 +53,18 @@ type example struct {
 	Drawing  template.HTML
 	Ops      []histories.Op
 	Dir      string
-	Viewer   string // file name of Porcupine's viewer; empty if it was not written
+	Viewer   string // file name of the Porcupine visualisation; empty: none
 	viewer   []byte
 }
 
-// exampleGroup holds the examples of one property, unexpected ones first.
+// exampleGroup holds the violations of one property, unexpected ones first.
 type exampleGroup struct {
 	Property string
 	Examples []example
-	Open     bool // the first example is unfolded
+	Open     bool // show the first example unfolded
 }
 
-// Labels lists the locks of a group.
+// Labels returns the names of the locks in the group, as text.
 func (g exampleGroup) Labels() string {
 	var names []string
 	for _, e := range g.Examples {
@@ -82,7 +82,7 @@ type workload struct {
 	Chart  charts.Chart
 }
 
-// newPage prepares the page and the Markdown. The file results is results.json.
+// newPage returns the data of the page and of the Markdown report. The argument results describes the file results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
 		Results: r, Verdict: r.verdict(), Evidence: r.evidence(), Overview: r.overview(), Groups: r.groups(), Workloads: r.workloads(),
@@ -110,8 +110,8 @@ func newPage(r *Results, results File) (*page, error) {
 	return p, err
 }
 
-// files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the examples, and
-// for scenarios the source of docs/evidence/scenarios.md.
+// files renders the files of the report: the page, the Markdown report without drawings, the Porcupine visualisations of the
+// examples and, if the run has scenarios, scenarios.md.
 func (p *page) files() (files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	for _, e := range p.Violations {
@@ -131,7 +131,7 @@ func (p *page) files() (files map[string][]byte, err error) {
 	return files, err
 }
 
-// Properties returns the properties that applied anywhere, the columns of the matrix.
+// Properties returns the properties that applied in at least one cell. They are the columns of the matrix.
 func (p *page) Properties() []string {
 	var names []string
 	for _, o := range p.Cells {
@@ -142,7 +142,7 @@ func (p *page) Properties() []string {
 	return unique(names)
 }
 
-// examples draws every violation that has operations, by urgency.
+// examples returns the violations with recorded operations and their drawings, by urgency.
 func (r *Results) examples() ([]example, error) {
 	label := r.Run.labels()
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
@@ -163,13 +163,13 @@ func (r *Results) examples() ([]example, error) {
 	return all, nil
 }
 
-// The urgency of a violation.
+// The urgency of a violation, from highest to lowest.
 const (
-	failed         = iota // expected to hold
-	unexpectedly          // without an expectation
-	leaseExclusion        // as expected, within the leases
+	failed         = iota // the property was expected to hold
+	unexpectedly          // the property has no expectation
+	leaseExclusion        // expected violation of lease-exclusion
 	asExpected
-	knownBroken // as expected of a known-broken lock
+	knownBroken // expected violation of a known-broken lock
 )
 
 func (r *Results) urgency(o Observation) int {
@@ -186,7 +186,7 @@ func (r *Results) urgency(o Observation) int {
 	return asExpected
 }
 
-// ExampleID returns an HTML id from the trial and the property. Characters that are invalid in an id become numbers.
+// ExampleID returns an HTML id made of the trial and the property. Characters that are invalid in an id become numbers.
 func (o Observation) ExampleID() string {
 	return notInID.ReplaceAllStringFunc("example-"+o.shownIn+"-"+o.Property, func(c string) string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
@@ -203,7 +203,7 @@ func (r *Results) workloads() []workload {
 		for _, m := range measured {
 			if m.compared() {
 				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
-			} else if m.Fault != "none" { // a fault affects the figures
+			} else if m.Fault != "none" { // figures under a fault are listed separately
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}

@@ -11,15 +11,16 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Recovery holds the recovery times of a cell: from the end of a client that held a key to the next grant of the key.
+// Recovery holds the recovery times of a cell. A recovery time is the time from the death of a holder to the next grant of its
+// key.
 type Recovery struct {
 	N         int       `json:"n"`
-	TTLNS     int64     `json:"ttl_ns"`    // the requested lease: the unit
-	BoundNS   int64     `json:"bound_ns"`  // bound of the property recovery: the lock's bound + its longest back-off + 500 ms
-	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in rising order
+	TTLNS     int64     `json:"ttl_ns"`    // requested lease, the unit of the recovery times
+	BoundNS   int64     `json:"bound_ns"`  // longest time allowed: the lock's bound + its longest back-off + 500 ms
+	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in ascending order
 }
 
-// recoveryOf returns the recoveries of the trials, or nil without recoveries or without a lease.
+// recoveryOf returns the recovery times of the trials. It returns nil without recoveries or if the lock has no lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {
@@ -41,7 +42,7 @@ func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
-// recoveryRow holds the formatted recoveries of a cell, in multiples of the TTL.
+// recoveryRow holds the formatted recovery times of a cell, in multiples of the TTL.
 type recoveryRow struct {
 	Label, Where            string
 	N                       int
@@ -69,10 +70,10 @@ func (r *Results) recoveries() []recoveryRow {
 
 const (
 	binWidth = 0.25 // width of a bar, in multiples of the TTL
-	mostBins = 40   // the last bar includes all longer recoveries
+	mostBins = 40   // the last bar counts all longer recovery times
 )
 
-// histogram counts recoveries by duration, from 0 to the bound or the longest.
+// histogram counts recovery times by duration, from 0 to the bound or the longest time.
 func (r *Recovery) histogram() charts.Histogram {
 	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
 	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))

@@ -21,7 +21,7 @@ const (
 	us = time.Microsecond
 )
 
-// trialFiles is the content of one trial.
+// trialFiles holds the content of the files of one trial.
 type trialFiles struct {
 	header    histories.Header
 	ops       []histories.Op
@@ -74,18 +74,18 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// driven describes an invented lock under invented load.
+// driven describes a made-up lock and its load.
 type driven struct {
 	seed      uint64
 	clients   int
 	sections  int
-	trip      time.Duration // approximate round trip
+	trip      time.Duration // approximate round-trip time to the store
 	hold      time.Duration
 	exclusive bool
 	ttl       time.Duration
 }
 
-// drive returns a history of clients that take turns on one key, or of clients that do not exclude each other.
+// drive returns a made-up history: clients hold one key in turn or, for a lock that does not exclude, at once.
 func drive(d driven) []histories.Op {
 	rng := rand.New(rand.NewPCG(d.seed, 7))
 	about := func(mean time.Duration) time.Duration {
@@ -122,7 +122,7 @@ func drive(d driven) []histories.Op {
 	return ops
 }
 
-// sampleLock is a lock of the sample run.
+// sampleLock describes a lock of the sample run.
 type sampleLock struct {
 	name, doc string
 	trip      time.Duration
@@ -141,7 +141,7 @@ func sampleLocks() []sampleLock {
 	}
 }
 
-// writeSample writes the run folder of the golden files.
+// writeSample writes the run folder that the golden files describe.
 func writeSample(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()

@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Sale holds the figures of a flash sale in one trial.
+// Sale holds the figures of one trial of a flash sale.
 type Sale struct {
 	Dir        string `json:"dir"` // folder of the trial
 	Lock       string `json:"lock"`
@@ -17,42 +17,42 @@ type Sale struct {
 	saleFigures
 }
 
-// saleFigures holds the content of shop.json. Times end in ns, rates are per second.
+// saleFigures holds the content of shop.json. Fields that end in ns are times; rates are per second.
 type saleFigures struct {
-	Form      string `json:"form"` // unshared (each service has a separate lock, if any), plain, split, gated, split and gated
+	Form      string `json:"form"` // "unshared" (a lock per service, if any), "plain", "split", "gated", "split and gated"
 	Processes int    `json:"processes"`
 	Buyers    int    `json:"buyers"`
 	Segments  int    `json:"segments"`
-	HoldNS    int64  `json:"hold_ns"` // the work under the lock
+	HoldNS    int64  `json:"hold_ns"` // duration of the work under the lock
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`
-	Refused int     `json:"refused"` // orders answered "sold out"
-	Busy    int     `json:"busy"`    // orders that were not granted the lock in time
-	Unknown int     `json:"unknown"` // orders without a definite answer
+	Refused int     `json:"refused"` // orders that were answered "sold out"
+	Busy    int     `json:"busy"`    // orders that timed out while waiting for the lock
+	Unknown int     `json:"unknown"` // orders with an unknown outcome
 	Seconds float64 `json:"seconds_to_sell_out"`
-	Goodput float64 `json:"goodput_per_second"` // orders per second until all was sold
+	Goodput float64 `json:"goodput_per_second"` // orders per second until everything was sold
 	P50     int64   `json:"order_p50_ns"`
 	P99     int64   `json:"order_p99_ns"`
-	Late    int     `json:"late"`                 // orders sent after all was sold
+	Late    int     `json:"late"`                 // orders sent after everything was sold
 	Reached int     `json:"late_reached_service"` // late orders that reached a service
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"` // null: not counted
+	LockCommands  *float64 `json:"lock_commands_per_order"` // null: commands were not counted
 	StockCommands *float64 `json:"stock_commands_per_order"`
-	Unplaced      int      `json:"unplaced_holds"` // holds too short for their times to be known
+	Unplaced      int      `json:"unplaced_holds"` // holds that were too short to measure
 }
 
-// saleRow holds the formatted sales of a cell. The figures are those of the trial with the median goodput.
+// saleRow holds the formatted figures of a cell, taken from the trial with the median goodput.
 type saleRow struct {
 	Sale
 	Label             string // lock
 	Trials            int
-	Exact             bool   // exactly the stock was sold in every trial
-	Ratio             string // ratio of the goodput to that of the plain form
-	Spared            string // share of the late orders that reached no service
-	LockCmd, StockCmd string // commands per order
+	Exact             bool   // every trial sold exactly the stock
+	Ratio             string // goodput divided by that of the plain form
+	Spared            string // share of late orders that reached no service
+	LockCmd, StockCmd string // store commands per order
 }
 
 func (r *Results) saleRows() []saleRow {
@@ -91,7 +91,8 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets the ratio to the plain form of the same lock, or of the first lock if the lock has no plain form.
+// compare sets the goodput relative to the plain form of the same lock. If the lock has no plain form, the first plain form of
+// any lock is used.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
@@ -103,7 +104,7 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 }
 
-// Balance states whether exactly the stock was sold.
+// Balance returns a sentence that states whether every trial sold exactly the stock.
 func (row saleRow) Balance() string {
 	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {

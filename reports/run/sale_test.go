@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// writeSales writes a run folder of three shops with three trials each. In the last shop one trial has a piece left, and one
+// writeSales writes a run folder with three shops of three trials each. In the last shop, one trial has an item left, and one
 // file is malformed.
 func writeSales(t *testing.T, dir string) {
 	t.Helper()
@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales checks that the figures of a shop are those of the median trial, compared with the plain form. A trial that did
-// not sell exactly the stock is mentioned, and results.json has every trial.
+// TestSales checks that a shop's figures are those of the median trial, compared with the plain form. A trial that did not sell
+// exactly the stock is mentioned. results.json lists every trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {
@@ -107,7 +107,8 @@ func checkSchemaRefusesSales(t *testing.T, whole []byte) {
 	}
 }
 
-// TestSaleOfOneTrialOfMany checks that the balance mentions another trial that did not sell exactly the stock.
+// TestSaleOfOneTrialOfMany checks that the balance mentions a trial that did not sell exactly the stock, even if another trial
+// is shown.
 func TestSaleOfOneTrialOfMany(t *testing.T) {
 	exact := func(goodput float64, sold int, left int64) Sale {
 		return Sale{saleFigures: saleFigures{Form: "plain", Stock: 10, Sold: sold, Left: left, Goodput: goodput}}

@@ -11,7 +11,7 @@ import (
 	"lockbench/histories"
 )
 
-// writeScenarios writes a run folder of two scenarios with the same cell of the same lock.
+// writeScenarios writes a run folder with two scenarios. Both have the same cell of the same lock.
 func writeScenarios(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
@@ -28,7 +28,7 @@ func writeScenarios(t *testing.T, dir string) {
 			lock.sections = 200
 			for n := range 40 {
 				f := sampleTrial(lock, c, uint64(n))
-				if n > 0 && s.Name == "stale-holder" { // violated in one trial only
+				if n > 0 && s.Name == "stale-holder" { // the property is violated in one trial only
 					f.verdict.Findings[1] = checker.Finding{Property: "mutual-exclusion", Observed: checker.Held, Evidence: "all pairs of holds on 1 key"}
 				}
 				if s.Name == "crash-after-release" {
@@ -44,7 +44,7 @@ func writeScenarios(t *testing.T, dir string) {
 	}
 }
 
-// TestScenarios checks that a run of scenarios groups its checks by scenario and counts trials.
+// TestScenarios checks that checks are grouped by scenario, and that trials are counted.
 func TestScenarios(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

@@ -53,7 +53,7 @@ func checkResultsFitTheSchema(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkSchemaRefuses breaks a valid document in one place at a time.
+// checkSchemaRefuses checks that the schema rejects a valid document after each of several single changes.
 func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	s := schema(t)
 	whole := read(t, dir, ResultsName)

@@ -7,14 +7,14 @@ import (
 	"lockbench/reports/format"
 )
 
-// StoreDoc is a store that locks of a run used, and its settings.
+// StoreDoc describes a store that the locks of a run used, and its settings.
 type StoreDoc struct {
 	Name       string `json:"name"`
-	Server     string `json:"server"`     // product, version and runner
-	Durability string `json:"durability"` // state of an acknowledged write
+	Server     string `json:"server"`     // store product, its version and how it was run
+	Durability string `json:"durability"` // where the store keeps an acknowledged write
 }
 
-// Saw records a store that a lock used.
+// Saw adds a store that a lock used to the environment of the run.
 func (e *Environment) Saw(s StoreDoc) {
 	if slices.ContainsFunc(e.Stores, func(o StoreDoc) bool { return o.Name == s.Name }) {
 		return
@@ -23,13 +23,13 @@ func (e *Environment) Saw(s StoreDoc) {
 	e.Server = strings.TrimPrefix(e.Server+", "+s.Server, ", ")
 }
 
-// storeRow holds the settings of one store and the figures of its locks.
+// storeRow holds the settings of one store and the performance of its locks.
 type storeRow struct {
 	StoreDoc
 	Locks []storeLock
 }
 
-// storeLock holds the figures of one lock: without contention, and in the workload that most locks ran.
+// storeLock holds the performance of one lock: without contention, and in the workload that most locks ran.
 type storeLock struct {
 	Label, Standing                                                         string
 	Baseline, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
@@ -40,7 +40,7 @@ const (
 	killed           = "holder-kill"
 )
 
-// stores returns a row for each store, in the order of the plan, if there are several.
+// stores returns a row for each store, in the order of the run's plan. It returns none if there is only one store.
 func (r *Results) stores() (rows []storeRow) {
 	if len(r.Run.Environment.Stores) < 2 {
 		return nil
@@ -67,7 +67,7 @@ func (r *Results) isControl(lock string) bool {
 	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
 }
 
-// commonWorkload returns the workload in which most locks contended without a fault.
+// commonWorkload returns the contended workload that most locks ran without a fault.
 func (r *Results) commonWorkload() string {
 	count, most := map[string]int{}, ""
 	for _, m := range r.Measurements {

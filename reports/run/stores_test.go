@@ -37,7 +37,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestOneStoreIsNoComparison checks that a single store is not compared.
+// TestOneStoreIsNoComparison checks that a run with a single store has no comparison of stores.
 func TestOneStoreIsNoComparison(t *testing.T) {
 	r := twoStores()
 	r.Run.Environment.Stores = r.Run.Environment.Stores[:1]

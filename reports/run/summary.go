@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// verdict returns the headline, the other sentences and the conditions.
+// verdict returns the headline of the report, the sentences below it and the conditions of the run.
 func (r *Results) verdict() html.Verdict {
 	t := r.Tally
 	v := html.Verdict{Tone: html.Good, Conditions: r.conditions()}
@@ -37,7 +37,7 @@ func (r *Results) verdict() html.Verdict {
 	return v
 }
 
-// sayResults adds the sentences about the locks, then those about the expectations.
+// sayResults adds the sentences about the locks, then the sentences about the expectations.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
 	r.sayLocks(say)
@@ -60,7 +60,7 @@ func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any
 	}
 }
 
-// listed names up to three observations of a result.
+// listed names up to three observations with the given result.
 func (r *Results) listed(s checker.Result, verb string) string {
 	label := r.Run.labels()
 	var names []string
@@ -72,7 +72,7 @@ func (r *Results) listed(s checker.Result, verb string) string {
 	return few(names, "; ")
 }
 
-// conditions returns the extent of the run and its environment, in one line.
+// conditions describes the size of the run and its environment in one line.
 func (r *Results) conditions() string {
 	var workloads, faults []string
 	for _, m := range r.Measurements {
@@ -100,13 +100,13 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// evidence returns the sentence that explains a pass.
+// evidence returns the sentence that states what a pass means.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks adds the sentences about the locks. The tone is good if every lock excluded, and bad if a
-// lock that is not known to be broken let two clients hold at once.
+// sayLocks adds the sentences about the locks. The tone is good if every lock excluded. It is bad if two clients held a lock at
+// once and the lock is not known-broken.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good
 	var by [len(exclusionLooks)][]overviewRow
@@ -138,7 +138,7 @@ func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any))
 	}
 }
 
-// named lists up to three locks by name, known-broken ones last, and counts the others.
+// named lists up to three locks by name, known-broken locks last, and counts the remaining ones.
 func named(rows []overviewRow) string {
 	var names, broken []string
 	for _, row := range rows {

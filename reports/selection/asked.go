@@ -34,12 +34,12 @@ var meanings = map[string]string{
 	string(Eviction):   "eviction because its memory is full",
 }
 
-// meaning joins the meanings of words. A word without a known meaning is used unchanged.
+// meaning returns the meanings of the words as text. A word without a known meaning is used unchanged.
 func meaning[T ~string](words ...T) string {
 	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
 
-// Asks returns a row for each need: its answer, and whether it was stated.
+// Asks returns a table row for each need, with its value and whether it was stated or assumed.
 func (n Needs) Asks() []asked {
 	yes := func(b bool) string { return lo.Ternary(b, "yes", "no") }
 	times := func(p50, p99, most time.Duration) string {
@@ -72,7 +72,7 @@ func (n Needs) Asks() []asked {
 	return all
 }
 
-// origin returns whether a need was stated or assumed, or its assumed parts.
+// origin returns "stated", "assumed", or the parts of the need that were assumed.
 func (n Needs) origin(key string) string {
 	if n.Unstated(key) {
 		return "assumed"
@@ -97,20 +97,20 @@ func (n Needs) Again() []string {
 // Needs holds the requirements of a team, as the requirements file states them.
 type Needs struct {
 	Name    string  `json:"name" yaml:"name"`
-	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // the guarded resource, for readers
+	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // the guarded resource; only shown, not evaluated
 	TwoHold Harm    `json:"if_two_hold" yaml:"if_two_hold"`
-	Instead []Means `json:"instead,omitempty" yaml:"instead,omitempty"` // replacements of a lock that apply
+	Instead []Means `json:"instead,omitempty" yaml:"instead,omitempty"` // mechanisms that could replace the lock
 	Fence   Check   `json:"checks_fence" yaml:"checks_fence"`
 
 	Hold     Times         `json:"hold" yaml:"hold"` // duration of the work under the lock
 	Pauses   Pauses        `json:"pauses" yaml:"pauses"`
 	Recovery time.Duration `json:"recovery_within_ns" yaml:"recovery_within"` // longest time from the death of a holder to the next grant; 0: no limit
 
-	Clients  int           `json:"clients" yaml:"clients"`                         // clients that want the busiest lock at once
-	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // required grants of the busiest lock; 0: no minimum
-	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // longest wait of a client; 0: no limit
+	Clients  int           `json:"clients" yaml:"clients"`                         // clients that wait for the busiest lock at once
+	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // grants per second that the busiest lock must reach; 0: no minimum
+	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // longest acceptable wait of a client; 0: no limit
 	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // whether the lock must be fair
-	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // most commands of the store for each grant; 0: no limit
+	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // maximum number of store commands per grant; 0: no limit
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // whether the lock must be re-entrant
 	Language []string      `json:"languages,omitempty" yaml:"languages"`           // languages of the clients
 	Stores   []string      `json:"stores" yaml:"stores"`                           // stores that the team runs, as store or store@deployment
@@ -132,26 +132,26 @@ const (
 	WastedWork Harm = "wasted-work" // something is done twice, which only costs time
 )
 
-// Means is a replacement of a lock.
+// Means is a mechanism that can replace a lock.
 type Means string
 
 const (
-	Idempotent Means = "idempotent"      // a repetition changes nothing
+	Idempotent Means = "idempotent"      // repeating the operation changes nothing
 	Compare    Means = "compare-and-set" // a unique constraint, a version column or a conditional write
 	Row        Means = "database-row"    // all guarded data is changed in one transaction of one database
 )
 
-// Check is the set of operations whose fencing tokens the guarded resource checks.
+// Check states which operations raise the fencing token below which the guarded resource refuses writes.
 type Check string
 
 // The kinds of checks.
 const (
 	NoCheck  Check = "nothing"
 	OnWrites Check = "writes"           // the resource refuses a write whose token is lower than that of an earlier write
-	OnAll    Check = "reads-and-writes" // the tokens of earlier reads count too
+	OnAll    Check = "reads-and-writes" // as OnWrites, but the tokens of earlier reads count too
 )
 
-// Trouble is an event of a store.
+// Trouble is an event in a store, such as a restart.
 type Trouble string
 
 const (
@@ -174,11 +174,11 @@ type Pauses struct {
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
 	P99     time.Duration `json:"p99_ns" yaml:"p99"`
 	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest observed pause
-	// Measured describes the measurement of these figures; empty: they were stated.
+	// Measured describes how these figures were measured; empty: they were stated.
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// Unstated reports whether the need with this key has its default.
+// Unstated reports whether the need with this key was not stated and has its default.
 func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
 // Weight returns the weight of a criterion.

@@ -37,7 +37,7 @@ func (v *view) Scores() *charts.Chart {
 
 const leastShown = 1e-9 // smallest probability of the chart, divided by the highest
 
-// Leases returns the chart of the predictions for each length of the lease, or nil.
+// Leases returns the chart of the predictions by length of the lease, or nil.
 func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
@@ -69,7 +69,7 @@ func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) ch
 		})}
 }
 
-// leaseAxis returns the axis of lengths, and a rule at the advised lease.
+// leaseAxis returns the axis of lease lengths, with a line at the advised lease.
 func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	l := v.Lease
 	axis = charts.Axis{Label: "length of the lease, s", Log: true, Low: float64(l.Curve[0].TTLNS) / 1e9, High: float64(l.Curve[len(l.Curve)-1].TTLNS) / 1e9}

@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Compared returns the surviving locks by rank, then those without a rank.
+// Compared returns the candidates that were not eliminated: those with a rank first, by rank.
 func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
 func (v *view) inOrder() []string {
@@ -54,7 +54,7 @@ func (c Criterion) Heading() string {
 	return c.Title
 }
 
-// Direction returns in words whether more or less is better.
+// Direction returns a phrase that states whether more or less is better.
 func (c Criterion) Direction() string {
 	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
@@ -69,7 +69,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a row for each weight or value at which another option leads: name, present value, other value, and option.
+// Turns returns a table row for each weight or value at which another option leads: name, current value, other value, and
+// option.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]
@@ -83,7 +84,7 @@ func (v *view) Turns() [][]string {
 	})
 }
 
-// Changes returns a row for each changed answer: the key, the answer, the outcome and the options.
+// Changes returns a table row for each changed need: its key, the changed value, the outcome and the recommended options.
 func (v *view) Changes() [][]string {
 	return lo.Map(v.Decision.Changes, func(c Change, _ int) []string {
 		l, then := lookOf(c.Outcome, "Not decided"), format.Joined(c.Recommended)

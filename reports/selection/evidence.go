@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Evidence holds all observations of the options.
+// Evidence holds the sources and all observations on which a decision is based.
 type Evidence struct {
 	Sources  []Source       `json:"sources"`
 	Findings []Finding      `json:"findings"`
@@ -18,7 +18,7 @@ type Evidence struct {
 	Paused   []PausedHolds  `json:"paused_holds"`
 }
 
-// Source is the folder of a run or a bench.
+// Source is the folder of a run or a benchmark that provides evidence.
 type Source struct {
 	ID          string          `json:"id"`   // R1, B1
 	Kind        string          `json:"kind"` // run or bench
@@ -26,16 +26,16 @@ type Source struct {
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
 	Started     string          `json:"started"` // RFC 3339
-	Servers     string          `json:"servers"` // runner of the servers
+	Servers     string          `json:"servers"` // how the servers were run
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
-	// Withheld holds the failed controls of a bench. If any failed, the figures of the bench are invalid.
+	// Withheld holds the failed control checks of a benchmark. If there are any, its figures are invalid.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
 // Finding is the verdict on one property of a lock in one cell of a run, over all its trials.
 type Finding struct {
-	ID         string           `json:"id"` // P1, P2, ...
+	ID         string           `json:"id"` // identifier: P1, P2, ...
 	Source     string           `json:"source"`
 	Dir        string           `json:"dir"` // folder of the cell, relative to the source
 	Lock       string           `json:"lock"`
@@ -48,7 +48,7 @@ type Finding struct {
 	Why        string           `json:"why,omitempty"` // reason for which it is undecided or does not apply
 	Trials     int              `json:"trials"`        // trials in which the property applied
 	ViolatedIn int              `json:"violated_in"`   // trials with a violation
-	Violations int              `json:"violations"`    // number over all trials
+	Violations int              `json:"violations"`    // number of violations in all trials
 	Operations int              `json:"operations"`
 	Evidence   string           `json:"evidence"` // counts such as hand-offs and faults, in words
 	TTLNS      int64            `json:"ttl_ns"`   // lease of the trials
@@ -59,14 +59,14 @@ type Finding struct {
 
 // Figure is a metric of a lock over the trials of a bench or a run.
 type Figure struct {
-	ID         string         `json:"id"` // M1, M2, ...
+	ID         string         `json:"id"` // identifier: M1, M2, ...
 	Source     string         `json:"source"`
 	Dir        string         `json:"dir"` // folder of the trials, relative to the source
 	Lock       string         `json:"lock"`
 	Deployment string         `json:"deployment"`
 	Metric     string         `json:"metric"` // a metric of a bench, or RecoveryMetric
 	Unit       string         `json:"unit"`
-	Point      bench.Point    `json:"point"` // a figure of a run has clients, lease and fault only
+	Point      bench.Point    `json:"point"` // of these conditions, a run sets only clients, lease and fault
 	Estimate   stats.Estimate `json:"estimate"`
 	Unsafe     string         `json:"unsafe,omitempty"`  // violation that makes the figure invalid
 	Limited    string         `json:"limited,omitempty"` // limit that the harness or the machine set
@@ -75,7 +75,7 @@ type Figure struct {
 
 // RecordedTime holds quantiles of a duration over all trials of a lock.
 type RecordedTime struct {
-	ID        string          `json:"id"` // T1, T2, ...
+	ID        string          `json:"id"` // identifier: T1, T2, ...
 	Source    string          `json:"source"`
 	Lock      string          `json:"lock"`
 	What      string          `json:"what"` // acquire

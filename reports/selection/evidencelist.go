@@ -18,7 +18,7 @@ import (
 
 type proof struct {
 	Ref          ref
-	What, Where  string // Where: the conditions
+	What, Where  string // conditions of the observation
 	N            string
 	Look         look
 	Result, Note string
@@ -30,7 +30,7 @@ type proof struct {
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option. Evidence of no option has the key "".
+// Proofs returns the evidence by option. The key "" has the evidence that belongs to no option.
 func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }

@@ -11,14 +11,14 @@ import (
 	"lockbench/reports/format"
 )
 
-// The files of a selection report.
+// The names of the files of a selection report.
 const (
 	DataName   = "advice.json"
 	PageName   = "advice.html"
 	RecordName = "advice.md"
 )
 
-// Forms returns the files of a report, by name.
+// Forms returns the files of a report: their contents by name.
 func Forms(r *Report) (map[string][]byte, error) {
 	page, err1 := Page(r)
 	record, err2 := Markdown(r)
@@ -66,7 +66,7 @@ const (
 	embeddedEnds   = `</script>`
 )
 
-// ReadPage reads the report in a page. Page renders it to the same page.
+// ReadPage reads the report that is embedded in a page.
 func ReadPage(html []byte) (*Report, error) {
 	if n := bytes.Count(html, []byte(embeddedBegins)); n != 1 {
 		return nil, fmt.Errorf("not a selection report: its page contains the data once, this one %d times", n)

@@ -2,24 +2,24 @@ package selection
 
 import "github.com/samber/lo"
 
-// LeaseAdvice holds the advised lease, and the prediction for each length.
+// LeaseAdvice holds the advised lease, and predictions for a range of leases.
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // lock that the advice is for
 	Lease     Lease        `json:"lease"`
 	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, unless it is renewed, the work
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
-	Inputs    []LeaseInput `json:"inputs"`              // inputs of the curve
+	Inputs    []LeaseInput `json:"inputs"`              // durations from which the predictions are calculated
 	Curve     []LeasePoint `json:"curve"`               // by increasing lease
 	Confirmed []Confirmed  `json:"confirmed"`
 }
 
-// LeaseInput is a duration from which the curve is calculated.
+// LeaseInput is a duration from which the predictions are calculated.
 type LeaseInput struct {
 	Name     string   `json:"name"` // hold, pause, acquire, hand-off
 	Tag      Tag      `json:"tag"`  // Unknown: taken as 0
 	Times    Times    `json:"times"`
 	N        int      `json:"n,omitempty"`     // recorded durations; 0: the quantiles were stated
-	Where    string   `json:"where,omitempty"` // conditions of the record
+	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
 	Evidence []string `json:"evidence,omitempty"`
 }
 
@@ -39,9 +39,9 @@ type LeasePoint struct {
 // Confirmed compares trials of a lease, in which holders were paused, with the prediction.
 type Confirmed struct {
 	TTLNS     int64     `json:"ttl_ns"` // lease of the trials
-	Scale     float64   `json:"scale"`  // times of the trial divided by those of the needs
+	Scale     float64   `json:"scale"`  // scale: durations in the trial divided by those of the needs
 	Predicted float64   `json:"predicted"`
-	Pauses    int       `json:"pauses"`   // pauses in holds
+	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused
 	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished
 	Low       float64   `json:"low"`      // Low and High are the 95 % interval (Clopper-Pearson) of the observed share
 	High      float64   `json:"high"`
@@ -58,7 +58,7 @@ func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scal
 
 // PausedHolds counts the paused holds in the trials of one lease.
 type PausedHolds struct {
-	ID         string    `json:"id"` // S1, S2, ...
+	ID         string    `json:"id"` // identifier: S1, S2, ...
 	Source     string    `json:"source"`
 	Dir        string    `json:"dir"` // folder of the cell, relative to the source
 	Lock       string    `json:"lock"`

@@ -19,7 +19,7 @@ type Option struct {
 	Expectations []Expectation     `json:"expectations,omitempty"`      // violations that the author of the lock expects
 }
 
-// Kind is a lock or a replacement of a lock.
+// Kind states whether an option is a lock or a replacement of a lock.
 type Kind string
 
 // The kinds of options.
@@ -28,14 +28,14 @@ const (
 	NoLock Kind = "no-lock" // a replacement of a lock
 )
 
-// Lease is the way in which a hold without a release ends.
+// Lease states how a hold ends if it is not released.
 type Lease string
 
 const (
 	NoLease    Lease = "none"       // the hold does not end
-	Fixed      Lease = "fixed"      // after a fixed time
-	Renewed    Lease = "renewed"    // after a time that the process of the holder renews
-	Connection Lease = "connection" // with the connection of the holder
+	Fixed      Lease = "fixed"      // when a fixed time has passed
+	Renewed    Lease = "renewed"    // when the holder's process stops renewing it
+	Connection Lease = "connection" // when the connection of the holder ends
 )
 
 // Expectation is a violation that the author of a lock expects, with the reason.
@@ -47,7 +47,7 @@ type Expectation struct {
 	Because    string `json:"because"`
 }
 
-// Lock returns the lock of lock@deployment.
+// Lock returns the lock in an option name of the form lock@deployment.
 func (o Option) Lock() string {
 	lock, _, _ := strings.Cut(o.Name, "@")
 	return lock

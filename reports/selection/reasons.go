@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Reason is the reason for the answer or value of a cell. Each has a fixed sentence, filled with figures of the cell.
+// Reason selects the sentence that explains a cell. The sentence is filled with figures of the cell.
 type Reason string
 
 // The reasons; sentences has their wording.
@@ -58,7 +58,7 @@ const (
 	LeaseNotConfirmed Reason = "lease-not-confirmed"
 )
 
-// sentences holds the wording of each reason. The values that replace $names come from facts.
+// sentences holds the sentence of each reason. The function facts returns the values of the $names.
 var sentences = map[Reason]string{
 	Applies:           "You state that it applies.",
 	DoesNotApply:      "You state that it does not apply.",

@@ -16,7 +16,7 @@ type Report struct {
 	Requirements []Requirement   `json:"requirements"` // in display order
 	Criteria     []Criterion     `json:"criteria"`     // in display order
 	Cells        []Cell          `json:"cells"`        // by option, then by requirement and criterion
-	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // leases with which locks are tried; 0: no lease meets the requirements
+	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease used in trials; 0: none meets the requirements
 	Lease        *LeaseAdvice    `json:"lease,omitempty"`
 }
 
@@ -41,16 +41,16 @@ const (
 	No       Answer = "no"
 )
 
-// Requirement is a condition. An option that does not meet it is eliminated.
+// Requirement is a condition that an option must meet. Options that do not are eliminated.
 type Requirement struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
-	Need   string `json:"need"`   // key of the need that it follows from; empty: required of every lock
-	Safety bool   `json:"safety"` // whether two holders, or damage, are possible without it
-	Tried  bool   `json:"tried"`  // whether trials answer it, rather than the needs and documentation
+	Need   string `json:"need"`   // key of the need behind the requirement; empty: every lock must meet it
+	Safety bool   `json:"safety"` // without it, two clients may hold the lock at once, or data may be damaged
+	Tried  bool   `json:"tried"`  // trials decide it, rather than the needs and documentation
 }
 
-// Criterion is a figure by which survivors are compared.
+// Criterion is a figure by which the remaining options are compared.
 type Criterion struct {
 	Name   string  `json:"name"`
 	Title  string  `json:"title"`
@@ -59,7 +59,7 @@ type Criterion struct {
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
 	Weight float64 `json:"weight"` // all weights add up to 1
-	// Enough is ten times as good as the needs require. A better value is scored as Enough. 0: no such limit.
+	// Enough is a value ten times as good as the needs require. Better values score no higher. 0: no limit.
 	Enough float64 `json:"enough,omitempty"`
 }
 
@@ -69,17 +69,17 @@ type Cell struct {
 	Of          string       `json:"of"`               // name of the requirement or criterion
 	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
 	Reason      Reason       `json:"reason"`
-	Value       *float64     `json:"value,omitempty"` // median, which a requirement compares with Limit
+	Value       *float64     `json:"value,omitempty"` // median; a requirement compares it with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are its 95 % interval, if there are enough trials
 	High        *float64     `json:"high,omitempty"`
-	Limit       *float64     `json:"limit,omitempty"` // limit of the needs, in the unit of Value
+	Limit       *float64     `json:"limit,omitempty"` // limit that the needs set, in the unit of Value
 	Tag         Tag          `json:"tag"`
-	Detail      string       `json:"detail,omitempty"`      // a fault, a library or languages
+	Detail      string       `json:"detail,omitempty"`      // name of a fault, a library or languages
 	Expectation *Expectation `json:"expectation,omitempty"` // expected violation, with the reason ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
-// Outcome is the kind of recommendation.
+// Outcome is the kind of result that a decision has.
 type Outcome string
 
 const (
@@ -92,18 +92,18 @@ const (
 // Decision is the recommendation.
 type Decision struct {
 	Outcome     Outcome  `json:"outcome"`
-	Recommended []string `json:"recommended"` // several options in a tie, none if nothing fits
+	Recommended []string `json:"recommended"` // several options in a tie; empty if no option fits
 	Lock        []string `json:"lock"`        // best locks, also if no lock is needed
 	Against     []Cell   `json:"against"`     // disadvantages of the recommended options
 
 	Eliminated []Elimination `json:"eliminated"` // by option, in display order
 	Survivors  []string      `json:"survivors"`
-	Dominated  []Dominated   `json:"dominated"`  // survivors without a score
+	Dominated  []Dominated   `json:"dominated"`  // remaining options without a score, because another option is better
 	Scores     []Score       `json:"scores"`     // scores of the Pareto set, from best to worst
-	Weightings int           `json:"weightings"` // number of tried weightings
-	Wins       []Win         `json:"wins"`       // in decreasing order
+	Weightings int           `json:"weightings"` // number of weightings tried
+	Wins       []Win         `json:"wins"`       // by decreasing number of weightings
 	Turns      []Turn        `json:"turns"`      // weights and values at which another option leads
-	Changes    []Change      `json:"changes"`    // effects of another answer to one need
+	Changes    []Change      `json:"changes"`    // effects of a changed need
 }
 
 // Elimination is an eliminated option, with the reasons.
@@ -111,7 +111,7 @@ type Elimination struct {
 	Option  string   `json:"option"`
 	Fails   []string `json:"fails"`   // requirements with the answer no
 	Unknown []string `json:"unknown"` // requirements with the answer unknown
-	Reason  string   `json:"reason"`  // most important requirement of both
+	Reason  string   `json:"reason"`  // most important of these requirements
 }
 
 // Dominated is an option that is no better than another in any criterion, and worse beyond noise in one.
@@ -124,7 +124,7 @@ type Dominated struct {
 // Score is the score of an option from 0 to 1: the weighted mean over the criteria of its closeness to the best value.
 type Score struct {
 	Option string             `json:"option"`
-	Rank   int                `json:"rank"` // options whose difference is within noise share a rank
+	Rank   int                `json:"rank"` // options whose scores differ only within noise share a rank
 	Score  float64            `json:"score"`
 	Low    *float64           `json:"low"` // Low and High are the 95 % interval over trials; null: too few trials
 	High   *float64           `json:"high"`
@@ -138,16 +138,16 @@ type Win struct {
 	Share  float64 `json:"share"`
 }
 
-// Turn is a weight or a measured value from which another option leads.
+// Turn is a weight or a measured value at which another option takes the lead.
 type Turn struct {
 	Of     string   `json:"of"`               // a criterion
 	Weight *float64 `json:"weight,omitempty"` // weight of Of; the other weights keep their proportions
-	Option string   `json:"option,omitempty"` // option with the value
+	Option string   `json:"option,omitempty"` // option whose value is varied
 	Value  *float64 `json:"value,omitempty"`
-	To     string   `json:"to"` // option that leads from there on
+	To     string   `json:"to"` // option that leads from this weight or value on
 }
 
-// Change is the outcome if one need had another answer, with the same evidence.
+// Change is the outcome that would follow if one need were different and the evidence the same.
 type Change struct {
 	Need        string   `json:"need"` // key of the need
 	Value       string   `json:"value"`

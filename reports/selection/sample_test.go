@@ -249,7 +249,7 @@ func hostile() *Report {
 	return r
 }
 
-// turnedOut returns the sample with another outcome.
+// turnedOut returns the sample with the given outcome.
 func turnedOut(o Outcome) *Report {
 	r := sample()
 	d := &r.Decision
@@ -290,7 +290,7 @@ func bare() *Report {
 	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits}}
 }
 
-// odd returns the sample with extreme figures.
+// odd returns the sample with extreme values.
 func odd() *Report {
 	r := sample()
 	for i := range r.Cells {

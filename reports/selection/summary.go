@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// fact is a row of the summary. Value may be empty.
+// fact is a labelled row of the summary. Its value may be empty.
 type fact struct{ Name, Value, Text string }
 
 // Headline returns the recommendation in one sentence: the lock, its store and deployment, and its lease.
@@ -68,7 +68,7 @@ func (v *view) Summary() []fact {
 	return append(all, fact{"Best lock", "", best + "."})
 }
 
-// Chosen returns how many candidates meet all requirements, and the best two scores.
+// Chosen returns how many candidates meet all requirements, and the two highest scores.
 func (v *view) Chosen() string {
 	d := v.Decision
 	text := fmt.Sprintf("%d of %s %s all requirements", len(d.Survivors), format.Plural(len(v.Options), "candidate"), lo.Ternary(len(d.Survivors) == 1, "meets", "meet"))
@@ -100,7 +100,7 @@ func (v *view) Derivation() string {
 	return text + "."
 }
 
-// stated writes a time of the needs, and marks an assumed one.
+// stated formats a duration of the needs and marks it if it was assumed.
 func (v *view) stated(key string, d time.Duration) string {
 	return setting(d) + lo.Ternary(v.Needs.Unstated(key), ", assumed", "")
 }
@@ -138,7 +138,8 @@ func (v *view) Confidence() (level, reason string) {
 		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
-// caveat returns the main disadvantage. For a lease without checked fencing tokens it is a pause that outlives the lease.
+// caveat returns the main disadvantage of the recommendation. For a lease without checked fencing tokens, it is a pause longer
+// than the lease.
 func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck

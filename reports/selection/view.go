@@ -42,7 +42,7 @@ func (v *view) ids() []string {
 		lo.Map(v.Times, func(t RecordedTime, _ int) string { return t.ID })))
 }
 
-// look is a symbol and a word, with the class of their colour.
+// look is a symbol and a word, with the CSS class of their colour.
 type look struct{ Symbol, Word, Class string }
 
 var looks = map[string]look{
@@ -58,8 +58,8 @@ func lookOf[T ~string](of T, otherwise string) look {
 	return cmp.Or(looks[string(of)], look{"?", otherwise, "unsure"})
 }
 
-// Look returns the look of the outcome. It is green only if confidence is not low and the recommended locks have no
-// observed violation.
+// Look returns the symbol, word and colour of the outcome. It is green only if confidence is not low and no recommended lock
+// has an observed violation.
 func (v *view) Look() look {
 	l := lookOf(v.Decision.Outcome, "Not decided")
 	level, _ := v.Confidence()
@@ -109,10 +109,10 @@ func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 type line struct {
 	Title, Text     string
-	Brief           string // Text without conditions and example
+	Brief           string // Text without the conditions and the example
 	Look            look
 	Value           string // value of a criterion
-	Interval, Ratio string // Ratio is the value divided by the best one
+	Interval, Ratio string // Ratio is the value divided by the best value of the criterion
 	Tag             Tag
 	Refs            []ref
 }
@@ -233,7 +233,7 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Open returns the answers that are not yes.
+// Open returns the answers of the option that are not yes.
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {

@@ -12,14 +12,14 @@ import (
 )
 
 // Estimate holds the median of a metric over trials, and an interval that contains the true median with the stated confidence.
-// It is computed by golang.org/x/perf/benchmath, without an assumption about the distribution.
+// The interval does not assume a distribution; golang.org/x/perf/benchmath computes it.
 type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // lower bound; null: too few trials for a finite interval
 	High       *float64  `json:"high"`
 	Confidence float64   `json:"confidence,omitempty"` // at least 0.95 if Low and High are set
 	N          int       `json:"n"`
-	Values     []float64 `json:"values"` // values by block
+	Values     []float64 `json:"values"` // one value per block
 	Blocks     []int     `json:"blocks"`
 }
 
@@ -63,8 +63,7 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// BinomialInterval returns the 95 % interval of Clopper and Pearson for a share of which k of n were observed. Shares outside
-// give k or fewer, or k or more, with a probability below 2.5 %.
+// BinomialInterval returns the 95 % Clopper-Pearson interval of a proportion, if k of n trials were successes.
 func BinomialInterval(k, n int) (low, high float64) {
 	const tail = (1 - confidence) / 2
 	low, high = 0, 1
@@ -77,11 +76,12 @@ func BinomialInterval(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Alpha bounds the probability that rows shown together include a false difference.
+// Alpha is the significance level for all rows that are shown together.
 const Alpha = 0.05
 
-// Holm corrects the p-values of rows shown together by Holm's step-down procedure. Rows below Alpha differ, unless their
-// interval contains 1: the test compares means, the interval is that of the median.
+// Holm corrects the p-values of rows shown together by Holm's step-down procedure. A row differs if its corrected p-value is
+// below Alpha and its interval does not contain 1. Both are required, because the test compares means and the interval is that
+// of the median.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
@@ -93,7 +93,7 @@ func Holm(together []*Comparison) {
 	}
 }
 
-// SmallestP returns the smallest possible p of a comparison of n values with m.
+// SmallestP returns the smallest p-value that a comparison of n values with m values can have.
 func SmallestP(c Comparison, n, m int) float64 {
 	if c.Paired && c.Pairs > exactPairs {
 		return 1.0 / (flips + 1)
@@ -101,7 +101,7 @@ func SmallestP(c Comparison, n, m int) float64 {
 	if c.Paired {
 		return math.Pow(2, 1-float64(max(1, c.Pairs)))
 	}
-	mixes := 1.0 // number of ways to mix n values with m
+	mixes := 1.0 // number of ways to choose which n of the n+m values belong to the first sample
 	for i := 1; i <= n; i++ {
 		mixes *= float64(m+i) / float64(i)
 	}

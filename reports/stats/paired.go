@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Comparison holds the ratio of a metric of A to that of B.
+// Comparison holds the result of comparing a metric of A with that of B.
 type Comparison struct {
 	A      string  `json:"a"`
 	B      string  `json:"b"`
@@ -14,8 +14,8 @@ type Comparison struct {
 	Metric string  `json:"metric"`
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
-	// Ratio is the median of the ratios: within each block if trials are paired, else of each value to each.
-	// It is 0 if it could not be computed; Note has the reason.
+	// Ratio is the median ratio of A to B: of the two values in each block if Paired, else of all pairs of values. It is 0 if
+	// there is no ratio; Note has the reason.
 	Ratio  float64  `json:"ratio"`
 	Low    *float64 `json:"low"` // bounds of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
@@ -28,7 +28,7 @@ type Comparison struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// For up to exactPairs pairs all sign flips are tried, for more a number of random flips.
+// With up to exactPairs pairs, all sign flips are tried; with more, a number of random ones.
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -36,8 +36,8 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects within each block that has both, so that the effect of the block cancels out. The
-// test flips the signs of the log ratios. The seed selects random flips if there are too many.
+// Paired compares a metric of two subjects within each block that has both, so that effects of the block cancel out. The test
+// flips the signs of the log ratios. If there are too many flips, the seed selects random ones.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
@@ -65,7 +65,7 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the values of the blocks in both estimates, in the order of a.
+// Matched returns the values of the blocks that both estimates have, in the order of a.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -75,7 +75,8 @@ func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	return va, vb, blocks
 }
 
-// SignFlip returns the part of all sign choices whose sum is at least as far from 0 as the sum of the differences.
+// SignFlip returns the p-value of a sign-flip test: the proportion of sign choices for which the sum is at least as far from 0
+// as the sum of the differences.
 func SignFlip(differences []float64, seed uint64) float64 {
 	var sum, size float64
 	for _, d := range differences {

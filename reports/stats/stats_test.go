@@ -40,8 +40,8 @@ func TestEstimateNeedsSix(t *testing.T) {
 	}
 }
 
-// TestNoFalseAlarms checks that two samples of the same distribution differ in at most 5 % of cases, and that the interval
-// excludes 1 equally rarely.
+// TestNoFalseAlarms checks that two samples of the same distribution are found to differ in at most 5 % of cases, and that the
+// interval excludes 1 in at most 5 %.
 func TestNoFalseAlarms(t *testing.T) {
 	const draws = 2000
 	for _, c := range []struct {
@@ -110,14 +110,14 @@ func TestShiftsAreFound(t *testing.T) {
 	}
 }
 
-// TestSignFlip compares with values counted by hand.
+// TestSignFlip compares p-values with those counted by hand.
 func TestSignFlip(t *testing.T) {
 	for _, c := range []struct {
 		differences []float64
 		want        float64
 	}{
 		{[]float64{1, 1, 1, 1, 1, 1}, 2.0 / 64},
-		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // all four signs equal, or all but one: (1+4)*2
+		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // (1+4)*2 choices: all four signs equal, or all but one
 		{[]float64{0, 0, 0}, 1},
 		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // sums that differ only by rounding
 		{[]float64{3}, 1},

@@ -39,8 +39,8 @@ func Unpaired(a, b Estimate) Comparison {
 	return c
 }
 
-// outside returns k such that the kth sorted ratio from either end bounds the interval: at most 2.5 % of all orders of n and m
-// values have a U below k. It returns 0 if there are too few values.
+// outside returns the number k of the sorted ratio, counted from either end, that bounds the interval: at most 2.5 % of all
+// orders of n and m values have a U below k. It returns 0 if there are too few values.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
 	if n*m > 2500 { // the normal approximation suffices
