@@ -17,32 +17,32 @@ import (
 // Dialer opens a connection, as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Env is the environment of a lock. A lock uses nothing else.
+// Env is everything that a lock may use of its environment: servers, parameters, network, randomness and counters.
 type Env struct {
 	Nodes   []string // URLs of the servers; errors do not quote them, because they may contain passwords
-	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
+	CAFile  string   // file of the CA certificates trusted for TLS (rediss://); "": the system's certificates
 	Prefix  string   // prefix of every key, so that runs do not disturb each other
 	Process int
 	Params  map[string]string
-	Dial    Dialer     // nil: the network
+	Dial    Dialer     // opens every connection; nil: net.Dialer
 	Rand    *rand.Rand // safe for concurrent use
 
-	// Renewed, unless nil, is called after each renewal that the lock makes by itself: with the grant and its new validity,
-	// and the time from the call of its Acquire to this renewal's request. The error is nil (confirmed), ErrNotHeld
-	// (definitely refused) or indeterminate.
+	// Renewed, unless nil, is called after each renewal that the lock makes by itself. sent is the time from the call of
+	// Acquire to the renewal's request. The grant has the new validity. The error is nil (confirmed), ErrNotHeld (definitely
+	// refused) or indeterminate.
 	Renewed func(g Grant, sent time.Duration, err error)
 
-	Tally *Tally // nil: no counting
+	Tally *Tally // counts requests; nil: they are not counted
 }
 
-// ReportRenewal calls Renewed, unless it is nil.
+// ReportRenewal calls Renewed unless it is nil.
 func (e Env) ReportRenewal(g Grant, sent time.Duration, err error) {
 	if e.Renewed != nil {
 		e.Renewed(g, sent, err)
 	}
 }
 
-// Network returns the Env's dialer, or else the system's.
+// Network returns Dial, or the DialContext of a net.Dialer if Dial is nil.
 func (e Env) Network() Dialer {
 	if e.Dial != nil {
 		return e.Dial
@@ -50,7 +50,7 @@ func (e Env) Network() Dialer {
 	return new(net.Dialer).DialContext
 }
 
-// Servers parses the URLs of the servers. form shows the expected form, such as "etcd://host:port".
+// Servers parses the URLs in Nodes. form is an example of a valid URL, such as "etcd://host:port".
 func (e Env) Servers(form string) ([]*url.URL, error) {
 	scheme, _, _ := strings.Cut(form, "://")
 	var all []*url.URL
@@ -67,7 +67,7 @@ func (e Env) Servers(form string) ([]*url.URL, error) {
 	return all, nil
 }
 
-// Server parses the URL of the only server.
+// Server parses the URL of the only server. It returns an error if Nodes has another length than 1.
 func (e Env) Server(form string) (*url.URL, error) {
 	if err := e.WantOne(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (e Env) WantOne() error {
 	return nil
 }
 
-// CheckParams returns an error in one sentence if the parameters of an Env are invalid.
+// CheckParams returns an error if a parameter of an Env is unknown or has an invalid value.
 func CheckParams(params map[string]string) error {
 	for name, value := range params {
 		switch name {
@@ -108,7 +108,7 @@ func CheckParams(params map[string]string) error {
 
 const maxSegments = 1000
 
-// NewRand returns a seeded source of randomness for an Env, safe for concurrent use.
+// NewRand returns a seeded random number generator for an Env, safe for concurrent use.
 func NewRand(seed, stream uint64) *rand.Rand {
 	return rand.New(&lockedSource{src: rand.NewPCG(seed, stream)})
 }
@@ -127,24 +127,25 @@ func (s *lockedSource) Uint64() uint64 {
 // Token returns 128 random bits in hexadecimal.
 func Token(r *rand.Rand) string { return fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64()) }
 
-// Tally counts a lock's requests. A nil Tally counts nothing.
+// Tally counts the requests that a lock sends. A nil Tally counts nothing.
 type Tally struct{ attempts, wasted atomic.Int64 }
 
-// Attempt counts a request for the lock or for a place in its queue.
+// Attempt counts one request to acquire the lock or to enter its queue.
 func (t *Tally) Attempt() {
 	if t != nil {
 		t.attempts.Add(1)
 	}
 }
 
-// Wasted counts the refusal of a waiter after its notification.
+// Wasted counts a waiter that was notified of a release and then refused.
 func (t *Tally) Wasted() {
 	if t != nil {
 		t.wasted.Add(1)
 	}
 }
 
-// Counts returns the number of requests (0 if the lock does not count) and of refusals after a notification.
+// Counts returns the number of requests (0 if the lock does not count them) and the number of waiters refused after a
+// notification.
 func (t *Tally) Counts() (attempts, wasted int64) {
 	if t == nil {
 		return 0, 0

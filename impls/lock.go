@@ -1,8 +1,8 @@
-// Package impls defines locks under test: the interface Lock, its Request and Grant, the Env in which a lock is opened, and
-// Impl, which describes a lock and its expectations. The locks are in packages by store; package catalog has the table.
-// Some are defective on purpose, as articles publish them; their comments and expectations say so.
+// Package impls defines the locks under test: the interface Lock with its Request and Grant, the Env in which a lock is
+// opened, and Impl, which describes a lock and its expectations. The locks are in one package per store; package catalog
+// lists them all. Some are defective on purpose, as published in articles; their comments and expectations say so.
 //
-// The same code runs on real servers and in virtual time. A lock therefore uses only time, context and its Env: no global
+// The same code runs on real servers and in virtual time. A lock may therefore use only time, context and its Env: no global
 // randomness, no goroutine that outlives the lock, and no mutex that is held across a sleep or a command.
 package impls
 
@@ -22,7 +22,7 @@ var (
 	ErrClosed  = errors.New("the lock is closed")
 )
 
-// CheckTTL refuses a TTL that a server would round to 0.
+// CheckTTL returns an error if a TTL is so short that a server would round it to 0.
 func CheckTTL(ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return fmt.Errorf("ttl %v: want at least 1ms", ttl)
@@ -30,7 +30,7 @@ func CheckTTL(ttl time.Duration) error {
 	return nil
 }
 
-// Affected returns ErrNotHeld if a release or renewal affected no entry of the store, and otherwise err.
+// Affected returns ErrNotHeld if a release or renewal changed no entry of the store, and otherwise err.
 func Affected(n int64, err error) error {
 	if err == nil && n == 0 {
 		return ErrNotHeld
@@ -41,102 +41,105 @@ func Affected(n int64, err error) error {
 // Unbounded is the validity of a grant that does not expire.
 const Unbounded time.Duration = -1
 
-// Request is a request for a lock.
+// Request holds the parameters of an acquire.
 type Request struct {
-	Key       string        // to be locked
+	Key       string        // key to lock
 	Owner     string        // the requester; a re-entrant lock grants again to the same owner
-	TTL       time.Duration // the lease; ignored by locks without one
+	TTL       time.Duration // requested lease; ignored by locks without a lease
 	Wait      time.Duration // 0: try once; > 0: timeout; < 0: wait until the context ends
-	KeepAlive bool          // the lock shall renew until the release; locks that always renew ignore it
+	KeepAlive bool          // whether the lock must renew the hold until the release; locks that always renew ignore it
 }
 
-// Grant is a granted lock. It is plain data, so that it can cross a pipe.
+// Grant describes a lock that was granted. It is plain data, so that it can be sent to another process.
 type Grant struct {
 	Key       string // the locked key, which may be a segment of the requested one
 	Owner     string
 	Token     string        // identifies this grant in the store
 	Fence     int64         // fencing token; 0: none
-	Depth     int           // 1 for the outermost grant; 0: the lock does not count
-	SentAfter time.Duration // from the call of Acquire to the request that was granted
-	Validity  time.Duration // promised time from that request on; Unbounded: no end; 0: unknown
-	Ref       int64         // for the lock's use; 0: none
+	Depth     int           // nesting depth: 1 for the outermost grant; 0: the lock does not count it
+	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
+	Validity  time.Duration // promised duration of the hold, counted from sending that request; Unbounded: no end; 0: unknown
+	Ref       int64         // number for the lock's internal use; 0: none
 }
 
-// Hold is a grant with a signal of its loss.
+// Hold is a grant with a channel that reports its loss.
 type Hold struct {
 	Grant
 	Lost <-chan struct{} // closed when the hold is known to be lost; nil: the lock does not report losses
-	// LostAfter returns the time from the call of Acquire to the loss, once Lost is closed. It is set if the report comes
-	// later than the loss, as from another process.
+	// LostAfter returns the time from the call of Acquire to the loss. It may be called once Lost is closed. It is nil unless
+	// Lost may be closed long after the loss, for instance by a report from another process.
 	LostAfter func() time.Duration
 }
 
-// Lock is the lock of one process, shared by that process's clients.
+// Lock is a lock as one process sees it. All clients of the process share it.
 type Lock interface {
-	// Acquire requests a lock. ErrBusy is definite: the last answer was a refusal.
+	// Acquire requests the lock and waits as the Request says. It returns ErrBusy if the last answer was a refusal; the
+	// request then has no effect.
 	Acquire(context.Context, Request) (Hold, error)
-	// Release ends a hold. ErrNotHeld is definite: the store no longer had it for this owner.
+	// Release ends a hold. It returns ErrNotHeld if the store no longer had the hold for its owner; the release then had no
+	// effect.
 	Release(context.Context, Grant) error
-	// Close abandons all holds: it stops goroutines and sessions and releases nothing.
+	// Close stops goroutines and ends sessions. It does not release the holds.
 	Close() error
 }
 
-// Renewer extends a grant at the client's request. A lock that renews by itself need not be a Renewer.
+// Renewer is a lock whose client can extend a grant. A lock that renews by itself need not implement it.
 type Renewer interface {
-	// Renew returns the grant with its new validity, and SentAfter counted from the call of Renew. ErrNotHeld is definite.
+	// Renew returns the grant with its new validity. Its SentAfter counts from the call of Renew. It returns ErrNotHeld if
+	// the store definitely no longer has the hold.
 	Renew(context.Context, Grant) (Grant, error)
 }
 
-// Segmenter splits a key into segments and locks one at a time, in turn. Its Acquire returns the requested segment in the
-// Hold, also with an error.
+// Segmenter is a lock that splits a key into segments and locks one of them per request, in turn. Its Acquire returns a Hold
+// with the requested segment as its key, even if it also returns an error.
 type Segmenter interface {
-	// Segments returns the keys that a grant of key may name.
+	// Segments returns the segments of a key, one of which is the key of each grant.
 	Segments(key string) []string
 }
 
-// Prober queries the store for the holder of a key, on a connection that no fault affects.
+// Prober is a lock that can query the store for the holder of a key. The query uses a connection that no fault affects.
 type Prober interface {
 	// Probe returns the token in the store ("" if the key is free) and its remaining time (Unbounded: no end).
 	Probe(ctx context.Context, key string) (token string, left time.Duration, err error)
 }
 
-// Impl describes a lock of the table: how to open it, and its expectations.
+// Impl describes a lock of the catalog: its name and properties, how to open it, and its expectations.
 type Impl struct {
 	Name           string
 	Doc            string        // one sentence that describes the lock
-	Store          string        // "redis", "mysql", ..., or "" for none
-	Deployment     string        // the usual one: single, replica, five or three; "" without a store
-	Control        bool          // a negative control, which is in the table because of its defect
-	ThirdParty     bool          // a third-party library, called as its users call it; run only if the user names it
-	Tracks         bool          // needs client tracking, which no emulator has, so it cannot run in virtual time
-	Reentrant      bool          // grants again to its holder
-	Renews         bool          // renews by itself while held
-	Session        bool          // held by a session of its store, and free when that ends
-	TwoSteps       bool          // its acquire is two commands
-	TwoStepRelease bool          // its release is a comparison and then a deletion
-	Notifies       bool          // notifies its waiters by pub/sub
-	ExactTry       bool          // promises to refuse (busy) only while a client holds
-	Lease          time.Duration // the longest lease to request; 0: any
-	Shortest       time.Duration // the shortest lease that shows its behaviour; 0: any
-	Late           time.Duration // longest time for which its store may hold on to an expired lease; 0: negligible
+	Store          string        // name of the store, such as "redis" or "mysql"; "": no store
+	Deployment     string        // default deployment: single, replica, five or three; "" without a store
+	Control        bool          // whether the lock is a negative control: included because of its defect
+	ThirdParty     bool          // whether the lock is a third-party library, called as users call it; run only if selected
+	Tracks         bool          // whether the lock needs client tracking: emulators lack it, so no virtual time
+	Reentrant      bool          // whether the holder can acquire the lock again
+	Renews         bool          // whether the lock renews a hold by itself
+	Session        bool          // whether a hold is bound to a session of the store, and ends with the session
+	TwoSteps       bool          // whether an acquire consists of two commands
+	TwoStepRelease bool          // whether a release compares and deletes in two commands
+	Notifies       bool          // whether waiters are notified by pub/sub
+	ExactTry       bool          // whether a try is refused (busy) only if another client holds the lock
+	Lease          time.Duration // longest lease that a test may request; 0: no limit
+	Shortest       time.Duration // shortest lease at which the lock shows its usual behaviour; 0: no limit
+	Late           time.Duration // longest delay after which the store frees an expired lease; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
-	Fences         bool          // mints fencing tokens
+	Fences         bool          // whether grants have fencing tokens
 	Expect         []Expectation
-	Open           func(Env) (Lock, error) // called once per process; nil for a program
-	Worker         []string                // the program and its arguments
+	Open           func(Env) (Lock, error) // called once per process; nil for a lock in another program
+	Worker         []string                // command line of a lock in another program
 }
 
-// Situation describes a trial of a lock.
+// Situation describes the conditions of a trial: workload, fault, deployment and number of processes.
 type Situation struct {
 	Workload   string
-	Special    bool // the workload goes beyond ordinary use
+	Special    bool // whether the workload goes beyond ordinary use
 	Fault      string
 	Deployment string
 	Processes  int
 }
 
-// Expected returns the lock's expectations in a situation. An expectation of the deployment or the workload overrides a
-// general one; in a special workload general ones do not apply.
+// Expected returns the lock's expectations in a situation. An expectation for a particular deployment or workload overrides a
+// general one. For a special workload, only its own expectations apply.
 func (i Impl) Expected(s Situation) []Expectation {
 	var out []Expectation
 	said := map[string]bool{}
@@ -154,15 +157,16 @@ func (i Impl) Expected(s Situation) []Expectation {
 	return out
 }
 
-// Expectation states the expected result of a property under a fault, with the reason.
+// Expectation states the expected result of a property under a fault, and the reason.
 type Expectation struct {
 	Property string
-	Workload string // "": every workload that is not special
+	Workload string // "": all workloads that are not special
 	Fault    string
-	// Deployment limits the expectation; "": every deployment without a more specific one.
+	// Deployment is the deployment to which the expectation is limited. "": all deployments without a more specific
+	// expectation.
 	Deployment string
 	Expected   histories.Expected
 	Because    string
-	// Processes is the least number of processes for this expectation; with fewer it is unspecified.
+	// Processes is the minimum number of processes. With fewer, the expectation does not apply.
 	Processes int
 }

@@ -1,6 +1,6 @@
 package impls
 
-// remote is a lock in another process, whose optional methods are known at run time.
+// remote is a lock in another process. Which optional interfaces it implements is known only at run time.
 type remote interface {
 	Lock
 	Renewer
@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// With returns a lock that implements Prober and Segmenter if they are not nil, and neither otherwise.
+// With returns a lock that also implements Prober or Segmenter if the argument is not nil.
 func With(lock remote, p Prober, s Segmenter) Lock {
 	switch {
 	case p != nil && s != nil:

@@ -1,4 +1,5 @@
-// Package etcd implements the lock on etcd, returned by Queue: keys with leases, the oldest of which holds.
+// Package etcd implements a lock on etcd, returned by Queue. Each waiter has a key with a lease; the oldest key holds the
+// lock.
 package etcd
 
 import (
@@ -23,13 +24,13 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is etcd's own lock recipe. A key's name has random bits, so it is unique.
+// Queue is etcd's own lock recipe: each request creates a key, and the oldest key holds the lock. Key names have random bits,
+// so they are unique. The validity of a grant is the lease that etcd granted, in whole seconds, counted from the last
+// answered keep-alive. The fencing token is the revision that created the key; it increases as long as the store keeps its
+// data.
 //
-// The promise is the lease as etcd granted it, in whole seconds, counted from the last answered keep-alive. The fence is
-// the revision that created the key: it rises as long as the store has its data.
-//
-// A process that is paused beyond its lease does not notice the loss of the lock. Only the fence, if it is checked,
-// excludes it then.
+// A process that is paused beyond its lease does not notice the loss of the lock. Only a check of the fencing token then
+// excludes it.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -54,7 +55,7 @@ func Queue() impls.Impl {
 			config.DialOptions = []grpc.DialOption{
 				Dial(env),
 				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // otherwise an immediate failure is repeated without a delay
-				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short, so reconnects must be quick
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // leases may be short
 					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
 			}
 			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
@@ -84,13 +85,13 @@ type place struct {
 	queue string
 	waits bool
 	first bool
-	life  context.Context // lifetime of the lock
+	life  context.Context // ended by Close
 }
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key once, even if the client library resends the request after a timeout. The answer has its fence, and
-// shows whether it is the first.
+// enter creates a key once, even if the client library resends the request after a timeout. It returns the key's creation
+// revision, which is the fencing token, and whether the key is the first in the queue.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -110,7 +111,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits until no earlier key is in the queue. Meanwhile it keeps the lease alive.
+// Await waits until no earlier key is in the queue, and keeps the lease alive meanwhile.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:
@@ -124,7 +125,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 { // first, if the key still exists
+		if len(answer.Kvs) == 0 { // the key is the first, if it still exists
 			answer, err = p.s.get(ctx, p.key())
 			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
 				err = lease.ErrOutOfQueue
@@ -137,14 +138,14 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// awaitGone returns when an earlier key has been deleted since the revision, or when the watch has ended.
+// awaitGone returns when an earlier key has been deleted after the given revision, or when the watch has ended.
 func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	events := p.s.Watch(watching, key, clientv3.WithRev(from), clientv3.WithFilterPut())
 	for {
 		select {
-		case <-events: // a deletion, or the end of the watch
+		case <-events: // receives a deletion or the end of the watch
 			return nil
 		case <-patient.Done():
 			return impls.ErrBusy
@@ -161,19 +162,19 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant returns the grant without a request, because the key was created with the lease.
+// Grant returns the grant. It needs no request, because the key was created with the lease.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }
 
 func (p *place) Leave(ctx context.Context) error { return p.s.remove(ctx, p.key(), p.grant.Fence) }
 
-// Release deletes the key, from another session if necessary: name and revision are unique.
+// Release deletes the key. Any session can do so, because the key's name and revision are unique.
 func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *etcdSession) error { return s.remove(ctx, l.queue(g.Key)+g.Token, g.Fence) })
 }
 
-// Probe reads the first key of the queue and the rest of its lease.
+// Probe reads the first key of the queue and the remaining time of its lease.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
 		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
@@ -181,7 +182,7 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 			return err
 		}
 		lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
-		if err == nil && lease.TTL >= 0 { // otherwise it was deleted between the two reads
+		if err == nil && lease.TTL >= 0 { // otherwise the key was deleted between the two reads
 			token, left = strings.TrimPrefix(string(first.Kvs[0].Key), l.queue(key)), time.Duration(lease.TTL)*time.Second
 		}
 		return err
@@ -189,13 +190,13 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 	return token, left, err
 }
 
-// etcdSession is an etcd lease with a connection. Its user keeps it alive.
+// etcdSession is an etcd lease and the connection that keeps it alive. It sends keep-alives only when its methods are called.
 type etcdSession struct {
 	*clientv3.Client
 	opened    time.Duration // requested lease
 	lease     clientv3.LeaseID
 	ttl       time.Duration // granted lease, in whole seconds
-	confirmed time.Time     // time of the last answered request; the lease lasts ttl from then on
+	confirmed time.Time     // time of the last answered request; the lease lasts for ttl after it
 	fresh     bool          // whether the session has not been used yet
 }
 
@@ -216,7 +217,8 @@ func Config(env impls.Env) (clientv3.Config, error) {
 	return c, nil
 }
 
-// openETCDSession opens a session, and returns when its lease was granted. The context bounds only this call.
+// openETCDSession opens a session, and returns when etcd has granted its lease. The context bounds only this call, not the
+// session.
 func openETCDSession(ctx context.Context, config clientv3.Config, ttl time.Duration) (*etcdSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -234,16 +236,16 @@ func openETCDSession(ctx context.Context, config clientv3.Config, ttl time.Durat
 	return s, nil
 }
 
-// Seconds returns a lease in whole seconds, rounded up.
+// Seconds returns a lease duration in whole seconds, rounded up.
 func Seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
 
-// Dial returns the option to connect with the dialer of an Env.
+// Dial returns the gRPC option that connects with the dialer of an Env.
 func Dial(env impls.Env) grpc.DialOption {
 	dial := env.Network()
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// Alive reports whether the session can be used. It sends one keep-alive if the lease was idle.
+// Alive reports whether the session can be used. Unless the session is new, it sends a keep-alive to check.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
 		s.fresh = false
@@ -254,8 +256,8 @@ func (s *etcdSession) Alive(ctx context.Context) bool {
 
 func (s *etcdSession) TTL() time.Duration { return s.opened }
 
-// keepAlive renews the lease until it may have expired, and then returns an error, which is ErrNotHeld if the lease has
-// certainly expired.
+// keepAlive renews the lease once. It retries until the lease may have expired, and returns ErrNotHeld if etcd no longer has
+// the lease.
 func (s *etcdSession) keepAlive(ctx context.Context) error {
 	sent := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, s.confirmed.Add(s.ttl))
@@ -277,7 +279,7 @@ func (s *etcdSession) get(ctx context.Context, key string, opts ...clientv3.OpOp
 	return s.Get(ctx, key, opts...)
 }
 
-// End revokes the lease, with a timeout of a second; otherwise it expires.
+// End revokes the lease. If etcd does not answer within a second, the lease expires by itself.
 func (s *etcdSession) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), waiting.WithdrawTimeout)
 	defer cancel()
@@ -285,7 +287,7 @@ func (s *etcdSession) End() {
 	_ = s.Client.Close()
 }
 
-// remove deletes a key if it was created at the revision, in one step.
+// remove deletes a key in one transaction if it was created at the given revision.
 func (s *etcdSession) remove(ctx context.Context, key string, revision int64) error {
 	answer, err := s.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", revision), clientv3.Compare(clientv3.CreateRevision(key), ">", 0)).
 		Then(clientv3.OpDelete(key)).Commit()

@@ -16,25 +16,26 @@ import (
 	"lockbench/impls"
 )
 
-// Exclusion lists the properties of exclusion: as promised, as observed, and on the guarded resource.
+// Exclusion lists the properties about mutual exclusion: by the promised leases, by the observed holds, and on the guarded
+// resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
-// Holds expects properties to hold.
+// Holds returns expectations that properties hold.
 func Holds(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToHold, because, properties)
 }
 
-// Violated expects properties to be violated.
+// Violated returns expectations that properties are violated.
 func Violated(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToBeViolated, because, properties)
 }
 
-// Observed returns unspecified expectations: results are reported but not checked.
+// Observed returns expectations without a verdict: results are reported but not checked.
 func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }
 
-// Excludes expects the properties of exclusion to hold.
+// Excludes returns expectations that the properties of exclusion hold.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
 func of(expected histories.Expected, because string, properties []string) []impls.Expectation {
@@ -45,22 +46,22 @@ func of(expected histories.Expected, because string, properties []string) []impl
 	return out
 }
 
-// In limits expectations to a workload.
+// In limits expectations to one workload.
 func In(workload string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Workload = workload }, lists)
 }
 
-// On limits expectations to a deployment.
+// On limits expectations to one deployment.
 func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
-// Between limits expectations to runs with at least this many processes.
+// Between limits expectations to runs with at least a given number of processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
-// Under limits expectations to faults, whose names are separated by spaces.
+// Under limits expectations to faults. faults holds their names, separated by spaces.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

@@ -9,24 +9,25 @@ import (
 // Checked is the reason why a late holder cannot damage a resource that checks fencing tokens.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
-// ComparedRelease returns the expectations of a release that compares and deletes in one step.
+// ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key in one step.
 func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// LeaseRunsOut returns the expectations of a lock without renewal if work is longer than the lease: the work of two clients
-// overlaps.
+// LeaseRunsOut returns the expectations of a lock without renewal if the work takes longer than the lease: two clients work
+// at once.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease expires during the hold, and the next client is granted while the holder works on", "mutual-exclusion")
 }
 
-// PromiseOutlived returns the expectations of LeaseRunsOut for a lock whose late release does not free another client's hold.
+// PromiseOutlived returns the expectations of a lock without renewal if the work takes longer than the lease, and a late
+// release does not free another client's hold.
 func PromiseOutlived() []impls.Expectation {
 	return In("long-hold", LeaseRunsOut(),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion"))
 }
 
-// LateHolder returns the expectations of a lock that excludes until the end of the lease, under faults that delay its
+// LateHolder returns the expectations of a lock that excludes only until its lease expires, under faults that delay the
 // holder.
 func LateHolder(faults string) []impls.Expectation {
 	return Under(faults, LeaseRunsOut(),
@@ -34,26 +35,25 @@ func LateHolder(faults string) []impls.Expectation {
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion", "owner-release"))
 }
 
-// MemoryLost returns the expectations of a lock in one server's memory, under faults that clear that memory or move its
-// clock.
+// MemoryLost returns the expectations of a lock in the memory of one server, under faults that clear the memory or move the
+// server's clock.
 func MemoryLost(faults string) []impls.Expectation {
 	return Under(faults, Violated("the server has lost the key and grants it to the next client while the holder relies on its lease",
 		"lease-exclusion", "mutual-exclusion"))
 }
 
-// Survives expects exclusion and progress under faults.
+// Survives returns expectations that exclusion and progress hold under the given faults.
 func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }
 
-// Recovers expects exclusion and recovery under faults that end the holder.
+// Recovers returns expectations that exclusion and recovery hold under faults that end the holder.
 func Recovers(faults, because string) []impls.Expectation {
 	return Under(faults, Holds(because, "recovery", "no-orphan"),
 		Holds("a client that is gone does nothing more, and the lease excludes the others until it expires", Exclusion...))
 }
 
-// OpenSession returns the expectations of a lock held by a session without a lease, which is pinged three times within each
-// TTL.
+// OpenSession returns the expectations of a lock bound to a session that has no lease and is pinged three times per TTL.
 func OpenSession() []impls.Expectation {
 	return slices.Concat(
 		Holds("every holder releases, and a session in an uncertain state is ended", "no-orphan", "progress"),
@@ -73,8 +73,8 @@ func OpenSession() []impls.Expectation {
 		In("long-hold", Holds("a session has no lease that could expire", "lease-exclusion", "mutual-exclusion")))
 }
 
-// LeasedSession returns the expectations under faults of a lock held by a session with a lease, which its process keeps
-// alive and whose holder watches its own clock.
+// LeasedSession returns the expectations, under faults, of a lock bound to a session with a lease. The process keeps the
+// session alive, and the holder detects the expiry by its own clock.
 func LeasedSession() []impls.Expectation {
 	return slices.Concat(
 		Under("process-pause",
@@ -92,7 +92,8 @@ func LeasedSession() []impls.Expectation {
 		Survives("leader-loss", "a majority has every acknowledged write, and the next leader is one of it"))
 }
 
-// WriteFenced returns the expectations under a pause of the holder if the resource checks tokens of writes only.
+// WriteFenced returns the expectations for a paused holder if the resource checks the fencing tokens of writes but not of
+// reads.
 func WriteFenced() []impls.Expectation {
 	return In("write-fenced", Under("process-pause",
 		Violated("the next holder has only read, which raises no mark, and the late holder's write is accepted", "resource-integrity")))

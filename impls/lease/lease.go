@@ -1,5 +1,5 @@
-// Package lease implements holds that last for a time: a Lease that the client renews, and Sessions for servers that bind a
-// lock to a session.
+// Package lease implements holds that expire: Lease is a hold that the client renews, and Sessions manages holds that the
+// server binds to a session.
 package lease
 
 import (
@@ -20,28 +20,28 @@ type Lease struct {
 	Lost  chan struct{}
 	Depth int // number of nested holds; guarded by the lock's mutex
 
-	start time.Time   // start of its acquire
-	first *time.Timer // fires at the time of the first renewal; nil if a renewal goroutine runs from the beginning
+	start time.Time   // time of the call of Acquire
+	first *time.Timer // starts the renewals at the time of the first one; nil if a renewal goroutine runs from the beginning
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // closed when no renewal can follow
+	done   chan struct{} // closed when no more renewals are sent
 
 	mu    sync.Mutex // guards the fields below; never held across a command
-	until time.Time  // end of the last confirmed lease, less the drift
+	until time.Time  // end of the last confirmed lease, minus the allowance for clock drift
 	timer *time.Timer
 	over  bool // whether the hold was lost or released
-	left  bool // whether the renewal has stopped without a release
+	left  bool // whether the renewals stopped before a release or a loss
 }
 
-// New returns a lease that ends at the end of life at the latest. start is the time of the call of its acquire.
+// New returns a lease that ends at the latest when the context life ends. start is the time of the call of Acquire.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease, which the store granted for the duration lasts from a time after sent. It returns false if the
-// hold has ended.
+// Confirm extends the lease after a grant or a renewal. sent is the time of the request, and lasts is the duration that the
+// store granted. Confirm returns false if the hold has already ended.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +54,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	}
 	h.until = until
 	switch left := time.Until(until); {
-	case left <= 0: // expired at the grant: lost before any renewal
+	case left <= 0: // the lease expired before the grant arrived
 		h.loseLocked()
 	case h.timer == nil:
 		h.timer = time.AfterFunc(left, h.expire)
@@ -64,7 +64,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	return true
 }
 
-// expire is called by the timer, which may fire late, after a confirmation.
+// expire marks the hold as lost unless the lease was extended meanwhile: the timer may fire late.
 func (h *Lease) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,17 +90,17 @@ func (h *Lease) loseLocked() {
 }
 
 func (h *Lease) stopLocked() {
-	if h.timer != nil { // nil if the lease had expired at the grant
+	if h.timer != nil { // nil if the lease expired before the grant arrived
 		h.timer.Stop()
 	}
 }
 
-// Wake starts the renewal at the time at. Most holds end earlier and need no goroutine.
+// Wake calls lookAfter, which renews the hold, at the given time. Most holds end earlier and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
 
-// End stops the renewals, and waits for a renewal under way. It returns false if the hold had ended before.
+// End stops the renewals, and waits for one in flight. It returns false if the hold had already ended.
 func (h *Lease) End() bool {
 	h.mu.Lock()
 	held := !h.over && !h.left
@@ -114,20 +114,19 @@ func (h *Lease) End() bool {
 	return held
 }
 
-// ExpiredBy reports whether the last confirmed lease has ended at a time.
+// ExpiredBy reports whether the last confirmed lease has expired at time t.
 func (h *Lease) ExpiredBy(t time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !t.Before(h.until)
 }
 
-// LookAfter renews a hold after each third of the lease, and soon after a renewal without an answer, until the hold ends.
-// ErrNotHeld is a definite answer. A renewal cancelled by the end of the hold is reported as well, because the store may
-// have executed it.
+// LookAfter renews a hold at every third of the lease until the hold ends. It repeats an unanswered renewal soon. ErrNotHeld
+// counts as an answer. It also reports a renewal cancelled by the end of the hold, because the store may have executed it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
 	for {
-		if time.Now().Before(next) { // in virtual time, a timer of zero would fire in any order with others
+		if time.Now().Before(next) { // in virtual time, a timer of duration 0 fires in a random order among other timers
 			waiting.Pause(h.ctx, time.Until(next))
 		}
 		if h.ctx.Err() != nil {
@@ -158,31 +157,31 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // if both are due, their order is random
+		err = errUnanswered // if both channels are ready, select chooses at random
 	}
 	return sent, err
 }
 
 var errUnanswered = errors.New("no answer before the lease expired or the hold was released")
 
-// Drift returns the allowance for clock drift within a lease, given that servers count its end in milliseconds.
+// Drift returns the part of a lease that is reserved for clock drift. It includes 2 ms because servers round to milliseconds.
 func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// heartbeat watches a hold whose session has no lease: only a ping detects the end of the session.
+// heartbeat pings the session of a hold. The session has no lease, so only a ping can detect its end.
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
-	life     context.Context // context of a ping under way
+	life     context.Context // context of the pings
 	cut      context.CancelFunc
 	lost     chan struct{} // closed when the session has ended or may have ended
 	released chan struct{}
 	done     chan struct{} // closed when run has returned
-	intact   bool          // whether run returned because of the release
+	intact   bool          // whether run returned because the hold was released
 }
 
-// run pings three times in each period. If a ping fails or has no answer within the rest of the period, the hold is lost.
-// Its session stays open until the holder has released it or has had a period to learn of the loss, because the next client
-// is granted when the session ends.
+// run pings three times in each period. If a ping fails, or has no answer within two thirds of a period, the hold is lost.
+// The session then stays open until the holder releases it or until one more period has passed, so that the holder can notice
+// the loss before the next client is granted.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
 	defer h.cut()
@@ -212,7 +211,7 @@ func (h *heartbeat) run() bool {
 	}
 }
 
-// release waits for a ping under way, unless the context ends: cancelling the ping would end the session.
+// release waits for a ping in flight, because cancelling it would end the session. It cancels the ping only if ctx ends.
 func (h *heartbeat) release(ctx context.Context) bool {
 	close(h.released)
 	defer context.AfterFunc(ctx, h.cut)()

@@ -11,26 +11,26 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Sessions holds the holds of a lock, each bound to a session. A hold lasts until it is released or lost; the session of a
-// lost hold is dropped.
+// Sessions manages the holds of a lock, each of which is bound to a session at the server. A hold lasts until it is released
+// or lost. The session of a lost hold is dropped.
 type Sessions[S Session] struct {
 	Pool[S]
 	Env  impls.Env
-	Life context.Context // of every hold and waiter: ends when the lock is closed
+	Life context.Context // context of every hold and waiter; it ends when the lock is closed
 
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards the fields below and the end of Life; never held across a command
+	mu   sync.Mutex // guards held and the end of Life; never held across a command
 	held map[string]hold[S]
 }
 
 type hold[S Session] struct {
 	session S
-	release func(context.Context) bool // ends the renewal; returns false if the hold had ended before
+	release func(context.Context) bool // ends the renewals; returns false if the hold had already ended
 }
 
-// NewSessions returns an empty Sessions; open opens a session.
+// NewSessions returns a Sessions without holds. The function open opens a session.
 func NewSessions[S Session](env impls.Env, open func(context.Context, time.Duration) (S, error)) *Sessions[S] {
 	l := &Sessions[S]{Env: env, held: map[string]hold[S]{}}
 	l.Pool.Open, l.Pool.Drop = open, l.drop
@@ -38,7 +38,7 @@ func NewSessions[S Session](env impls.Env, open func(context.Context, time.Durat
 	return l
 }
 
-// drop ends a session. It waits until the session has ended only if the lock is closed.
+// drop ends a session. If the lock is closed, it waits for the end; otherwise the session ends in the background.
 func (l *Sessions[S]) drop(s S) {
 	if l.Life.Err() != nil {
 		s.End()
@@ -47,8 +47,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo ends a hold and returns its session. known reports whether this process had the hold. intact reports whether the hold
-// was not lost; the session of a lost hold is dropped.
+// LetGo removes a hold and returns its session. known reports whether this process had the hold, and intact whether the hold
+// had not been lost. The session of a lost hold is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -60,8 +60,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by a command in its session, or in another session if this process no longer has that hold. The
-// command returns ErrNotHeld if the server has no such hold.
+// ReleaseBy releases a hold by running command in the hold's session, or in another session if this process no longer has the
+// hold. command returns ErrNotHeld if the server has no such hold.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -71,8 +71,8 @@ func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func
 	return l.Ask(ctx, command)
 }
 
-// Ask runs a command in an idle session. The command must not change the state of the session. ErrNotHeld counts as an
-// answer.
+// Ask runs a command in an idle session. The command must not change the session's state. If it returns ErrNotHeld, the
+// session is still usable.
 func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) error) error {
 	s, err := l.Take(ctx, anyLease)
 	if err != nil {
@@ -83,10 +83,10 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 	return l.settle(s, command(ctx, s))
 }
 
-// anyLease is the lease of a session that is opened to hold nothing.
+// anyLease is the requested lease of a session that is opened only to run a command.
 const anyLease = 5 * time.Second
 
-// settle returns a session to the pool if it certainly holds nothing, and otherwise drops it.
+// settle returns a session to the pool if err shows that it holds nothing, and drops it otherwise.
 func (l *Sessions[S]) settle(s S, err error) error {
 	if err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		l.Drop(s)
@@ -98,13 +98,13 @@ func (l *Sessions[S]) settle(s S, err error) error {
 
 // Renewal describes how to renew a session's lease.
 type Renewal struct {
-	Start, Sent time.Time     // time of the acquire, and of the request from which the lease counts
-	Lasts       time.Duration // lease granted by the server
+	Start, Sent time.Time     // time of the call of Acquire, and time of the request from which the lease counts
+	Lasts       time.Duration // duration of the lease that the server granted
 	Renew       func(context.Context) error
-	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew detects that
+	Gone        <-chan struct{} // closed when the server has ended the session; nil: only a call of Renew detects the end
 }
 
-// Keep turns a grant into a hold that lasts as long as the lease of its session, which is renewed.
+// Keep returns a hold for a grant. It renews the lease of the session; the hold lasts as long as that lease.
 func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	g.SentAfter, g.Validity = r.Sent.Sub(r.Start), r.Lasts
 	h := New(l.Life, g, r.Lasts, r.Start)
@@ -114,7 +114,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.left = !h.over
-		return h.left || waiting.Over(h.Lost) // otherwise it was released
+		return h.left || waiting.Over(h.Lost) // otherwise the hold was released
 	}
 	watch := func() {
 		select {
@@ -126,7 +126,8 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	return l.keep(s, g, h.Lost, func(context.Context) bool { return h.End() }, run, watch)
 }
 
-// KeepOpen turns a grant into a hold that lasts as long as its session, which is pinged three times in each period.
+// KeepOpen returns a hold for a grant whose session has no lease. The session is pinged three times in each period; the hold
+// lasts as long as the session.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
 	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
@@ -134,7 +135,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep starts a hold's goroutines. The session is dropped if run returns false: the hold was not released.
+// keep registers a hold and starts its goroutines. If run returns true, the hold ended without a release and its session is
+// dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,18 +165,19 @@ func (l *Sessions[S]) Close() error {
 	return nil
 }
 
-// Session is a session at a server, which frees the session's lock when the session ends.
+// Session is a session at a server. The server frees the session's lock when the session ends.
 type Session interface {
-	// Alive reports whether a new or idle session can be used.
+	// Alive reports whether a session that has no hold can be used.
 	Alive(context.Context) bool
-	// TTL returns the requested lease of the session; 0 if it has none.
+	// TTL returns the requested lease of the session, or 0 if sessions have no lease.
 	TTL() time.Duration
-	// End ends the session, so that the server frees its lock if the request arrives. It returns within a bound.
+	// End asks the server to end the session, which frees the session's lock. It returns within a timeout, even without an
+	// answer.
 	End()
 }
 
-// Pool holds the idle sessions of a lock by their requested leases. A session serves one hold at a time. It is dropped if
-// its state is uncertain, so that the server frees any lock of it.
+// Pool holds the idle sessions of a lock, grouped by their requested leases. A session serves one hold at a time. If it is
+// uncertain whether a session holds the lock, the session is dropped, so that the server frees the lock.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session
@@ -184,7 +187,7 @@ type Pool[S Session] struct {
 	closed bool
 }
 
-// Take returns a session that is alive: an idle one, or a new one.
+// Take returns an idle session that is alive, or opens one.
 func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	for {
 		var s S
@@ -210,7 +213,7 @@ func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	}
 }
 
-// Put returns a session that certainly holds nothing to the pool.
+// Put returns a session to the pool. The session must not hold anything.
 func (p *Pool[S]) Put(s S) {
 	p.mu.Lock()
 	closed := p.closed
@@ -226,7 +229,7 @@ func (p *Pool[S]) Put(s S) {
 	}
 }
 
-// Close drops the idle sessions. Their users put back or drop the others.
+// Close drops the idle sessions. Sessions in use are dropped when they are put back.
 func (p *Pool[S]) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -239,20 +242,20 @@ func (p *Pool[S]) Close() {
 	}
 }
 
-// ErrOutOfQueue is the error of a waiter that is no longer in its queue, for instance because its session ended.
+// ErrOutOfQueue is returned for a waiter that is no longer in its queue, for instance because its session ended.
 var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
-// Place is the place of a session in the queue for a key. The first place holds the key.
+// Place is the place of a session in the queue for a key. The first place in the queue holds the key.
 type Place interface {
-	// Await returns when the place is the first, and ErrBusy if patient ends before.
+	// Await returns when the place is the first in the queue. It returns ErrBusy if the context patient ends before.
 	Await(ctx, patient context.Context) error
-	// Leave removes the place from the queue. ErrNotHeld: it was gone already.
+	// Leave removes the place from the queue. It returns ErrNotHeld if the place was already gone.
 	Leave(context.Context) error
-	// Grant returns the grant of the first place, and how to renew its session.
+	// Grant returns the grant for the first place in the queue, and how to renew its session.
 	Grant(context.Context) (impls.Grant, Renewal, error)
 }
 
-// Queue acquires with a session that enters the queue of the request's key.
+// Queue acquires a lock: it takes a session, enters the queue of the request's key and waits for the first place.
 func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(context.Context, S) (Place, error)) (impls.Hold, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, err
@@ -272,7 +275,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	}
 	hold, err := l.await(ctx, patient, s, place, start)
 	switch {
-	case errors.Is(err, impls.ErrBusy): // withdraw, even if the caller's context has ended
+	case errors.Is(err, impls.ErrBusy): // leave the queue, even if the caller's context has ended
 		ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 		defer cancel()
 		if left := l.settle(s, place.Leave(ctx)); left != nil && !errors.Is(left, impls.ErrNotHeld) {
@@ -284,7 +287,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	return hold, err
 }
 
-// await waits until the place is the first, and returns the hold.
+// await waits until the place is the first in the queue, and returns the hold.
 func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
 	if err := p.Await(ctx, patient); err != nil {
 		return impls.Hold{}, err

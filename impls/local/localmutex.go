@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Mutex returns the lock of a program that was written for one process: each process has a separate mutex.
+// Mutex is a lock written for a single process and used by several: each process has a separate mutex.
 func Mutex() impls.Impl {
 	return impls.Impl{
 		Name: "local-mutex", Control: true,
@@ -23,7 +23,7 @@ func Mutex() impls.Impl {
 	}
 }
 
-// mutexes holds channels of capacity 1, because a sync.Mutex can neither time out nor sleep in virtual time.
+// mutexes holds a channel of capacity 1 for each key. A sync.Mutex has no timeout and blocks virtual time.
 type mutexes struct {
 	mu sync.Mutex
 	of map[string]chan struct{}

@@ -1,5 +1,5 @@
 // Package local implements the locks without a store: none, the baseline, which excludes no client, and local-mutex, which
-// excludes within one process only. Each function returns an impls.Impl.
+// excludes only within one process. Each function returns an impls.Impl.
 package local
 
 import (
@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// None grants every request at once. It is the negative control of every run, and the baseline of every latency.
+// None grants every request at once. Each run uses it as a negative control, and each latency is compared with it.
 func None() impls.Impl {
 	return impls.Impl{
 		Name: "none", Control: true,

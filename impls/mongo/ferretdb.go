@@ -13,8 +13,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// FerretDB is mongodb's design within the limits of FerretDB 1.24.2, which has neither $$NOW nor updates by pipeline: the
-// client's clock decides. Its findAndModify is not atomic: it reads, decides, and writes by the document's name.
+// FerretDB is the lock mongodb adapted to FerretDB 1.24.2, which supports neither $$NOW nor pipeline updates: expiry is
+// decided by the client's clock. FerretDB's findAndModify is not atomic: it reads the document, decides, and then writes by
+// the document's name.
 func FerretDB() impls.Impl {
 	return impls.Impl{
 		Name: "ferretdb", Store: "ferretdb", Deployment: "single", BackOff: waiting.LongestPause,
@@ -37,15 +38,15 @@ func FerretDB() impls.Impl {
 	}
 }
 
-// expiredTwice returns unspecified expectations of properties that fail only if two clients find the document expired at
-// once.
+// expiredTwice returns expectations without a verdict for properties that fail only if two clients find the document expired
+// at the same time.
 func expiredTwice(properties ...string) []impls.Expectation {
 	return expect.Observed("two clients that find the document expired at once are both granted, but here they rarely come at once", properties...)
 }
 
 type clientClock struct{}
 
-// enter does not match a held document, and then fails to insert another of its name.
+// enter's filter does not match a held document. The upsert then tries to insert a second document of that name, and fails.
 func (clientClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	now := time.Now()
 	return append(named, bson.E{Key: "expires", Value: bson.D{{Key: "$lte", Value: now}}}),

@@ -1,5 +1,5 @@
-// Package mongo implements the locks on MongoDB and FerretDB: a document per key, taken by an update or an insert. Each
-// function returns an impls.Impl.
+// Package mongo implements the locks on MongoDB and FerretDB. Each key has a document, which an update or an insert acquires.
+// Each function returns an impls.Impl.
 package mongo
 
 import (
@@ -20,39 +20,39 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// documents is the common part of locks on a server with MongoDB's protocol: a document for each key, and waiting by
-// polling.
+// documents implements the common part of the locks on a server with MongoDB's protocol: a document for each key, and waiting
+// by polling.
 type documents struct {
 	*mongo.Collection
 	waiting.Polling
 	env impls.Env
 }
 
-// The location of the documents; the URL may name another database.
+// Default database and collection of the locks' documents. The URL may name another database.
 const (
 	lockDatabase   = "lockbench"
 	lockCollection = "lockbench_locks"
 )
 
-// goodbyeWithin is the time after which the connections of a client with commands under way are closed.
+// goodbyeWithin is the time that Close gives commands in flight before it closes their connections.
 const goodbyeWithin = time.Second
 
-// openDocuments opens a client of one server, which dials at its first use.
+// openDocuments opens a client of one server. The client connects at its first use.
 func openDocuments(env impls.Env) (documents, error) {
 	if err := env.WantOne(); err != nil {
 		return documents{}, err
 	}
 	opts := options.Client().ApplyURI(env.Nodes[0])
 	u, err := url.Parse(env.Nodes[0])
-	if err != nil || opts.Validate() != nil { // the error's text quotes the URL
+	if err != nil || opts.Validate() != nil { // the error is replaced, because its text contains the URL
 		return documents{}, errors.New("parse the URL of a server: invalid")
 	}
-	// A command resent after a lost reply would be refused as busy because of the first one.
+	// No retries: if a reply is lost, a resent command would be refused as busy because of the first one.
 	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
-	// The server's addresses of other servers are not used, because a proxy may stand in between.
+	// A direct connection: the addresses that the server reports would bypass a proxy.
 	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
-	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // unbounded: an exhausted pool would be a queue in front of the lock
+	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit: requests would queue for a connection instead of the lock
 	opts.SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority())
 	if env.Dial != nil {
 		opts.SetDialer(network(env.Dial))
@@ -81,7 +81,7 @@ type owned struct {
 }
 
 // attempt sends a findAndModify that inserts a missing document, and returns a grant if the document then has the token. If
-// another client has inserted one meanwhile, the command had no effect.
+// another client inserts the document at the same time, the command has no effect.
 func (d documents) attempt(ctx context.Context, token string, validity time.Duration, filter, update any) (impls.Grant, error) {
 	var now owned
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -100,7 +100,7 @@ func (d documents) deleteOne(ctx context.Context, filter bson.D) error {
 	return impls.Affected(r.DeletedCount, nil)
 }
 
-// Close ends the connections. The documents stay.
+// Close closes the connections. It deletes no documents.
 func (d documents) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbyeWithin)
 	defer cancel()
@@ -110,15 +110,15 @@ func (d documents) Close() error {
 	return nil
 }
 
-// clock determines when the lease in a document has expired.
+// clock decides whether the lease in a document has expired: by the server's or the client's time.
 type clock interface {
-	// enter returns a findAndModify that sets a token if the document is free or expired.
+	// enter returns the filter and update of a findAndModify that sets a token if the document is free or expired.
 	enter(named bson.D, token string, ttl time.Duration) (filter, update any)
-	// current returns the part of a filter that matches an unexpired lease.
+	// current returns a filter element that matches an unexpired lease.
 	current() bson.E
-	// renewal returns an update that sets the lease to ttl from now.
+	// renewal returns an update that sets the expiry to ttl from now.
 	renewal(ttl time.Duration) any
-	// left returns a document's owner and the rest of its lease.
+	// left returns a document's owner and the remaining time of its lease.
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
@@ -156,7 +156,7 @@ func (l *leaseLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.mine(g))
 }
 
-// Renew sets the lease to its full length from now.
+// Renew sets the expiry to the whole lease from now.
 func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	r, err := l.UpdateOne(ctx, l.mine(g), l.renewal(g.Validity))
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 	return g, impls.Affected(r.MatchedCount, nil)
 }
 
-// Probe reads the document of a key. If the document has expired, the key is free.
+// Probe reads the document of a key. It reports the key as free if the document has expired.
 func (l *leaseLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	owner, left, err := l.left(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
 		return l.FindOne(ctx, l.named(key), opts...)

@@ -44,8 +44,8 @@ func deployFerret(t *testing.T) string {
 	return g.Front()[0]
 }
 
-// documentServer returns a server for a lock in documents: FerretDB unless the lock needs a feature of MongoDB. Then the
-// test is skipped unless LOCKBENCH_TEST_MONGODB names a mongod, where each test has a separate database.
+// documentServer returns a server for a lock: FerretDB, or a mongod if the lock needs a feature that only MongoDB has. Such a
+// test is skipped unless LOCKBENCH_TEST_MONGODB has the address of a mongod. Each test has a separate database on it.
 func documentServer(t *testing.T, impl impls.Impl) string {
 	t.Helper()
 	if impl.Name != "mongodb" {
@@ -68,7 +68,7 @@ func named(t *testing.T, name string) impls.Impl {
 	return all[i]
 }
 
-// openTwo opens a lock as two processes.
+// openTwo opens a lock twice, as two processes do.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
@@ -84,12 +84,12 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request returns a request; each test uses different owners, because the same owner would re-enter.
+// request returns an acquire request. Each test uses different owners, because the same owner would be granted again.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
 
-// eachDocument runs a test on the locks in documents.
+// eachDocument runs a test on each lock of this package.
 func eachDocument(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, name := range []string{"mongodb", "mongodb-plain", "ferretdb"} {
 		for _, wait := range []string{"spin", "backoff"} {
@@ -145,8 +145,8 @@ func TestDocumentHasOneOwner(t *testing.T) {
 	})
 }
 
-// TestDocumentExpires checks that an expired document is granted to the next client, and that its late owner can neither
-// renew nor release it.
+// TestDocumentExpires checks that an expired document is granted to the next client, and that the previous owner can then
+// neither renew nor release it.
 func TestDocumentExpires(t *testing.T) {
 	eachDocument(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		req := request("x", 0)
@@ -203,8 +203,8 @@ func TestDocumentIsRenewed(t *testing.T) {
 	})
 }
 
-// TestExpiredDocumentIsGrantedOnce checks that exactly one of many clients is granted an expired document. FerretDB, which
-// lacks this, is skipped.
+// TestExpiredDocumentIsGrantedOnce checks that an expired document is granted to exactly one of many clients. It skips
+// FerretDB, which may grant it twice.
 func TestExpiredDocumentIsGrantedOnce(t *testing.T) {
 	lock := named(t, "mongodb")
 	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")
@@ -238,8 +238,8 @@ func TestExpiredDocumentIsGrantedOnce(t *testing.T) {
 	}
 }
 
-// TestFerretIncrementsAreLost reproduces the defect of FerretDB without a lock: some acknowledged increments by
-// findAndModify are lost.
+// TestFerretIncrementsAreLost reproduces a defect of FerretDB without any lock: some acknowledged findAndModify increments
+// are lost.
 func TestFerretIncrementsAreLost(t *testing.T) {
 	client, err := mongo.Connect(options.Client().ApplyURI(deployFerret(t)).SetRetryWrites(false))
 	if err != nil {

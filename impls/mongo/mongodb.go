@@ -13,8 +13,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a lease in one document. Its findAndModify filters by the key alone, and the update decides: MongoDB allows no
-// $expr, and so no $$NOW, in the filter of an upsert.
+// Lease is a lock with a lease in one document per key. Its findAndModify filters by the key alone, and the update decides
+// whether to grant, because MongoDB does not allow $expr, and so not $$NOW, in the filter of an upsert.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
@@ -31,15 +31,15 @@ func Lease() impls.Impl {
 	}
 }
 
-// serverClock determines expiry by MongoDB's clock, which counts milliseconds.
+// serverClock decides expiry by MongoDB's clock, in milliseconds.
 type serverClock struct{}
 
 func end(ttl time.Duration) bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ttl.Milliseconds()}}}
 }
 
-// enter changes nothing unless the document is free or expired. A new document has no end, which compares as earlier than
-// any time.
+// enter's update changes nothing unless the document is free or expired. A new document has no expiry, which compares as
+// earlier than any time.
 func (serverClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	expired := bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}}
 	entered := func(field string, value any) bson.D {

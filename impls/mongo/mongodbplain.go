@@ -14,8 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Plain is an article's lock. Its defects: nothing deletes the document of a dead holder, and the deletion does not compare
-// the owner.
+// Plain is a lock published in an article. It has two defects: nothing deletes the document of a dead holder, and a release
+// deletes the document without comparing the owner.
 func Plain() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb-plain", Control: true, Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
@@ -38,7 +38,7 @@ type mongoPlainLock struct{ documents }
 
 var _ impls.Prober = (*mongoPlainLock)(nil)
 
-// Acquire inserts a document with a unique token in each attempt, so that the answer shows the owner.
+// Acquire inserts a document. Each attempt has a unique token, so that the answer shows which attempt was granted.
 func (l *mongoPlainLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		mine := impls.Token(l.env.Rand)
@@ -50,7 +50,7 @@ func (l *mongoPlainLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.named(g.Key))
 }
 
-// Probe reports whether there is a document.
+// Probe reports whether the key has a document.
 func (l *mongoPlainLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	var found owned
 	err := l.FindOne(ctx, l.named(key)).Decode(&found)

@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// BlindRenewal is an article's renewal in the background. Its defect: it renews without comparing the token. A holder that
-// lost its key unnoticed extends its successor's, even after that one has died.
+// BlindRenewal is a lock with background renewal, published in an article. Its defect: it renews without comparing the token.
+// A holder that lost its key without noticing extends the next holder's key, even after the next holder has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
@@ -33,7 +33,7 @@ func BlindRenewal() impls.Impl {
 
 type blindRenewalLock struct {
 	single
-	renewals *renewals // renewals by token
+	renewals *renewals // renewals by the tokens of their holds
 }
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -51,7 +51,7 @@ func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impl
 	return hold, err
 }
 
-// Release stops the renewal before it deletes the key, so that the renewal does not extend another hold.
+// Release stops the renewal before it deletes the key. Otherwise the renewal might extend the next holder's key.
 func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, g.Token); err != nil {
 		return err
@@ -59,5 +59,5 @@ func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.compareAndDelete(ctx, g)
 }
 
-// Close stops the renewals and waits for them; holds expire.
+// Close stops the renewals and waits for them. The holds then expire.
 func (l *blindRenewalLock) Close() error { return l.renewals.close(l.UniversalClient) }

@@ -15,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// connectCluster opens a client of a Redis Cluster whose servers are all in Env.Nodes. It dials at its first use. The keys
-// of one command or script must be in one slot.
+// connectCluster opens a client of a Redis Cluster whose servers are all in Env.Nodes. The client connects at its first use.
+// All keys of one command or script must be in one slot.
 func connectCluster(env impls.Env) (Node, error) {
 	servers, err := env.Servers("redis://host:port")
 	if err != nil {
@@ -38,7 +38,7 @@ func connectCluster(env impls.Env) (Node, error) {
 		of.AddHook(once{func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 			defer cancel()
-			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // also queries the slots
+			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // also reloads the slots
 		}})
 		return of
 	}
@@ -46,15 +46,17 @@ func connectCluster(env impls.Env) (Node, error) {
 	return Node{c, env.Prefix}, nil
 }
 
-// reloadWithin is the timeout of the query for the slots, without which the next command would go to a dead primary again.
+// reloadWithin is the timeout for reloading the slot table. Without a reload, the next command would go to a dead primary
+// again.
 const reloadWithin = 300 * time.Millisecond
 
-// directory maps the servers' addresses in the cluster to the given ones, because there may be a proxy in between.
+// directory maps the addresses that servers have inside the cluster to the addresses in Env.Nodes, which may be those of a
+// proxy.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
-	turn  chan struct{} // capacity 1: one goroutine queries, and the others use its result
-	given sync.Map      // given addresses, by the address in the cluster or the given address
+	turn  chan struct{} // capacity 1: only one goroutine queries the servers; the others wait for its result
+	given sync.Map      // addresses from Env.Nodes, by address in the cluster and by themselves
 }
 
 const introduceWithin = time.Second
@@ -88,7 +90,7 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	return "", fmt.Errorf("no given server has the address %s in the cluster", addr)
 }
 
-// askAll asks every server for its address in the cluster, and stores the answers.
+// askAll asks every server for its address inside the cluster, and stores the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
@@ -101,7 +103,7 @@ func (d *directory) askAll(ctx context.Context) {
 			}
 			n := redis.NewClient(careful(opts))
 			defer n.Close()
-			for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
+			for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // format of a line: id host:port@bus flags ...
 				words := strings.Fields(line)
 				if len(words) > 2 && strings.Contains(words[2], "myself") {
 					itself, _, _ := strings.Cut(words[1], "@")
@@ -113,9 +115,9 @@ func (d *directory) askAll(ctx context.Context) {
 	all.Wait()
 }
 
-// once stops a cluster's client from resending a command without an answer: a resent SET NX would be refused as busy
-// because of the first one. A command that a server refused or never got may be resent. After any other error the client
-// reloads the slots.
+// once stops a cluster client from resending an unanswered command: a resent SET NX would be refused as busy because of the
+// first one. A command that was never sent, or that a server refused, may be resent. After a network error, once reloads the
+// slot table.
 type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -124,7 +126,7 @@ func (o once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		var answer redis.Error
-		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // cluster: the query for the slots
+		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // "cluster" queries the slot table
 			return err
 		}
 		o.reload(ctx)
@@ -140,7 +142,7 @@ func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// unanswered is an error that does not make the client library resend a command.
+// unanswered is an error after which the client library does not resend the command.
 type unanswered struct{ why string }
 
 func (u unanswered) Error() string { return "no answer: " + u.why }

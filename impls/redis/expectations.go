@@ -7,10 +7,11 @@ import (
 	"lockbench/impls/expect"
 )
 
-// badWeather lists the faults that a lock survives if its acquire is atomic with a lease and its release compares a token.
+// badWeather lists the faults that do no harm to a lock whose acquire sets the lease atomically and whose release compares a
+// token.
 const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
-// plainDelete returns the expectations of a lock with a lease and a release by a plain DEL.
+// plainDelete returns the expectations of a lock with a lease whose release is a plain DEL.
 func plainDelete() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("holder-stall", expect.Violated("a late release deletes the next holder's key, and a third client is granted",
@@ -20,15 +21,15 @@ func plainDelete() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// silence returns the expectations if an answer is lost on a connection that stays open.
+// silence returns the expectations for the fault lost-reply-silent: an answer is lost, but the connection stays open.
 func silence() []impls.Expectation {
 	const because = "an unknown grant expires"
 	return expect.Under("lost-reply-silent", expect.Excludes(because), expect.Holds(because, "no-orphan"),
 		expect.Observed("the client waits for an answer until its timeout of five seconds", "progress"))
 }
 
-// onCluster returns the expectations on a Redis Cluster. Six servers do not make a lock safer: a key is in the memory of
-// one primary and, a moment later, of its replica.
+// onCluster returns the expectations on a Redis Cluster. Its six servers do not make a lock safer, because each key is stored
+// only on one primary and, slightly later, on that primary's replica.
 func onCluster() []impls.Expectation {
 	const busy = "one primary has the key, and the others redirect to it"
 	return expect.On("cluster",

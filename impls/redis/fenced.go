@@ -16,23 +16,23 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Fenced is the strongest lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal, and a queue.
-// A release hands the lock over to the head of the queue, so that waiters need not poll.
+// Fenced is the strongest lock that one Redis server allows. It has fencing tokens, re-entrancy, renewal with a loss signal,
+// and a queue of waiters. A release hands the lock over to the first waiter, so waiters need not poll.
 //
-// The server has one list per lock (lua/fenced_acquire.lua). The list stays when the lock is free, because it holds the
-// last fence. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others are
-// waiters. LPOP takes two elements at once since Redis 6.2.
+// The server stores one list per lock (see lua/fenced_acquire.lua). The first element holds the holder, the end of its lease
+// by the server's clock, and its fencing token. The other elements are the waiters. The list is kept when the lock is free,
+// because it stores the last fencing token. LPOP of two elements needs Redis 6.2.
 //
-// After a hand-over the lease is a quarter of the usual one until the first renewal, counted from the waiter's last
-// request. So a dead waiter delays the next one by that quarter. After an ambiguous second acquire by a holder, the store
-// may count one level too many until the lease expires.
+// After a hand-over, the lease is a quarter of the usual one until the first renewal, counted from the waiter's last request.
+// A dead waiter therefore delays the next one only by that quarter. If the answer to a nested acquire is lost, the store may
+// count one level too many until the lease expires.
 //
-// A fence is one more than the last, or the server's time in microseconds if that is more: a server that lost its memory,
-// or a replica that lags, mints higher ones than before unless its clock is behind. A nested grant has the fence of its
-// hold, or a new one if the process knows of no such hold.
+// A new fencing token is the last one plus 1, or the server's time in microseconds if that is greater. So tokens still
+// increase after a server lost its memory, and on a replica that lags, unless the clock is behind. A nested grant has the
+// token of its hold, or a new one if the process does not know the hold.
 //
-// No lock on one server survives the loss of that server's memory: then two clients hold, as they do when a holder is
-// paused beyond its lease. Only the fence, if it is checked, excludes the older one.
+// No lock on one server survives the loss of that server's memory: then two clients hold the lock at once, as they do when a
+// holder is paused beyond its lease. Only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -42,7 +42,7 @@ func Fenced() impls.Impl {
 	}
 }
 
-// ErrExpired and ErrHeldByAnother distinguish two reasons of impls.ErrNotHeld.
+// ErrExpired and ErrHeldByAnother are two kinds of impls.ErrNotHeld.
 var (
 	ErrExpired       = fmt.Errorf("%w: it was never acquired, is released or has expired", impls.ErrNotHeld)
 	ErrHeldByAnother = fmt.Errorf("%w: another client holds it", impls.ErrNotHeld)
@@ -52,17 +52,18 @@ type fencedLock struct {
 	Node
 	*listener
 	env     impls.Env
-	mint    string // base of new fences: "clock" or "count"
+	mint    string // source of new fencing tokens: "clock" or "count"
 	running waiting.Group
 
 	mu   sync.Mutex // guards the fields below; never held across a command
 	held map[string]*lease.Lease
-	last map[ownedKey]*lease.Lease // last of these holds that was granted to an owner
+	last map[ownedKey]*lease.Lease // latest hold of each owner and key
 }
 
-var _ impls.Prober = (*fencedLock)(nil) // replaces Node's method
+var _ impls.Prober = (*fencedLock)(nil) // overrides the Probe method of Node
 
-// openFenced opens a lock whose fences follow the server's "clock", or "count".
+// openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, or "count" for a
+// counter.
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	n, err := openNode(env)
 	if err != nil {
@@ -81,12 +82,12 @@ type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // for the queue: the process and the lease of a hand-over; empty for a try
+	place    string // part of the queue entry: process id and hand-over lease; "" for a try
 	start    time.Time
-	sent     time.Duration // time from start to the last request
-	queued   bool          // whether the request was sent at least once
-	handover time.Duration // lease of a hand-over, until it is renewed
-	lookIn   time.Duration // delay between a refusal and the next check
+	sent     time.Duration // time from start to sending the last request
+	queued   bool          // whether the request has been sent before
+	handover time.Duration // lease after a hand-over, until the first renewal
+	lookIn   time.Duration // delay between a refusal and the next request
 }
 
 func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -97,7 +98,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // the outcome stays unknown: a request may still be on its way
+			_ = l.withdraw(ctx, r) // err stays indeterminate: a request may still arrive
 		}
 		return hold, err
 	}
@@ -113,13 +114,14 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	return l.wait(ctx, r)
 }
 
-// tenDigits formats a lease in ms for the scripts, which copy ten digits: up to 115 days.
+// tenDigits formats a lease in milliseconds with ten digits, which is at most 115 days. The scripts rely on that width.
 func tenDigits(lease time.Duration) string {
 	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
 	return "0000000000"[len(ms):] + ms
 }
 
-// wait requests the lock, then waits for the hand-over, and repeats the request periodically in case its message is lost.
+// wait requests the lock and waits for the hand-over. It repeats the request periodically, because the hand-over message may
+// be lost.
 func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	for {
 		hold, err := l.ask(ctx, r)
@@ -129,7 +131,7 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 			}
 			return hold, err
 		}
-		// The promise counts from the last request, and some of it must be left.
+		// The lease counts from the last request. The grant is accepted only if a quarter of the lease is left.
 		fence, granted := r.await(ctx)
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
@@ -143,7 +145,8 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	}
 }
 
-// await returns when the request is granted, when it is time to check, or when the context ends. A grant takes precedence.
+// await waits for a grant, for the time of the next request, or for the end of the context. It prefers a grant if several are
+// ready.
 func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	timer := time.NewTimer(r.lookIn)
 	defer timer.Stop()
@@ -197,7 +200,7 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	return 0, "", 0, fmt.Errorf("parse the answer to an acquire: unexpected %v", reply)
 }
 
-// mine returns the token of an owner's hold in this process; "" if there is no such hold.
+// mine returns the token of an owner's hold in this process, or "" if the owner has no hold.
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,8 +212,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay until a waiter's next check: short enough that a promise counted from its last request is
-// useful, and no later than the end of the holder's lease.
+// lookIn returns the delay until a waiter's next request. It is a small part of the lease, because a hand-over lease counts
+// from the last request, and it does not exceed the remaining lease of the holder.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -235,7 +238,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.drop(h) // without a release, the store decides at the release
+				l.drop(h) // a later Release asks the store whether the hold still exists
 			})
 		})
 	}
@@ -247,7 +250,7 @@ func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
 }
 
-// drop removes a hold. The caller holds the mutex.
+// drop forgets a hold. The caller must hold mu.
 func (l *fencedLock) drop(h *lease.Lease) {
 	if l.held[h.Grant.Token] == h {
 		delete(l.held, h.Grant.Token)
@@ -257,8 +260,8 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw leaves the queue and releases a grant made meanwhile, even if the caller's context has ended. If it returns nil,
-// the request has no further effect.
+// withdraw removes the request from the queue and releases a grant made meanwhile, even if the caller's context has ended. If
+// it returns nil, the request has no further effect.
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
@@ -272,24 +275,24 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected releases a grant for which this process no longer has a waiter.
+// unexpected releases a grant that arrives for a waiter that has left.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
 	l.mu.Unlock()
 	if mine {
-		return // the waiter found its grant before the message came
+		return // the waiter learned of its grant by a request, before the message came
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
 		defer cancel()
-		_ = l.release(ctx, key, token, "") // if this fails, it expires
+		_ = l.release(ctx, key, token, "") // if the release fails, the grant expires
 	})
 }
 
-// Release ends the renewal before its request. If the connection broke it repeats the request: if the hold is gone by then,
-// and its lease had not expired, the first request released it. An inner release is not repeated, because it might free the
-// outer hold.
+// Release stops the renewals and then releases the hold. If the connection breaks, it repeats the request. If the store then
+// no longer has the hold although the lease has not expired, the first request succeeded. The release of a nested hold is not
+// repeated, because the repetition might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	h := l.held[g.Token]
@@ -331,7 +334,7 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe reads the time first: a hold renewed in between was held all the time.
+// Probe reads the server's time before the record. If the hold is renewed in between, the result is still correct.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	now, err := l.Time(ctx).Result()
 	if err != nil {
@@ -355,7 +358,7 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 }
 
 func (l *fencedLock) Close() error {
-	err := l.listener.close() // ends the life of every lease as well
+	err := l.listener.close() // also ends the context of every lease
 	l.running.Close()
 	return errors.Join(err, l.UniversalClient.Close())
 }

@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is fenced with a plain counter in the server's memory for its tokens: after a loss of memory they begin
-// again at 1. It is the negative control for fencing.
+// FencedCounter is the lock fenced with tokens from a plain counter in the server's memory. After a loss of memory, the
+// counter begins again at 1. It is the negative control for fencing.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true
@@ -18,7 +18,7 @@ func FencedCounter() impls.Impl {
 	return i
 }
 
-// fencedByCount returns the expectations of counted fences if the counter is lost.
+// fencedByCount returns the expectations of counted fencing tokens under faults that lose the counter.
 func fencedByCount() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("eviction",
@@ -33,7 +33,7 @@ func fencedByCount() []impls.Expectation {
 			expect.Observed("two holders with one token may both write, but a holder that renews before it writes detects its loss", "resource-integrity")))
 }
 
-// fencedUsual returns the expectations without faults, for both ways to mint fences.
+// fencedUsual returns the expectations without faults. They are the same for tokens from the clock and from a counter.
 func fencedUsual() []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("one script takes a free lock, another frees it or hands it over if the token is right"),
@@ -45,7 +45,7 @@ func fencedUsual() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion", "renewal")))
 }
 
-// fencedUnderFaults returns the expectations under faults that do not lose fences.
+// fencedUnderFaults returns the expectations under faults that lose no fencing tokens.
 func fencedUnderFaults() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("process-pause",
@@ -68,7 +68,8 @@ func fencedUnderFaults() []impls.Expectation {
 		expect.Survives("failover-synced", "the promoted replica has the hold, the counter and the queue"))
 }
 
-// fencedForgotten returns the expectations of a server that loses the hold and its fence, for both ways to mint fences.
+// fencedForgotten returns the expectations if the server loses the hold and its fencing token. They are the same for tokens
+// from the clock and from a counter.
 func fencedForgotten() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart", expect.Violated("the key is gone, so the lock is free during a hold", "lease-exclusion")),
@@ -76,7 +77,7 @@ func fencedForgotten() []impls.Expectation {
 		expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"), expect.Holds("the counter is on disk", "fencing"))))
 }
 
-// fencedByClock returns the expectations of fences that follow the server's clock, if the counter is lost.
+// fencedByClock returns the expectations of fencing tokens from the server's clock under faults that lose the last token.
 func fencedByClock() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart eviction failover",

@@ -17,11 +17,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// listener is one process's subscription to the grants for its waiters: one connection, made at the first wait.
+// listener receives the grants for the waiters of one process, by one subscription. It connects when the first waiter
+// arrives.
 type listener struct {
 	Node
-	id    string // id of the process, which is part of its channel's name
-	names string // prefix of the names of all processes' channels
+	id    string // id of the process; part of its channel's name
+	names string // common prefix of the channel names of all processes
 	stray func(key, token string)
 
 	first     sync.Once
@@ -36,17 +37,17 @@ type listener struct {
 }
 
 type waiter struct {
-	granted chan int64    // receives the fence
-	look    chan struct{} // tells the waiter to check the store, because a message may have been lost
+	granted chan int64    // receives the fencing token of the grant
+	look    chan struct{} // signals that messages may be lost, so the waiter must query the store
 }
 
 const (
-	readyWithin = time.Second     // timeout of the subscription; after it the request itself reports the problem
-	quietFor    = 3 * time.Second // time without messages after which a connection is pinged
+	readyWithin = time.Second     // timeout of the first subscription; after it, requests are sent without one
+	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
 
-// listen returns when grants to this process can be received.
+// listen starts the subscription and returns when the server has confirmed it, or after readyWithin.
 func (l *listener) listen(ctx context.Context) error {
 	if waiting.Over(l.ready) {
 		return nil
@@ -66,7 +67,7 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// subscribe replaces the subscription. If it fails, receive detects that and tries again.
+// subscribe opens a new subscription in place of the old one. If it fails, receive notices and tries again.
 func (l *listener) subscribe() *redis.PubSub {
 	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
@@ -85,7 +86,7 @@ func (l *listener) receive() {
 		switch isQuiet := errors.As(err, &timeout) && timeout.Timeout(); {
 		case isQuiet && !quiet:
 			quiet = true
-			_ = sub.Ping(l.life) // receive detects an error
+			_ = sub.Ping(l.life) // the next receive reports an error
 			continue
 		case isQuiet:
 			_ = sub.Close()
@@ -100,20 +101,20 @@ func (l *listener) receive() {
 				confirmed = true
 				close(l.ready)
 			}
-			l.lookAll() // messages before this confirmation are lost
+			l.lookAll() // messages sent before the confirmation are lost
 		case *redis.Message:
 			l.hand(m.Payload)
 		}
 	}
 }
 
-// hand delivers a grant (token, fence, key) to the waiter with its token.
+// hand parses a message (token, fencing token and key of a grant) and notifies the waiter.
 func (l *listener) hand(payload string) {
 	token, rest, _ := strings.Cut(payload, " ")
 	number, key, _ := strings.Cut(rest, " ")
 	fence, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return // not from a lock, because any client may publish
+		return // not sent by a lock: any client can publish
 	}
 	l.mu.Lock()
 	w := l.waiters[token]
@@ -131,7 +132,7 @@ func (l *listener) hand(payload string) {
 func (l *listener) lookAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // sorted, so that virtual time is deterministic
+	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // sorted, so that runs in virtual time are deterministic
 		w := l.waiters[token]
 		select {
 		case w.look <- struct{}{}:
@@ -140,7 +141,7 @@ func (l *listener) lookAll() {
 	}
 }
 
-// join registers a waiter, to which grants with the token are delivered until leave is called.
+// join registers a waiter. It receives the grants of its token until leave is called.
 func (l *listener) join(token string) (w *waiter, leave func()) {
 	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()

@@ -1,6 +1,6 @@
-// Package redis implements the locks on Redis, each in a separate file: from SETNX, as articles show it, to RedLock and
-// fenced. Each function returns an impls.Impl. The scripts are in the folder lua. Several locks have published defects, which
-// their expectations state.
+// Package redis implements the locks on Redis, each in a separate file: from SETNX, as published in articles, to RedLock and
+// fenced. Each function returns an impls.Impl. Several locks have published defects, which their expectations state. The Lua
+// scripts are in the folder lua.
 package redis
 
 import (
@@ -20,14 +20,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Quiet discards the log of the Redis client in the whole process. The client also returns each logged error.
+// Quiet discards the log of the Redis client library in the whole process. The library returns each logged error as well.
 func Quiet() { redis.SetLogger(quiet{}) }
 
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// Node is one Redis server, or a cluster, with the prefix of a lock's keys.
+// Node is a client of one Redis server, or of one cluster, with the prefix of a lock's keys.
 type Node struct {
 	redis.UniversalClient
 	prefix string
@@ -35,7 +35,7 @@ type Node struct {
 
 var _ impls.Prober = Node{}
 
-// openNode connects to the lock's only server on the single deployment. Several servers are a cluster.
+// openNode connects to the only server of an Env, or to a cluster if there are several.
 func openNode(env impls.Env) (Node, error) {
 	switch len(env.Nodes) {
 	case 0:
@@ -50,14 +50,14 @@ func openNode(env impls.Env) (Node, error) {
 	return connectCluster(env)
 }
 
-// careful configures a client to send each command exactly once.
+// careful configures a client so that it sends each command exactly once.
 func careful(opts *redis.Options) *redis.Options {
-	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
-	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply would be refused as busy
+	opts.ContextTimeoutEnabled = true // the default is false: a cancelled call would return only after ReadTimeout
+	opts.MaxRetries = -1              // the default is 3: a SET NX resent after a lost reply would be refused as busy
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
-	opts.PoolSize = 1024 // more than the clients of a process: an exhausted pool would be a queue in front of the lock
+	opts.PoolSize = 1024 // more connections than clients: otherwise requests would queue for a connection
 	opts.Protocol = 2
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -65,10 +65,10 @@ func careful(opts *redis.Options) *redis.Options {
 	return opts
 }
 
-// Key returns the name of a lock's key on the server.
+// Key returns the name on the server for a lock's key.
 func (n Node) Key(key string) string { return n.prefix + key }
 
-// setNXPX sends SET key value NX PX ttl: one atomic command.
+// setNXPX sends SET key value NX PX ttl, which is one atomic command.
 func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration) error {
 	if err := impls.CheckTTL(ttl); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (n Node) value(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// Probe returns a string key's value and remaining time.
+// Probe returns the value of a string key and its remaining time.
 func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	value, err := n.value(ctx, key)
 	if err != nil || value == "" {
@@ -101,13 +101,13 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft returns the result of Probe for a key that had the token.
+// timeLeft returns the result of Probe for a key whose value was token.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
 	case err != nil:
 		return "", 0, err
-	case left == -2: // deleted or expired between the two commands
+	case left == -2: // the key was deleted or expired between the two commands
 		return "", 0, nil
 	case left == -1:
 		return token, impls.Unbounded, nil
@@ -115,7 +115,7 @@ func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Dur
 	return token, left, nil
 }
 
-// single is the common part of locks that poll one Redis. Its methods are the steps of the simple ones.
+// single implements the common part of the locks that poll one Redis. Its methods are the steps of the simple locks.
 type single struct {
 	Node
 	waiting.Polling
@@ -127,20 +127,20 @@ func openSingle(env impls.Env) (single, error) {
 	return single{n, waiting.NewPolling(env), env}, err
 }
 
-// The steps of a simple lock.
+// The types of the two steps of a simple lock.
 type (
 	attempt func(context.Context, impls.Request) (impls.Grant, error)
 	release func(context.Context, impls.Grant) error
 )
 
-// simple is a lock with an attempt, which waiters repeat, and a release.
+// simple is a lock that consists of an attempt, which waiters repeat, and a release.
 type simple struct {
 	single
 	attempt attempt
 	release release
 }
 
-// openSimple returns the Open of a lock with these two steps, on one Redis.
+// openSimple returns an Open function for a simple lock on one Redis. steps returns the lock's attempt and release.
 func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)
@@ -162,12 +162,13 @@ func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, e
 
 const fixedValue = "locked"
 
-// deleteKey releases by a plain DEL, which deletes any holder's key.
+// deleteKey releases by a plain DEL, which deletes the key even if another client holds it.
 func (s single) deleteKey(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(s.Del(ctx, s.Key(g.Key)).Result())
 }
 
-// getThenDelete releases in two steps if the key has the token: DEL may delete another value than GET returned.
+// getThenDelete releases in two steps: GET compares the token, and DEL deletes the key. Between them, the key may get another
+// value.
 func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	switch value, err := s.value(ctx, g.Key); {
 	case err != nil:
@@ -182,14 +183,14 @@ func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (the
 	return s.PExpire(ctx, s.Key(key), ttl.Truncate(time.Millisecond)).Result()
 }
 
-// Nodes holds independent servers, of which a lock needs a majority.
+// Nodes holds the clients of independent servers. A lock needs a majority of the servers.
 type Nodes []Node
 
-// Connect opens clients of all servers of an Env, which dial at their first use.
+// Connect opens clients of all servers of an Env. They connect at their first use.
 func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
 
-// ConnectDefault is Connect with go-redis's default settings: it resends up to three times, and the end of a context does
-// not cancel a command. Only commands that the emulator does not know are disabled.
+// ConnectDefault is Connect with go-redis's default settings: a command is resent up to three times, and the end of a context
+// does not cancel it. Only commands that the emulator lacks are disabled.
 func ConnectDefault(env impls.Env) (Nodes, error) {
 	return connectAll(env, func(opts *redis.Options) *redis.Options {
 		c := careful(&redis.Options{})
@@ -210,7 +211,7 @@ func connectAll(env impls.Env, setUp func(*redis.Options) *redis.Options) (Nodes
 	return all, nil
 }
 
-// Probe returns the token that a majority of the servers has.
+// Probe returns the token that is stored on a majority of the servers.
 func (all Nodes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	count, least := map[string]int{}, map[string]time.Duration{}
 	var errs []error
@@ -239,7 +240,8 @@ func (all Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// Options returns the client options for a server. Its errors do not quote the URL, which may contain a password.
+// Options returns the client options for the server at a URL. Its errors do not contain the URL, which may contain a
+// password.
 func Options(env impls.Env, url string) (*redis.Options, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -249,7 +251,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	if opts.TLSConfig == nil {
 		return opts, nil
 	}
-	opts.TLSConfig.InsecureSkipVerify = false // a URL can request it
+	opts.TLSConfig.InsecureSkipVerify = false // the URL can set it
 	if env.CAFile != "" {
 		pem, err := os.ReadFile(env.CAFile)
 		if err != nil {
@@ -266,7 +268,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	return opts, nil
 }
 
-// secured adds TLS to a dialer: the client library adds it only to its own.
+// secured adds TLS to a dialer. The client library adds TLS only to its default dialer.
 func secured(dial impls.Dialer, config *tls.Config) impls.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

@@ -39,7 +39,7 @@ func RedLock() impls.Impl {
 				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number tolerates no more failures than one less", n)
 			}
 			p := waiting.NewPolling(env)
-			p.Spin = false // two clients in step would split the vote repeatedly
+			p.Spin = false // otherwise clients in lockstep would split the vote repeatedly
 			nodes, err := Connect(env)
 			if err != nil {
 				return nil, err
@@ -60,7 +60,7 @@ var _ impls.Renewer = (*redLockLock)(nil)
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// lost reports whether so many servers have refused that a majority is impossible.
+// lost reports whether a majority is impossible, because too many servers have refused.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
@@ -124,7 +124,7 @@ func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-// attempt tries once, with a new token, so that the late clean-up of an earlier attempt cannot delete it.
+// attempt requests the lock once. Its token is new, so that the late clean-up of an earlier attempt cannot delete it.
 func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	start, mine := time.Now(), impls.Token(l.env.Rand)
 	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
@@ -141,7 +141,7 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	unknown := len(v.left) - v.yes
 	switch {
 	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
-		// A request on its way may still set the key on a majority, for a lease.
+		// A late request may still set the key on a majority of the servers, until the lease expires.
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), unknown, errors.Join(v.err(), cleaned.err()))
 	case v.err() != nil:
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err())
@@ -183,12 +183,12 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	return g, l.unsure(v, "extended")
 }
 
-// leaseOf returns the TTL of a grant's request, to the millisecond: its validity is that less the drift.
+// leaseOf returns the requested TTL of a grant, computed from its validity, which is the TTL less the drift.
 func leaseOf(g impls.Grant) time.Duration {
 	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
 }
 
-// Close waits for requests at slow servers, which are bounded.
+// Close waits for requests to slow servers, which have timeouts.
 func (l *redLockLock) Close() error {
 	l.rest.Close()
 	return l.Nodes.Close()

@@ -49,7 +49,7 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	held := ownedKey{req.Key, req.Owner}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // the holder gets the rest of its lease
+	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // a nested grant has the remaining lease of the hold
 		e.depth++
 		return impls.Grant{Token: e.token, Depth: e.depth, Validity: time.Until(e.until)}, nil
 	}

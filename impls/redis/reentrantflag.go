@@ -27,7 +27,7 @@ func ReentrantFlag() impls.Impl {
 	}
 }
 
-// markedForEver returns the expectations of a marker that is never cleared, in special workloads.
+// markedForEver returns the expectations, in special workloads, of a lock whose marker is never cleared.
 func markedForEver() []impls.Expectation {
 	return slices.Concat(
 		expect.In("misuse", expect.Observed("most grants never reach the store, so few wrong releases are possible", "owner-release")),
@@ -35,7 +35,7 @@ func markedForEver() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock with a marker for each owner, like a thread-local: one for all keys, and never cleared.
+// marked is a lock with one marker per owner, as if thread-local. The marker applies to all keys and is never cleared.
 type marked struct {
 	single
 

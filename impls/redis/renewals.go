@@ -14,8 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// renewals holds the goroutines that renew a lock's holds, by name. A renewal ends at the last release of its hold, when it
-// is refused, or at close.
+// renewals holds the goroutines that renew a lock's holds, by the name of the hold. A renewal ends at the last release of its
+// hold, when the store refuses it, or at close.
 type renewals struct {
 	env     impls.Env
 	blind   bool // whether renewals continue after a refusal
@@ -41,8 +41,8 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// start renews a grant, whose acquire began at start, at each third of its lease. A nested grant joins the renewal of its
-// name; an outermost one replaces it, because the store counts from 1 again. lost is closed when a renewal was refused.
+// start begins to renew a grant at each third of its lease. The argument start is the time of the call of Acquire. If the
+// name has a renewal, a nested grant joins it, and an outermost one replaces it. lost is closed when a renewal is refused.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +77,8 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 	return n.lost
 }
 
-// stop counts a release. The last one ends the renewal of this name, and waits until it sends nothing any more. The error
-// is the context's.
+// stop counts a release of a hold. The last release ends the renewals and waits for one in flight. stop returns an error if
+// the context ends first.
 func (r *renewals) stop(ctx context.Context, name string) error {
 	r.mu.Lock()
 	n := r.named[name]

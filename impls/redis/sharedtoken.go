@@ -36,7 +36,7 @@ func SharedToken() impls.Impl {
 type sharedToken struct {
 	single
 
-	mu    sync.Mutex // serialises the writes of one word, which the article leaves to chance; nothing else
+	mu    sync.Mutex // prevents only data races on the field, which the article does not prevent
 	field string     // token of the process's last try, by any thread on any key
 }
 

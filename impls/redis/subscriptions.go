@@ -14,7 +14,7 @@ import (
 // the first waiter until close.
 type subscriptions struct {
 	pubsub  *redis.PubSub
-	turn    chan struct{} // capacity 1: the server gets subscribes and unsubscribes in the order decided here
+	turn    chan struct{} // capacity 1: a semaphore that keeps subscribe and unsubscribe commands in order
 	life    context.Context
 	end     context.CancelFunc
 	first   sync.Once
@@ -41,8 +41,8 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join subscribes to a channel until each join has had its leave. It returns nil if the context or the lock has ended. If
-// the subscription fails, the reader repeats it when it reconnects.
+// join subscribes to a channel. Each join needs a leave. It returns nil if the context or the lock has ended. If the
+// subscription fails, the reader repeats it after it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -75,8 +75,8 @@ func (s *subscriptions) leave(c *subscription) {
 	s.drop(c)
 }
 
-// drop unsubscribes from a channel without waiters. An unconfirmed one is dropped at its confirmation, which could
-// otherwise be taken for that of the next.
+// drop unsubscribes from a channel without waiters. If the subscription is unconfirmed, drop waits for a later call: the
+// confirmation might be mistaken for that of a new subscription.
 func (s *subscriptions) drop(c *subscription) {
 	s.turn <- struct{}{} // does not block for long, because other goroutines only wait for a socket
 	defer func() { <-s.turn }()
@@ -143,8 +143,8 @@ func (s *subscriptions) close() {
 	s.pubsub.Close() // ends the reader's connection
 }
 
-// await waits for news (ready or woken) for at most atMost, or without limit if that is negative. It returns false if the
-// context or the lock has ended.
+// await waits until the subscription is ready or a message wakes the waiter, for at most atMost; a negative atMost means no
+// limit. It returns false if the context or the lock has ended.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestFirstServerIsNamed checks that of several servers that do not answer the error names the first, whatever the order of the
-// answers.
+// TestFirstServerIsNamed checks that the error names the first of the servers that do not answer, in any order of answers.
 func TestFirstServerIsNamed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		v := votes{missed: make([]error, 3)}

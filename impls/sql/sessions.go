@@ -29,16 +29,16 @@ type unleased struct{}
 func (unleased) Alive(context.Context) bool { return true }
 func (unleased) TTL() time.Duration         { return 0 }
 
-// slice bounds one wait at the server: a request under way when the whole wait ends is answered soon after, so its result
-// is known.
+// slice is the maximum duration of one wait at the server. A short wait is answered soon after the caller's timeout, so the
+// result is known.
 const slice = 200 * time.Millisecond
 
-// minPeriod is the shortest period in which a session must answer a ping: a request may have no TTL.
+// minPeriod is the minimum period between answered pings of a session. It applies if the request has no TTL or a short one.
 const minPeriod = 100 * time.Millisecond
 
-// sessionLock is a lock held by sessions: it is free when the server ends the session.
+// sessionLock is a lock bound to a session: the lock is free when the server ends the session.
 //
-// It is no Prober: the server knows which session holds a name, but not for which grant.
+// It does not implement Prober: the server knows which session holds a name, but not for which grant.
 type sessionLock struct {
 	*lease.Sessions[session]
 	grants atomic.Int64
@@ -97,8 +97,8 @@ func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	return slice
 }
 
-// ask sends a request that may wait at the server. If the context ends, the request gets its wait and a little more to
-// finish.
+// ask sends a request that may wait at the server. If the context ends, ask still waits for the answer, for the request's
+// wait plus AnswerGrace.
 func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err // nothing was sent

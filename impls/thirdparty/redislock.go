@@ -60,7 +60,7 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-// asking is a retry strategy that records the earliest time of the next attempt.
+// asking is a retry strategy that records the time of the next attempt.
 type asking struct {
 	redislock.RetryStrategy
 	sent  time.Time

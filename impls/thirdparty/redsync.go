@@ -149,11 +149,11 @@ func (l *redSyncLock) Close() error {
 	return l.Nodes.Close()
 }
 
-// answered records one server's answers to one acquire.
+// answered observes one server's answers to the requests of one acquire.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // whether the answer to a request was not read
-	granted atomic.Bool // whether the server granted, and the grant was not undone
+	unread  atomic.Bool // whether an answer was not read
+	granted atomic.Bool // whether the server granted the lock and the grant was not undone
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

@@ -63,9 +63,9 @@ func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slo
 	}
 }
 
-// rueidisLockLock has a locker for each length of a lease.
+// rueidisLockLock has one locker for each lease duration.
 //
-// It is no Prober: the library does not expose the values of its keys.
+// It does not implement Prober: the library does not expose the values of its keys.
 type rueidisLockLock struct {
 	env  impls.Env
 	tune func(*rueidislock.LockerOption)
@@ -83,7 +83,7 @@ type rueidisLockLock struct {
 type rueidisHold struct {
 	give   context.CancelFunc
 	end    context.CancelFunc // cancels the acquire's context
-	notice func() bool        // stops the report of a loss; returns false if the hold was lost
+	notice func() bool        // stops the report of a loss; returns false if the loss was already reported
 }
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
@@ -173,7 +173,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	if !first {
 		return fmt.Errorf("%w: it is released", impls.ErrNotHeld)
 	}
-	held := h.notice() // the release ends the context as well, which is no loss
+	held := h.notice() // called first, because give also ends the context, which is not a loss
 	h.give()
 	h.end()
 	if !held {

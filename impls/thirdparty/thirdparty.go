@@ -13,11 +13,12 @@ import (
 	"lockbench/impls"
 )
 
-// objects holds a library's objects for its holds. The last released one of each key is retained for a second release.
+// objects stores a library's value for each hold, such as its mutex. For each key, the last released value is kept for a
+// second release.
 type objects[T any] struct {
 	mu    sync.Mutex
-	held  map[string]T        // held objects by token
-	spent map[string]spent[T] // last released object by key
+	held  map[string]T        // values of current holds, by token
+	spent map[string]spent[T] // last released value, by key
 }
 
 type spent[T any] struct {
@@ -35,7 +36,7 @@ func (o *objects[T]) keep(token string, object T) {
 	o.held[token] = object
 }
 
-// take returns the object of a grant; first reports whether this is its first release.
+// take returns the value stored for a grant. first reports whether the grant had not been released before.
 func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +52,7 @@ func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	return s.object, false, err
 }
 
-// notHeld adds ErrNotHeld to a library's error of that meaning.
+// notHeld wraps err in ErrNotHeld if err is one of the library's errors said.
 func notHeld(err error, said ...error) error {
 	if slices.ContainsFunc(said, func(s error) bool { return errors.Is(err, s) }) {
 		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
@@ -59,8 +60,8 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-// attempt is the context of an acquire: it ends with the caller's context and after its wait, but only until the grant,
-// because a library may bind the hold to it.
+// attempt is the context of an acquire. Until the grant it ends with the caller's context and at the timeout. After the grant
+// it stays open, because a library may bind the hold to it.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
@@ -80,7 +81,7 @@ func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
 	return w
 }
 
-// granted detaches the hold from the wait. It returns false if the wait has already ended.
+// granted detaches the context from the caller's context and the timeout. It returns false if the context has already ended.
 func (w *attempt) granted() bool {
 	w.stop()
 	if w.timer != nil {
@@ -89,8 +90,8 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over returns the result of an abandoned request: a refusal if only its wait has ended and the request has no further
-// effect.
+// over returns the error of an abandoned request: ErrBusy if the wait timed out, ErrClosed if the lock was closed, and
+// otherwise err.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil

@@ -17,14 +17,14 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It has no try, and only the end of its connection ends a wait.
-// Therefore each hold has a connection, which is closed if its waiter times out.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It cannot try without waiting, and a wait ends only when its connection
+// is closed. Each hold therefore has a separate connection, which is closed if the waiter times out.
 //
-// It promises no time and has no loss signal. Its connection reports the end of its session when it reconnects.
+// Its grants have no known validity. A loss is reported only when the connection reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true,
-		Late: 200 * time.Millisecond, // the server ends sessions at its ticks
+		Late: 200 * time.Millisecond, // the server checks for expired sessions only at its ticks
 		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(
 			expect.Holds("the lowest number holds, and the server assigns each number once", "mutual-exclusion", "resource-integrity"),
@@ -78,7 +78,7 @@ func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 
-// connect opens a connection without waiting for it: requests wait until it is up.
+// connect returns a connection that may not be established yet: requests wait until it is.
 func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, error) {
 	by := l.env.Network()
 	conn, events, err := zk.Connect(l.addresses, ttl, zk.WithLogger(zookeeper.Silent{}), zk.WithLogInfo(false),
@@ -122,7 +122,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	select {
 	case err = <-locked:
 	case <-w.Done():
-		known := c.State() == zk.StateHasSession // so the server will be told to end the session
+		known := c.State() == zk.StateHasSession // if connected, the server learns of the end of the session
 		c.Close()
 		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
 			err = errors.New("the wait ended, and the request may be queued until the session ends")
@@ -138,7 +138,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	return impls.Hold{Grant: g, Lost: c.over}, nil
 }
 
-// Release releases with a timeout, which the library does not have.
+// Release releases a hold, with a timeout, which the library lacks.
 func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
 	h, first, err := l.holds.take(g)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package waiting implements a lock's waits: for the lock (Polling), for answers, and for clean-up (Group).
+// Package waiting helps locks to wait: Polling for a grant, Timeouts for an answer, Group for background work.
 package waiting
 
 import (
@@ -26,7 +26,7 @@ const (
 	LongestPause = 50 * time.Millisecond
 )
 
-// Limit bounds a context by a request's wait if that is positive.
+// Limit returns a context with a request's wait as its timeout, if the wait is positive.
 func Limit(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if wait <= 0 {
 		return ctx, func() {}
@@ -118,7 +118,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Group tracks the background work of a lock. Unlike with a sync.WaitGroup, work may begin during Close, which then does
 // not wait for it.
 type Group struct {
-	mu     sync.Mutex // held while work begins, and not while it runs
+	mu     sync.Mutex // held while work begins, but not while it runs
 	closed bool
 	all    sync.WaitGroup
 }

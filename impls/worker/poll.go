@@ -44,7 +44,7 @@ type tried struct {
 	every time.Duration
 	try   Try
 	mu    sync.Mutex
-	held  map[string]func(context.Context) error // by token; released ones stay, for a second release
+	held  map[string]func(context.Context) error // releases by token; kept after the release, for a second release
 }
 
 func (l *tried) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {

@@ -15,7 +15,7 @@ import (
 func TestPoll(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for name, c := range map[string]struct {
-		wait, cancel, granted time.Duration // cancel, granted: after this time; 0: never
+		wait, cancel, granted time.Duration // delay until the context is cancelled or the try is granted; 0: never
 		fails                 bool
 		want                  error
 		took                  time.Duration

@@ -33,7 +33,7 @@ const MaxLine = 1 << 20
 // Open is the first line that a worker reads. The URLs may contain passwords, so they are not on the command line.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
-	Lock     string            `json:"lock,omitempty"` // for a program with several locks
+	Lock     string            `json:"lock,omitempty"` // name of the lock, for a program with several locks
 	Nodes    []string          `json:"nodes"`
 	CAFile   string            `json:"ca_file,omitempty"`
 	Prefix   string            `json:"prefix"` // required prefix of every key in the store
@@ -59,13 +59,13 @@ type Ready struct {
 // Expectation states the expected result of a property.
 type Expectation struct {
 	Property string `json:"property"`
-	Fault    string `json:"fault,omitempty"`    // "": no fault
-	Workload string `json:"workload,omitempty"` // "": every workload that is not special
+	Fault    string `json:"fault,omitempty"`    // name of the fault; "": no fault
+	Workload string `json:"workload,omitempty"` // name of the workload; "": all workloads that are not special
 	Expected string `json:"verdict"`            // holds, violated or unspecified
 	Because  string `json:"because,omitempty"`
 }
 
-// OfLock returns the expectation in the form of the table of locks.
+// OfLock converts the expectation to an impls.Expectation.
 func (e Expectation) OfLock() (impls.Expectation, error) {
 	var expected histories.Expected
 	err := expected.UnmarshalText([]byte(e.Expected))
@@ -77,7 +77,7 @@ const (
 	CanRenew     = "renew"     // renews at the client's request
 	CanProbe     = "probe"     // reads the store's state
 	CanRenewSelf = "watchdog"  // renews by itself while it holds
-	CanReenter   = "reentrant" // grants again to its holder
+	CanReenter   = "reentrant" // a holder can acquire its lock again
 	CanTellLoss  = "lost"
 	CanFence     = "fencing" // each grant has a higher token than all earlier grants
 )
@@ -85,7 +85,7 @@ const (
 // Request is a line that a worker reads after the first. Do determines which fields are set.
 type Request struct {
 	ID int64  `json:"id"`
-	Do string `json:"do"` // acquire renew release probe, read write append, cancel ping shutdown
+	Do string `json:"do"` // name of the operation, such as acquire
 
 	Key       string `json:"key,omitempty"`
 	Owner     string `json:"owner,omitempty"`
@@ -112,21 +112,21 @@ const (
 type Line struct {
 	ID      int64  `json:"id,omitempty"`
 	OK      bool   `json:"ok,omitempty"`
-	Refused string `json:"refused,omitempty"` // definite: no effect
-	Error   string `json:"error,omitempty"`   // indeterminate: may have taken effect
+	Refused string `json:"refused,omitempty"` // reason of a definite refusal: the request had no effect
+	Error   string `json:"error,omitempty"`   // indeterminate error: the request may have had an effect
 
-	Key       string `json:"key,omitempty"` // of a grant, if it is not the requested one
+	Key       string `json:"key,omitempty"` // key of a grant, if it differs from the requested key
 	Token     string `json:"token,omitempty"`
 	Fence     int64  `json:"fence,omitempty"`
 	Depth     int    `json:"depth,omitempty"`
 	SentAfter int64  `json:"sent_after_ns,omitempty"`
-	Validity  int64  `json:"validity_ns,omitempty"` // 0 unknown, -1 without end
-	Left      int64  `json:"left_ns,omitempty"`     // of a probe; -1 without end
-	Value     int64  `json:"value,omitempty"`       // of a read
+	Validity  int64  `json:"validity_ns,omitempty"` // promised duration of the hold; 0: unknown; -1: no end
+	Left      int64  `json:"left_ns,omitempty"`     // remaining time found by a probe; -1: no end
+	Value     int64  `json:"value,omitempty"`       // value that was read
 
-	Lost    int64 `json:"lost,omitempty"`       // a notice: the hold with this acquire id is lost
-	Renewed int64 `json:"renewed,omitempty"`    // a notice: the hold was renewed, refused or not confirmed: see ok, refused, error
-	Elapsed int64 `json:"elapsed_ns,omitempty"` // from reading the acquire to the loss or to the renewal's request
+	Lost    int64 `json:"lost,omitempty"`       // notice of a loss: the id of the hold's acquire
+	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the hold's acquire
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from reading the acquire to the loss, or to sending the renewal
 }
 
 // Grant returns the grant that a request names.
@@ -141,10 +141,10 @@ func RequestOn(do string, g impls.Grant) Request {
 		Validity: int64(g.Validity), Hold: g.Ref}
 }
 
-// speakOnly is the hint after a line that is not of the protocol.
+// speakOnly is the hint that follows an error about an invalid line.
 const speakOnly = "a worker writes only JSON lines to its standard output, and everything else to its standard error"
 
-// longest bounds every time that a worker states, so that sums cannot overflow.
+// longest is the maximum of every duration in a worker's lines, so that sums cannot overflow.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
 // ReadReady parses the first line of a worker. An unknown field is an error, because it may be a misspelt capability.

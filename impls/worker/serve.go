@@ -162,13 +162,13 @@ func (s *server) close() error {
 
 // held holds a worker's outermost holds by the ids of their acquires, to report their losses and renewals.
 type held struct {
-	over  map[int64]chan struct{} // each is closed when the loss of the hold is no longer reported
+	over  map[int64]chan struct{} // channels of current holds; each is closed when losses of the hold are no longer reported
 	named map[string]int64        // latest hold with each name
 	ended []string                // names of released holds, the oldest first
 	early map[string][]Line       // renewals that arrived before the grant was answered, by name
 }
 
-// remembered bounds the released holds, whose late renewals are still reported.
+// remembered is the maximum number of released holds whose late renewals are still reported.
 const remembered = 1 << 14
 
 func newHeld() held {
@@ -177,7 +177,7 @@ func newHeld() held {
 
 func name(key, token string) string { return key + "\x00" + token }
 
-// mostEarly bounds the stored renewals of acquires that may never be answered.
+// mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
 // renewed returns the id of the renewed hold. If it is unknown, renewed stores the renewal and returns 0.
@@ -200,7 +200,7 @@ func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	return over, early
 }
 
-// end ends a hold that is about to be released; it ignores an inner one.
+// end marks an outermost hold as ended, before its release. It ignores nested holds.
 func (h *held) end(id int64, name string) {
 	over := h.over[id]
 	if over == nil {

@@ -20,7 +20,7 @@ import (
 // fake is a lock on one key that tests control.
 type fake struct {
 	env    impls.Env
-	free   chan struct{} // full while the key is free
+	free   chan struct{} // contains an element while the key is free
 	mu     sync.Mutex
 	tokens int
 	lost   chan struct{} // loss signal of the current hold

@@ -20,7 +20,7 @@ type zkSession struct {
 	conn    *zk.Conn
 	events  <-chan zk.Event // closed when the library has stopped
 	servers *zkServers
-	wire    atomic.Pointer[zkWire] // the last connection
+	wire    atomic.Pointer[zkWire] // current or last connection
 
 	opened  time.Duration // the requested lease
 	number  atomic.Int64  // assigned by the server
@@ -79,8 +79,8 @@ func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load(
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
 
-// End closes the session at the server, for a second at most; otherwise it ends with its timeout. It returns when the
-// library has stopped.
+// End asks the server to end the session, and returns when the library has stopped. Without an answer within a second, the
+// session expires by itself.
 func (s *zkSession) End() {
 	s.ended.Do(func() { close(s.over) })
 	s.conn.Close()
@@ -142,7 +142,7 @@ const longestGreeting = time.Second
 type zkWire struct {
 	net.Conn
 	given  func(number int64, timeout time.Duration)
-	within time.Duration // bound of the first answer
+	within time.Duration // deadline of the first answer
 	head   [20]byte
 	read   int
 }
@@ -177,7 +177,7 @@ type zkServers struct {
 
 	mu    sync.Mutex
 	turn  int
-	tries int // since the last connection
+	tries int // tries since the last connection
 }
 
 var _ zk.HostProvider = (*zkServers)(nil)
