@@ -26,8 +26,7 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is better than o beyond noise in one criterion and not worse in any other. It returns nil if
-// there is none.
+// dominates returns a lock that is better than o beyond noise in one criterion and not worse in any other, or nil.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
