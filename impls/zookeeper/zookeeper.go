@@ -1,5 +1,5 @@
-// Package zookeeper implements the locks on ZooKeeper: queues of sequential nodes that belong to sessions. Each function
-// returns an impls.Impl.
+// Package zookeeper implements locks on ZooKeeper: each lock is a queue of sequential ephemeral nodes. Each function returns an
+// impls.Impl.
 package zookeeper
 
 import (
@@ -17,25 +17,22 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is ZooKeeper's own lock recipe. A node's name has random bits: if the answer to its creation is lost, the node is
-// searched for on the next connection.
-//
-// The promise is the session's timeout as the server granted it, counted from the last answered request. The fence is the
-// number of the transaction that created the node: it rises as long as the servers have their data.
-//
-// A process that is paused beyond its timeout does not notice the loss of the lock. Only the fence, if it is checked,
-// excludes it then.
+// Queue is the lock recipe of the ZooKeeper documentation: a queue of sequential nodes. Node names contain random bits, so that a
+// client that lost the reply to its create request can search for its node on the next connection. The lease is the session
+// timeout that the server granted, counted from the last answered request. The fencing token is the id of the transaction that
+// created the node. It increases as long as the servers keep their data. A process that is paused for longer than the timeout
+// does not notice that it lost the lock. Only a resource that checks the fencing token prevents stale writes then.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
-		Late:   200 * time.Millisecond, // the server ends sessions at its ticks
+		Late:   200 * time.Millisecond, // the server expires sessions only at its ticks
 		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the preceding one, and the end of a session deletes its node",
 		Expect: zooKeeperExpect("a release wakes the next waiter, and the node of a dead client goes with its session"),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openZooKeeper(env, false) },
 	}
 }
 
-// zooKeeperExpect returns the expectations of nodes that end with their session; wakes says which waiters a release wakes.
+// zooKeeperExpect returns the expectations of the ZooKeeper locks. wakes describes which waiters a release wakes.
 func zooKeeperExpect(wakes string) []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("the lowest number holds, and the server assigns each number once"),
@@ -48,7 +45,7 @@ func zooKeeperExpect(wakes string) []impls.Expectation {
 
 type zooKeeperLock struct {
 	*lease.Sessions[*zkSession]
-	herd bool // all waiters watch the whole queue
+	herd bool // whether each waiter watches the whole queue
 }
 
 var _ impls.Prober = (*zooKeeperLock)(nil)
@@ -80,9 +77,9 @@ type place struct {
 	name  string
 }
 
-// enter creates a node at the end of the queue. If the answer is lost, it searches for the node on the session's next
-// connection: by then no earlier request can take effect. That server may lag and is synced first, because an overlooked
-// node would stay in the queue.
+// enter creates a node at the end of the queue. If the reply is lost, it searches for the node on the session's next connection,
+// when no earlier request can take effect any more. The new server may lag behind, so it is synced first: an overlooked node
+// would block the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
 		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
@@ -113,8 +110,8 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 	}
 }
 
-// children returns the names in a queue, ordered by the ten digits at their ends. If watched, it also returns a channel
-// that is ready when they change.
+// children returns the node names in a queue, sorted by their last ten digits. If watched is true, it also returns a channel that
+// becomes readable when the nodes change.
 func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]string, <-chan zk.Event, error) {
 	type listing struct {
 		names   []string
@@ -135,7 +132,7 @@ func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]
 	return l.names, l.changed, err
 }
 
-// Await watches the preceding node, or all nodes in a herd.
+// Await waits until the node is the first in its queue.
 func (p *place) Await(ctx, patient context.Context) error {
 	for woken := false; ; {
 		first, changed, err := p.look(ctx)
@@ -161,7 +158,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// look reports whether the node is the first of its queue. If not, changed is ready when that may have changed.
+// look reports whether the node is the first in its queue. If it is not, changed becomes readable when this may have changed.
 func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
 	herd := p.lock.herd && p.req.Wait != 0
 	names, changed, err := children(ctx, p.s, p.queue, herd)
@@ -174,8 +171,8 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	case i == 0 || herd || p.req.Wait == 0:
 		return i == 0, changed, nil
 	default:
-		// The node is read instead of tested for existence: a watch for a deleted node would stay at the server as long as
-		// the session.
+		// The node is read instead of tested for existence: the server would keep an existence watch for a deleted node until the
+		// session ends.
 		changed, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
 			_, _, gone, err := c.GetW(p.queue + "/" + names[i-1])
 			if errors.Is(err, zk.ErrNoNode) {
@@ -189,7 +186,7 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	}
 }
 
-// Grant reads the node again, which returns its fence and the time from which the session lasts.
+// Grant reads the node, whose transaction id is the fencing token. The lease is counted from the moment this request was sent.
 func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 	path := p.queue + "/" + p.name
 	sent := time.Now()
@@ -201,7 +198,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		return impls.Grant{}, lease.Renewal{}, err
 	}
 	renew := func(ctx context.Context) error {
-		if err := syncZK(ctx, p.s, path); err != nil { // a follower without a leader answers alone for a while
+		if err := syncZK(ctx, p.s, path); err != nil { // without a leader, a follower still answers reads for a while
 			return err
 		}
 		_, err := stat(ctx, p.s, path)
@@ -211,7 +208,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		lease.Renewal{Sent: sent, Lasts: p.s.lasts(), Renew: renew, Gone: p.s.over}, nil
 }
 
-// stat reads a node, which also renews the session. ErrNotHeld: it is gone.
+// stat reads a node, which also renews the session. It returns ErrNotHeld if the node does not exist.
 func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 	return askZKAgain(ctx, s, func(c *zk.Conn) (*zk.Stat, error) {
 		exists, stat, err := c.Exists(path)
@@ -224,7 +221,8 @@ func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 
 func (p *place) Leave(ctx context.Context) error { return remove(ctx, p.s, p.queue+"/"+p.name) }
 
-// remove deletes a node. ErrNotHeld: it was gone, and not because of a first try whose answer was lost.
+// remove deletes a node. It returns ErrNotHeld if the node did not exist, unless an earlier attempt whose reply was lost may have
+// deleted it.
 func remove(ctx context.Context, s *zkSession, path string) error {
 	for again := false; ; again = true {
 		_, err := askZK(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
@@ -240,12 +238,13 @@ func remove(ctx context.Context, s *zkSession, path string) error {
 	}
 }
 
-// Release deletes the node, from another session if necessary: node names are unique.
+// Release deletes the node. It may use another session, because node names are unique.
 func (l *zooKeeperLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *zkSession) error { return remove(ctx, s, l.queue(g.Key)+"/"+g.Token) })
 }
 
-// Probe reads the first of the queue. The server does not say how long its session lasts.
+// Probe reads the first node of the queue. It reports no remaining lease, because the server does not return the rest of a
+// session's timeout.
 func (l *zooKeeperLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *zkSession) error {
 		if err := syncZK(ctx, s, l.queue(key)); err != nil {

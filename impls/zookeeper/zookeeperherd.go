@@ -4,7 +4,8 @@ import (
 	"lockbench/impls"
 )
 
-// Herd is zookeeper with a common mistake: waiters watch the queue instead of the preceding node.
+// Herd is Queue with a common mistake: each waiter watches the whole queue instead of the preceding node, so every release wakes
+// all waiters.
 func Herd() impls.Impl {
 	i := Queue()
 	i.Name, i.Control = "zookeeper-herd", true

@@ -127,7 +127,8 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares findings with the header's expectations. If all is true, every property is expected to hold.
+// results compares the findings with the expectations in the history's header. If all is true, every property is expected to
+// hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {
@@ -140,7 +141,7 @@ func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	return out
 }
 
-// print prints the verdict.
+// print prints the verdict on the history.
 func (c checked) print(w io.Writer) error {
 	var t format.Lines
 	t.Add(c.File)

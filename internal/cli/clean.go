@@ -68,7 +68,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // concurrently, so that a missing server is found soon
+	for i, t := range remote.Targets { // concurrent, so that an unreachable server is reported soon
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -118,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here removes folders and containers on this machine whose process has ended.
+// here removes the folders and containers that ended processes left on this machine.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove calls act and prints the result. It does not call act with --dry-run, or if the thing is younger than --older-than
-// and --run does not name its run.
+// remove calls act to remove one leftover, and prints the result. It does not call act with --dry-run, or if the leftover is
+// younger than --older-than and --run does not name its run.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -20,7 +20,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// The hidden verbs are processes that lockbench starts. They read requests from standard input.
+// Hidden commands run in processes that lockbench starts itself. They read requests from standard input.
 
 func workerCommand() *cobra.Command {
 	cmd := process("worker", "Serve a built-in lock by the worker protocol", "a worker is started by lockbench",
@@ -40,12 +40,12 @@ func shopCommand() *cobra.Command {
 func explorerCommand() *cobra.Command {
 	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
-			debug.SetGCPercent(400) // the process has little live memory
+			debug.SetGCPercent(400) // collect garbage less often, since the live heap is small
 			return explore.Serve(in, out, func() { os.Exit(0) })
 		})
 }
 
-// process returns a verb that serves requests on standard input. It refuses a terminal.
+// process returns a hidden command that serves requests on standard input. The command refuses to run on a terminal.
 func process(name, short, what, hint string, serve func(io.Reader, io.Writer) error) *cobra.Command {
 	return &cobra.Command{Use: name, Short: short, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
 		if console.IsTerminal(cmd.InOrStdin()) {
@@ -59,7 +59,7 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 	}}
 }
 
-// storeCommand returns the verb that runs the server of a store that is a Go module, in a separate process.
+// storeCommand returns the hidden command that runs, in a separate process, the server of a store that is a Go module.
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,

@@ -1,6 +1,7 @@
-// Package cli is the command lockbench. Run takes arguments, prints text and returns an exit code: 0 every expectation met; 1 a
-// property violated that was expected to hold; 2 usage; 3 a result inconclusive, or figures too noisy to tell; 4 environment; 5 a
-// threshold breached; 6 a known defect not detected; 70 internal; 130 interrupted. Only results go to stdout.
+// Package cli implements the command lockbench. Run takes arguments, prints text and returns an exit code: 0 every expectation
+// met; 1 a property violated that was expected to hold; 2 usage error; 3 a result inconclusive, or figures too noisy; 4 error of
+// the environment; 5 a threshold exceeded; 6 a known defect not detected; 70 internal error; 130 interrupted. Only results go to
+// stdout.
 package cli
 
 import (
@@ -91,7 +92,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// knownVerb returns an error for an unknown verb. The error names only verbs that the help lists.
+// knownVerb returns an error for an unknown command. The error names only commands that the help lists.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -109,7 +110,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return console.Usage(fmt.Errorf("unknown command %q", args[0]), hint)
 }
 
-// plainFlagError returns an error of the flag library in plain words, with a hint.
+// plainFlagError rewrites an error of the flag library in plain words and adds a hint.
 func plainFlagError(cmd *cobra.Command, err error) error {
 	hint := "see " + cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
@@ -134,8 +135,7 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	return console.Usage(err, hint)
 }
 
-// emptyFlag returns an error for a flag with an empty value. Otherwise a script whose variable is not set would run
-// everything.
+// emptyFlag returns an error for a flag with an empty value. Otherwise a script with an unset variable would select everything.
 func emptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -161,7 +161,7 @@ func versionCommand() *cobra.Command {
 	}}
 }
 
-// version returns the version of the module, of Go and of the platform.
+// version returns the versions of lockbench and of Go, and the platform.
 func version() string {
 	module := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

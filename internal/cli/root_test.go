@@ -23,7 +23,7 @@ func TestPanicIsInternal(t *testing.T) {
 	}
 }
 
-// TestHelp checks the length and the width of every help text, and that each has an example.
+// TestHelp checks the length and width of every help text, and that each contains an example.
 func TestHelp(t *testing.T) {
 	const widest, longest = 100, 20
 	for _, cmd := range append(rootCommand().Commands(), rootCommand()) {
@@ -50,9 +50,9 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestSameFlagSameWords checks that all verbs describe a flag in the same words, except for text in parentheses.
+// TestSameFlagSameWords checks that all commands describe a flag in the same words, except for text in parentheses.
 func TestSameFlagSameWords(t *testing.T) {
-	meaning := map[string]bool{"all": true, "run": true, "in": true} // these differ between verbs
+	meaning := map[string]bool{"all": true, "run": true, "in": true} // flags whose meaning differs between commands
 	words := map[string]string{}
 	detail := regexp.MustCompile(` \(.*\)$`)
 	for _, cmd := range rootCommand().Commands() {

@@ -15,11 +15,11 @@ import (
 	"lockbench/workloads"
 )
 
-// Stage is a group of cells to try. It tries only the locks that earlier stages did not eliminate.
+// Stage is a group of test cells. Later stages do not try locks that earlier stages eliminated.
 type Stage struct {
 	Name   string
-	Doc    string // a sentence about its purpose
-	Trials int    // trials of each cell
+	Doc    string // one sentence that describes the stage
+	Trials int    // number of trials per cell
 	loads  func(selection.Needs) []string
 	faults func(selection.Needs) []string
 }
@@ -28,7 +28,7 @@ type Stage struct {
 // compared.
 const AtOnce = 8
 
-// Stages returns all stages, in order.
+// Stages returns all stages in the order in which they run.
 func Stages() []Stage {
 	always := func(all ...string) func(selection.Needs) []string {
 		return func(selection.Needs) []string { return all }
@@ -49,12 +49,12 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workloads of faults that are tried only if two holders at once do damage.
+// guarded returns the workloads for faults that are tried only if two holders at once would corrupt data.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked returns the workloads of guarded and, if the resource checks tokens of writes only, a workload with such a
+// checked returns the workloads of guarded. If the resource checks fencing tokens on writes only, it adds a workload with such a
 // resource.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
@@ -63,7 +63,7 @@ func checked(n selection.Needs) []string {
 	return guarded(n)
 }
 
-// Cells returns the cells in which a stage tries the given options.
+// Cells returns the cells in which the stage tests the given options.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
 	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
 	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
@@ -86,12 +86,12 @@ func loadsNamed(names ...string) []workloads.Workload {
 }
 
 const (
-	longTrial = 2 * time.Second // longest lease of a trial; if the advised lease is longer, all times are scaled down
-	fewHolds  = 1               // holds of the victim before the paused hold; meanwhile the other clients begin to wait
+	longTrial = 2 * time.Second // longest lease in a trial; if the advised lease is longer, all times are scaled down
+	fewHolds  = 1               // number of holds of the victim before the paused one; meanwhile the other clients start to wait
 )
 
-// longestPause returns cells that pause the holder for the longest pause during the longest work. The advised lease must be
-// longer than both together.
+// longestPause returns cells in which the holder is paused for the longest pause during the longest work. The lock uses the
+// advised lease.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)
@@ -107,7 +107,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 		p.Duration = pause + 5*hold + time.Second/2
 	}
 	f.Plan = func(s faults.Scene) faults.Plan {
-		first := workloads.Moment{Point: workloads.Granted} // the other clients start when the victim holds the key
+		first := workloads.Moment{Point: workloads.Granted} // the other clients start when the victim is granted the key
 		gates := []faults.Gate{{Client: 1, Until: first, Timeout: s.TTL}, {Client: 2, Until: first, Timeout: s.TTL}}
 		return faults.Plan{Gates: gates, Steps: []faults.Step{{
 			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}

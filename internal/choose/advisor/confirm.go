@@ -15,15 +15,15 @@ import (
 	"lockbench/workloads"
 )
 
-// ConfirmTrials is the number of trials of each lease.
+// ConfirmTrials is the number of trials for each lease.
 const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // number of paused holds in each trial
-	longerWork = "longer-work" // name in histories of the fault that prolongs the paused work
+	longerWork = "longer-work" // name, in the history, of the fault that prolongs the work of a paused hold
 )
 
-// Confirming returns the cells that try the advised lease and two shorter ones. It returns none if the lock has no lease.
+// Confirming returns the cells that test the advised lease and two shorter ones. It returns nil if the lock has no lease.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {
@@ -33,8 +33,8 @@ func Confirming(r *selection.Report) []trial.Cell {
 	return ConfirmCells(lock, on, points)
 }
 
-// ConfirmCells returns a cell for each point, which pauses one holder in each of its holds. Each cell takes ConfirmTrials
-// trials. The cells have no expectations. They can run concurrently, because they mostly wait.
+// ConfirmCells returns one cell for each lease in points. In a cell, one client is paused in each of its holds. Each cell takes
+// ConfirmTrials trials, which can run concurrently because they mostly wait. The cells have no expectations.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil
 	return lo.Map(points, func(p decision.TrialPoint, _ int) trial.Cell {
@@ -47,7 +47,7 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 					seed := of.Seed
 					*of = workloads.Defaults()
 					of.Seed, of.TTL = seed, p.TTL
-					of.Clients, of.Processes = 3, 3 // the victim, a second client, and a third that waits
+					of.Clients, of.Processes = 3, 3 // the victim and two clients that wait for the lock
 					of.Hold, of.Think = othersHold, othersThink
 					of.Duration = between + lo.SumBy(draw(p, seed), func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
 				},
@@ -56,11 +56,11 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	})
 }
 
-// The other clients hold the key briefly, so that the victim is granted it again.
+// The other clients hold the key only briefly, so that the victim soon acquires it again.
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond
-	between     = 150 * time.Millisecond // usually the longest time from one hold of the victim to the next
+	between     = 150 * time.Millisecond // usual upper bound of the time between two holds of the victim
 )
 
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
@@ -68,8 +68,8 @@ func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// pausing returns a plan that pauses the process of the victim in each hold. The work itself runs in this process, which is
-// not paused, so the plan also prolongs the work by the pause.
+// pausing returns a plan that pauses the victim's process in each hold. The victim's work is simulated in the test process, which
+// is not paused, so the plan also prolongs the work by the duration of the pause.
 func pausing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
@@ -78,7 +78,7 @@ func pausing(pauses []decision.Struck) faults.Plan {
 		p.Steps = append(p.Steps,
 			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}},
 			faults.Step{Name: decision.PauseFault, When: faults.Trigger{At: granted, Later: max(s.After, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.Pause, 1),
-				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // each pause ends before the next hold
+				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // each pause ends before the next acquire
 	}
 	return p
 }

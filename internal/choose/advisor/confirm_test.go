@@ -27,7 +27,7 @@ func point(ttl, pause time.Duration) decision.TrialPoint {
 	return decision.TrialPoint{TTL: ttl, Hold: always(50 * time.Millisecond), Pause: always(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
 }
 
-// TestPausesAreDrawn checks that the seed determines the drawn pauses.
+// TestPausesAreDrawn checks that the same seed gives the same random pauses.
 func TestPausesAreDrawn(t *testing.T) {
 	p := point(time.Second, 0)
 	p.Pause = decision.FromTimes(selection.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
@@ -36,8 +36,8 @@ func TestPausesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestConfirmCells checks that each lease has its own folder, the plan pauses the victim in each hold, and there are no
-// expectations.
+// TestConfirmCells checks that each lease has a separate folder, that the plan pauses the victim in each hold, and that the cells
+// have no expectations.
 func TestConfirmCells(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {
@@ -101,7 +101,7 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 	}
 }
 
-// confirmed returns the result of the trials of a point.
+// confirmed returns the result of the trials of one lease.
 func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) selection.Confirmed {
 	t.Helper()
 	var all decision.Paused
@@ -111,7 +111,7 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := trials[len(trials)-1] // earlier trials were discarded
+		last := trials[len(trials)-1] // the last trial was not discarded
 		file := path.Join(c.Dir(), last.Name(), "history.jsonl.zst")
 		seen, err := decision.PausesIn(filepath.Join(dir, filepath.FromSlash(file)))
 		if err != nil {
@@ -123,7 +123,7 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 	return p.Confirm(all, "R1", of)
 }
 
-// try runs each cell once, and returns the seeds of the drawn plans.
+// try runs each cell once and returns the seeds of its random plans.
 func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -142,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // a plan with seed 0 belongs to no trial
+			if s.Seed != 0 { // seed 0: the plan was not made for a trial
 				note(s.Seed)
 			}
 			return drawn(s)

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/worker"
 )
 
-// TestMain runs the worker if the tests start this program as a worker.
+// TestMain runs the worker instead of the tests if the program was started as a worker process.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {

@@ -1,5 +1,6 @@
-// Package advisor derives from needs the options (Options), the cells of a run (Stages) and the suite of a bench (Suite), and
-// verifies the evidence of a report (Verify). Package decision decides.
+// Package advisor prepares and verifies a recommendation. From the requirements of a team it derives the options (Options), the
+// cells of a run (Stages) and the suite of a bench (Suite). Verify checks the evidence of a report. Package decision makes the
+// decision.
 package advisor
 
 import (
@@ -21,19 +22,19 @@ import (
 	"lockbench/reports/selection"
 )
 
-// candidate is a lock of the table with further properties that a team must know.
+// candidate is a lock of the table, with further properties that matter for the choice.
 type candidate struct {
-	lock      string // lock, or lock@deployment
+	lock      string // name of the lock, optionally with a deployment: lock@deployment
 	lease     selection.Lease
 	languages map[string]string
 }
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere returns the languages of a lock that is easily written in any language with a client of the store.
+// anywhere returns the languages for a lock that is easy to implement in any language that has a client for the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
-// choices returns the locks to choose from, in display order, without the locks that demonstrate a defect.
+// choices returns the locks to choose from in display order. It omits locks that only demonstrate a defect.
 func choices() []candidate {
 	const (
 		commands = "a few commands, with any client of Redis"
@@ -68,7 +69,7 @@ func choices() []candidate {
 	}
 }
 
-// Options returns the options of a team: first the replacements of a lock, then the locks on the team's stores.
+// Options returns the options of a team: first the alternatives to a lock, then the locks on the team's stores.
 func Options(n selection.Needs) []selection.Option {
 	all := []selection.Option{
 		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "make the operation idempotent, so that a repetition changes nothing"},
@@ -77,7 +78,7 @@ func Options(n selection.Needs) []selection.Option {
 	}
 	for _, k := range choices() {
 		impl, on := k.in(table())
-		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment requires that the team runs this deployment of the store
+		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment is an option only if the team runs this deployment
 		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
 			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
@@ -104,7 +105,7 @@ func (k candidate) option(i impls.Impl, on string) selection.Option {
 		})}
 }
 
-// Stores returns the stores of all choices, as store or store@deployment.
+// Stores returns the stores of all choices, each as store or store@deployment.
 func Stores() []string {
 	return lo.Uniq(lo.FlatMap(choices(), func(k candidate, _ int) []string {
 		impl, on := k.in(table())
@@ -127,14 +128,14 @@ func Languages() []string {
 	return all
 }
 
-// The limits of the bench. Longer holds take more time but give no further information about a lock.
+// Limits of the bench. Longer holds take more time but give no further information about a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
 	fewestTurns = 8 // minimum number of critical sections of each client in a trial
 )
 
-// Suite returns a suite that measures the options with one key for all clients, and with one key for each client.
+// Suite returns a bench suite that measures the options twice: with one key for all clients, and with one key per client.
 func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	locks := lo.FilterMap(options, func(o selection.Option, _ int) (suites.Lock, bool) {
 		name, on, _ := strings.Cut(o.Name, "@")
@@ -151,7 +152,7 @@ func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	}.Filled()
 }
 
-// RecordedHold returns the durations of holds in histories, and a description of their source.
+// RecordedHold returns the durations of holds in histories and describes where they were recorded.
 func RecordedHold(files ...string) (selection.Times, string, error) {
 	all := figures.NewSamples()
 	for _, file := range files {

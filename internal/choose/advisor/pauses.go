@@ -11,8 +11,8 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures the pauses of a process on this machine. A pause is the time by which a short sleep takes too long. Pauses
-// for garbage collection are those of this process only.
+// Meter measures the pauses of a process on this machine. A pause is the time by which a short sleep exceeds its requested
+// duration. It includes garbage collection of this process only.
 type Meter struct {
 	For      time.Duration // duration of the measurement, at most MeterAtMost
 	Shortest time.Duration // shortest pause that counts; 0: ShortestPause
@@ -25,14 +25,14 @@ type Meter struct {
 const (
 	// ShortestPause is the default of Meter.Shortest. Shorter delays are normal scheduling delays.
 	ShortestPause = 5 * time.Millisecond
-	// MeterAtMost is the longest measurement.
+	// MeterAtMost is the maximum duration of a measurement.
 	MeterAtMost = time.Hour
 
 	nap        = time.Millisecond
-	mostPauses = 1_000_000 // maximum number of recorded pauses; more would not change a quantile
+	mostPauses = 1_000_000 // maximum number of recorded pauses; more would not change the quantiles
 )
 
-// Measure measures until For has passed or ctx ends. It fails if no time passed.
+// Measure measures until For has passed or ctx is done. It returns an error if no time passed.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep, shortest := m.Now, m.Sleep, cmp.Or(m.Shortest, ShortestPause)
 	if now == nil {

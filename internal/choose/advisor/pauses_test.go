@@ -10,12 +10,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// machine is a clock whose sleeps take too long by given times.
+// machine is a fake clock whose sleeps exceed their requested duration by given amounts.
 type machine struct {
 	now   time.Time
 	naps  int
 	over  map[int]time.Duration
-	every time.Duration // excess of each sleep
+	every time.Duration // the amount by which each sleep is too long
 	then  func(naps int)
 }
 
@@ -32,11 +32,11 @@ func (m *machine) meter(d time.Duration) Meter {
 	return Meter{For: d, Now: func() time.Time { return m.now }, Sleep: m.sleep}
 }
 
-// TestMeter checks that oversleeping by at least ShortestPause counts as a pause.
+// TestMeter checks that a sleep that is too long by at least ShortestPause counts as a pause.
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
-		over[10*i+5] = time.Duration(10+i) * time.Millisecond // 10 to 109 ms
+		over[10*i+5] = time.Duration(10+i) * time.Millisecond // 10 ms to 109 ms
 		over[10*i+6] = 4 * time.Millisecond
 	}
 	m := &machine{over: over}
@@ -55,7 +55,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterShortest checks that oversleeping by less than ShortestPause does not count as a pause.
+// TestMeterShortest checks that a sleep that is too long by less than ShortestPause does not count as a pause.
 func TestMeterShortest(t *testing.T) {
 	m := &machine{every: ShortestPause - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())
@@ -69,7 +69,7 @@ func TestMeterShortest(t *testing.T) {
 	}
 }
 
-// TestMeterEnds checks that the measurement ends with its time or its context, and not after MeterAtMost.
+// TestMeterEnds checks that the measurement ends after For, when its context is done, and at the latest after MeterAtMost.
 func TestMeterEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
@@ -93,7 +93,7 @@ func TestMeterEnds(t *testing.T) {
 	}
 }
 
-// TestMeterByTheClock checks that no pause is measured with the default clock in virtual time.
+// TestMeterByTheClock checks that the system clock in virtual time (testing/synctest) gives no pauses.
 func TestMeterByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// drawn returns random needs.
+// drawn returns random requirements.
 func drawn(r *rand.Rand) selection.Needs {
 	pick := func(n int) int { return r.IntN(n) }
 	n := selection.Needs{Name: "drawn", TwoHold: []selection.Harm{selection.Corruption, selection.WastedWork}[pick(2)],
@@ -39,7 +39,7 @@ func drawn(r *rand.Rand) selection.Needs {
 	return n
 }
 
-// shaken returns evidence that deviates from the expectations at random.
+// shaken returns evidence that randomly deviates from the expectations of the locks.
 func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selection.Evidence {
 	e := world(n, options)
 	for i := range e.Findings {
@@ -56,7 +56,7 @@ func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selecti
 	return e
 }
 
-// harm reports whether a finding rules out a lock for these needs. It is independent of the rules of the decision.
+// harm reports whether a finding rules out a lock under these requirements. It does not use the rules of the decision.
 func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false
@@ -70,7 +70,7 @@ func harm(n selection.Needs, f selection.Finding) bool {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == selection.NoCheck { // otherwise the guarded resource may refuse an old token
+	if n.Fence == selection.NoCheck { // with a check, the resource may refuse an outdated token
 		needed = append(needed, decision.LongestPause)
 		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {
@@ -81,8 +81,8 @@ func harm(n selection.Needs, f selection.Finding) bool {
 	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
 }
 
-// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights, and is not named
-// as the best lock if no lock is needed.
+// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights. Such a lock is not
+// named as the best lock either if no lock is needed.
 func TestNeverRecommended(t *testing.T) {
 	recommended, findings := 0, 0
 	for seed := range uint64(60) {
@@ -110,7 +110,8 @@ func TestNeverRecommended(t *testing.T) {
 	}
 }
 
-// outlivesPauses reports whether even a pause longer than every lease does no damage, so that shorter pauses do not matter.
+// outlivesPauses reports whether the lock does no damage under a pause that is longer than every lease. Shorter pauses then do
+// not matter.
 func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {
@@ -124,7 +125,8 @@ func outlivesPauses(e selection.Evidence, lock string) bool {
 	return held
 }
 
-// TestSame checks that the same needs and evidence give the same JSON, and that trimming the evidence keeps the decision.
+// TestSame checks that the same requirements and evidence give the same JSON, and that trimming the evidence does not change the
+// decision.
 func TestSame(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -146,7 +148,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// unnumbered returns a decision without the ids of evidence, because trimming changes them.
+// unnumbered returns a decision without evidence ids, which change when evidence is trimmed.
 func unnumbered(r *selection.Report) selection.Decision {
 	d := r.Decision
 	d.Against = slices.Clone(d.Against)

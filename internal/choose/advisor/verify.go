@@ -25,19 +25,19 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Checked is the comparison of a finding or figure with its histories.
+// Checked is the result of comparing a finding or figure with its histories.
 type Checked struct {
 	ID      string
 	Absent  bool     // whether histories are missing
-	Differs []string // one sentence for each difference
+	Differs []string // differences, one sentence each
 	Files   []string // histories that were judged or measured again
 }
 
-// verifying caches verdicts and measurements, so that each history is read once.
+// verifying caches verdicts and measurements, so that each history is read only once.
 type verifying struct {
 	base     string
 	sources  map[string]selection.Source
-	verdicts map[string]judged // verdicts by file
+	verdicts map[string]judged // verdicts by history file
 }
 
 type judged struct {
@@ -45,7 +45,8 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures the evidence of a report again, in the folder base. If ids are given, it checks only these.
+// Verify judges and measures the histories of a report again and compares the results with its evidence. base is the folder of
+// the report. If ids are given, only these findings and figures are checked.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
 	v := &verifying{base: base, verdicts: map[string]judged{},
 		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
@@ -78,7 +79,7 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the stated checksum. The argument in is the folder of the source.
+// each calls read for every history that exists and has the recorded checksum. in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -140,7 +141,7 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time compares the quantiles of acquire times with those of the histories.
+// time compares the quantiles of acquire times with those computed from the histories.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
@@ -185,8 +186,8 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// figure derives a metric again, from verdicts or as the bench does. A metric that does not follow from histories is read
-// from the file of the trial.
+// figure computes a metric again, from verdicts or as the bench does. A metric that cannot be computed from histories is read
+// from the result file of the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -208,7 +209,7 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare compares values with those of a figure, and checks the estimate of the figure.
+// compare compares recomputed values with those of a figure. It also checks the estimate of the figure.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
@@ -228,5 +229,6 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near reports whether two values agree to four digits, the precision of a multiple of a lease.
+// near reports whether two values agree to four significant digits. A time that is stored as a multiple of a lease has no higher
+// precision.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

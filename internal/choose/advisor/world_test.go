@@ -13,8 +13,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// measuredOf holds typical figures of locks: goodput and min/max share of 16 clients with a hold of 1 ms, commands for each
-// grant, and the median of an uncontended acquire in ms.
+// measuredOf holds typical figures of locks: goodput and min/max share of 16 clients with a hold of 1 ms, commands per grant, and
+// the median time of an uncontended acquire in ms.
 var measuredOf = map[string][4]float64{
 	"set-px-lua": {568, 0.15, 60, 0.15}, "redisson": {658, 0.4, 13, 0.16}, "fenced": {733, 0.96, 9, 0.2}, "redlock": {300, 0.3, 90, 0.5},
 	"redsync": {716, 0, 4.4, 0.2}, "redsync-tuned": {603, 0.38, 16, 0.2}, "redislock": {759, 0, 6.1, 0.17}, "redislock-tuned": {710, 0.12, 17, 0.17},
@@ -24,7 +24,7 @@ var measuredOf = map[string][4]float64{
 	"zookeeper": {329, 0.97, 6, 1.4}, "zk-lock": {310, 0.95, 7, 1.5}, "etcd": {295, 0.96, 9, 0.6}, "etcd-concurrency": {280, 0.9, 10, 0.7},
 }
 
-// world returns evidence that agrees with all expectations, with the figures of measuredOf.
+// world returns evidence that agrees with all expectations and contains the figures of measuredOf.
 func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	e := selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
 	for _, o := range options {
@@ -44,7 +44,7 @@ func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	return e
 }
 
-// expected returns the findings of all stages for a lock, as the lock expects them.
+// expected returns a finding for each cell of all stages, as the author of the lock expects it.
 func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selection.Finding {
 	var list []selection.Finding
 	for _, s := range Stages() {
@@ -74,14 +74,15 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether exclusion holds in a situation without an expectation: a lost message does not end a session.
+// held reports whether exclusion holds although the lock states no expectation. This is so for session locks: a lost message does
+// not end a session.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding for a pause that is shorter than the advised lease. It is violated for fenced, whose hand-off
-// uses a shorter lease.
+// outliving returns the finding for a pause that is shorter than the advised lease. Exclusion is violated for the lock fenced,
+// because its hand-off uses a shorter lease.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
@@ -91,7 +92,7 @@ func outliving(n selection.Needs, o selection.Option, f selection.Finding) selec
 	return f
 }
 
-// figured returns the figures of a bench and of the recovery.
+// figured returns the figures of a bench, including the recovery time.
 func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {
@@ -114,7 +115,7 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 
-// around returns the estimate of eight values that differ by 1 %.
+// around returns the estimate of eight values that differ by 1 % around a given one.
 func around(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int

@@ -26,7 +26,7 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is at least as good as o in every criterion and better beyond noise in one, or nil.
+// dominates returns a lock that is better than o beyond noise in one criterion and not worse in any other, or nil.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -59,7 +59,7 @@ type scoring struct {
 	values  map[string]map[string]value
 }
 
-// parts returns the score of each option in each criterion, relative to the best option: 1 for the best, 0 for an unknown
+// parts returns the score of each option in each criterion, relative to the best option: 1 for the best option, 0 for an unknown
 // value.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
@@ -104,11 +104,12 @@ func (s *scoring) weights() []float64 {
 }
 
 const (
-	resamples = 1000 // enough for two stable digits of an interval
-	fewest    = 6    // minimum number of trials for an interval
+	resamples = 1000 // number of bootstrap resamples, enough for two stable digits of an interval
+	fewest    = 6    // minimum number of trials for a confidence interval
 )
 
-// scores returns the scores, from best to worst. Options share a rank if the interval of their difference contains 0.
+// scores returns the scores from best to worst. Two options share a rank if the confidence interval of their difference contains
+// 0.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)
@@ -137,7 +138,7 @@ func (s *scoring) scores() []selection.Score {
 	return sorted
 }
 
-// enough reports whether each weighted figure has enough trials for an interval. Recoveries are exempt.
+// enough reports whether each figure with a weight has enough trials for a confidence interval. Recovery times are exempt.
 func (s *scoring) enough(option string) bool {
 	return lo.EveryBy(s.by, func(c criterion) bool {
 		v := s.values[option][c.Name]
@@ -145,7 +146,7 @@ func (s *scoring) enough(option string) bool {
 	})
 }
 
-// resampled returns the scores of resampled trials. All options use the same draws.
+// resampled returns the scores computed from bootstrap resamples of the trials. All options use the same random draws.
 func (s *scoring) resampled(weights []float64) [][]float64 {
 	most := 0
 	for _, of := range s.values {
@@ -156,7 +157,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	drawn := make([][]float64, len(s.options))
 	r := rand.New(rand.NewPCG(1, 2))
 	for range resamples {
-		at := lo.Times(most, func(int) float64 { return r.Float64() }) // the drawn trials, as fractions of their number
+		at := lo.Times(most, func(int) float64 { return r.Float64() }) // random positions in [0, 1) of the drawn trials
 		for i, parts := range s.parts(func(v value) float64 { return drawnMedian(v.values, at) }) {
 			drawn[i] = append(drawn[i], weigh(parts, weights))
 		}
@@ -164,7 +165,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	return drawn
 }
 
-// drawnMedian returns the median of a resample of values. at holds the drawn positions as fractions.
+// drawnMedian returns the median of a bootstrap resample of values. at holds the positions of the drawn values, scaled to [0, 1).
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
 	if n == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// two returns two locks with the given goodput, whose trials vary by a few percent.
+// two returns two locks with the given goodputs. The values of their trials vary by a few percent.
 func two(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
@@ -24,12 +24,12 @@ func two(goodput [2]float64, trials int) *scoring {
 	return s
 }
 
-// TestRanks checks that locks have different ranks only if their difference exceeds the noise and they have enough trials.
+// TestRanks checks that two locks get different ranks only if their difference exceeds the noise and both have enough trials.
 func TestRanks(t *testing.T) {
 	for _, c := range []struct {
 		goodput [2]float64
 		trials  int
-		second  int // rank of the second lock
+		second  int // expected rank of the second lock
 	}{{[2]float64{100, 50}, 8, 2}, {[2]float64{100, 99}, 8, 1}, {[2]float64{100, 50}, 5, 1}} {
 		scores := two(c.goodput, c.trials).scores()
 		if scores[0].Option != "a" || scores[0].Rank != 1 || scores[1].Rank != c.second {
@@ -38,14 +38,15 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestTurns checks that another lock leads from the weight or value at which the scores are equal.
+// TestTurns checks that the recommended lock changes at the weight or value at which both scores are equal.
 func TestTurns(t *testing.T) {
 	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{
 		"a": {"goodput": {median: 100}, "commands": {median: 20}},
 		"b": {"goodput": {median: 60}, "commands": {median: 10}},
 	}}
-	// By goodput 1 and 0.6, by commands 0.5 and 1: at a weight w of commands a has 1-w+0.5w and b has 0.6(1-w)+w.
+	// Relative scores: goodput 1 (a) and 0.6 (b), commands 0.5 (a) and 1 (b). With weight w for commands, a scores 1-w+0.5w and b
+	// scores 0.6(1-w)+w.
 	leading := s.options[s.leader(s.parts(median), s.weights())]
 	if leading != "b" {
 		t.Fatalf("%s leads", leading)
@@ -62,7 +63,7 @@ func TestTurns(t *testing.T) {
 		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
 			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
 		}
-		if turn.Value != nil && turn.Of == "goodput" { // the score of a is 0.75
+		if turn.Value != nil && turn.Of == "goodput" { // the score of lock a is 0.75
 			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
 				t.Errorf("%+v, want 50", turn)
 			}
@@ -77,7 +78,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestEnough checks that values beyond Enough count as Enough.
+// TestEnough checks that values better than Criterion.Enough get the same score as Enough.
 func TestEnough(t *testing.T) {
 	s := two([2]float64{1000, 500}, 8)
 	for i := range s.by {

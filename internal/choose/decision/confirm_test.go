@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestShareOf compares intervals with published tables and with a closed form.
+// TestShareOf compares confidence intervals of a share with published tables and with a closed form.
 func TestShareOf(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int
@@ -25,7 +25,7 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestConfirmed checks that a prediction agrees if it lies in the interval of the observed share.
+// TestConfirmed checks that a prediction agrees with the trials if it lies in the confidence interval of the observed share.
 func TestConfirmed(t *testing.T) {
 	p := TrialPoint{TTL: time.Second, Scale: 0.1, Predicted: 0.15}
 	for _, c := range []struct {

@@ -14,13 +14,13 @@ import (
 
 type criterion struct {
 	selection.Criterion
-	contended bool                          // measured with one key for all clients; otherwise with one key for each client
-	of        convert                       // converts a measured value to the needs; nil: unchanged
-	asked     func(selection.Needs) float64 // limit of the needs, in the unit of the criterion; 0 or nil: none
+	contended bool                          // true: measured with one key for all clients; false: with one key per client
+	of        convert                       // converts a measured value to the conditions of the requirements; nil: no conversion
+	asked     func(selection.Needs) float64 // limit that the requirements set, in the unit of the criterion; 0 or nil: no limit
 	limit     limit
 }
 
-// limit describes the requirement that a criterion stays within its limit. The zero value means no requirement.
+// limit names the requirement to stay within the limit of a criterion. The zero value means that there is no such requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -30,7 +30,7 @@ func Criteria() []string {
 	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
-// evenly is the min/max share from which a lock counts as fair.
+// evenly is the lowest min/max share at which a lock counts as fair.
 const evenly = 0.5
 
 func criteria() []criterion {
@@ -58,9 +58,9 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // name of a criterion whose values are shares, which always count in full
+const fairness = "fairness" // name of the criterion whose values are shares of at most 1, which always count in full
 
-// weighed returns the criteria with their weights, which add up to 1.
+// weighed returns all criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
 	all := criteria()
 	sum := lo.SumBy(all, func(c criterion) float64 { return n.Weight(c.Name) })
@@ -76,9 +76,9 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // factor beyond which a value that is better than the limit gives no higher score
+const plenty = 10 // a value that is better than its limit by more than this factor gives no higher score
 
-// counted returns v, or Enough if v is better.
+// counted returns v, or the bound c.Enough if v is better than it.
 func (c criterion) counted(v float64) float64 {
 	if c.Enough == 0 {
 		return v
@@ -87,10 +87,10 @@ func (c criterion) counted(v float64) float64 {
 }
 
 type value struct {
-	unknown   selection.Reason // reason why the value is unknown; "": it is known
+	unknown   selection.Reason // reason why the value is unknown; "" if it is known
 	median    float64
 	low, high *float64
-	values    []float64 // values of the trials
+	values    []float64 // one value per trial
 	figure    selection.Figure
 }
 
@@ -119,8 +119,8 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure of a criterion whose conditions are nearest to the needs, or the reason why there is no usable
-// figure.
+// figureOf returns the figure of a criterion that was measured under the conditions nearest to the requirements. If no figure is
+// usable, it returns the reason.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)
@@ -143,18 +143,20 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance returns the distance of a point from the needs, in the logarithms of the number of clients and of the hold.
+// distance returns how far the conditions of a measurement are from the requirements: the differences of the logarithms of client
+// count and hold.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns the usual hold of the needs minus the hold of the measurement, in seconds.
+// longer returns the usual hold of the requirements minus the hold of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold converts a goodput to the usual hold: the time between grants grows by the difference of the holds.
+// atHold converts a measured goodput to the usual hold of the requirements: the time between grants grows by the difference of
+// the holds.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v
@@ -162,7 +164,8 @@ func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) floa
 	return 1 / max(1/v+d.longer(f), 1e-6)
 }
 
-// waitAtHold converts a wait to the usual hold: it grows in proportion to the hold.
+// waitAtHold converts a measured wait to the usual hold of the requirements: the wait grows in proportion to the
+// hold.
 func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	hold := time.Duration(f.Point.HoldNS).Seconds()
 	if hold <= 0 {
@@ -185,7 +188,7 @@ func (v value) cell(o selection.Option, criterion string) selection.Cell {
 	return c
 }
 
-// round rounds v to significant digits. NaN becomes 0.
+// round rounds v to the given number of significant digits. NaN becomes 0.
 func round(v float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return lo.Ternary(err != nil || math.IsNaN(r), 0, r)

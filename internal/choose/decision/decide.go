@@ -1,5 +1,5 @@
-// Package decision recommends a lock. Decide takes needs, options and evidence, and returns a selection.Report. The same
-// input gives the same report.
+// Package decision recommends a lock. Decide takes requirements, options and evidence, and returns a selection.Report. It is
+// deterministic.
 package decision
 
 import (
@@ -12,11 +12,11 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Decide returns the report for these needs. Options are in display order, replacements of a lock first. An option is
-// eliminated unless it is known to meet every requirement. A replacement of a lock is recommended before every lock.
+// Decide returns the report for these requirements. The options must be in display order, alternatives to a lock first. An option
+// is eliminated unless it is known to meet every requirement. An alternative to a lock takes precedence over every lock.
 // Dominated locks are not scored.
 func Decide(n selection.Needs, options []selection.Option, e selection.Evidence) *selection.Report {
-	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data, so no error occurs
+	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data, so there is never an error
 		n, options, e = clean.Needs, clean.Options, clean.Evidence
 	}
 	d := newDeciding(n, options, e)
@@ -37,10 +37,10 @@ type deciding struct {
 	selection.Evidence
 	needs   selection.Needs
 	options []selection.Option
-	rules   []rule      // rules that apply to these needs
+	rules   []rule      // rules that apply to these requirements
 	by      []criterion // all criteria, with their weights
 	ttl     map[selection.Lease]time.Duration
-	scoring *scoring // scores of the Pareto set; nil if the set is empty
+	scoring *scoring // scores of the locks that are not dominated; nil if no lock is left
 }
 
 func newDeciding(n selection.Needs, options []selection.Option, e selection.Evidence) *deciding {
@@ -49,7 +49,7 @@ func newDeciding(n selection.Needs, options []selection.Option, e selection.Evid
 		ttl:   map[selection.Lease]time.Duration{selection.Fixed: AdviseTTL(n, selection.Fixed), selection.Renewed: AdviseTTL(n, selection.Renewed)}}
 }
 
-// decide returns the report without Wins, Turns, Changes, Lease and Against.
+// decide computes the report, except its fields Wins, Turns, Changes, Lease and Against.
 func (d *deciding) decide() *selection.Report {
 	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence, Cells: []selection.Cell{},
 		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),
@@ -102,7 +102,8 @@ func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge checks an option against each requirement. out is nil if the option meets all requirements.
+// judge checks an option against each requirement. out holds the reason for elimination, or nil if the option meets all
+// requirements.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
 	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
@@ -128,8 +129,8 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity orders the reasons for an elimination: first a no that does not depend on trials, then any other no, then a safety
-// requirement, then a measured answer.
+// gravity ranks the reasons for an elimination. An answer no that does not depend on trials comes first, then any other no, then
+// a safety requirement, then a measured answer.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {
@@ -143,8 +144,8 @@ func gravity(c selection.Cell, r rule) (g int) {
 	return g
 }
 
-// against returns the disadvantages of the recommended options: observed and expected violations that no requirement covers,
-// trials that disagree with the predicted leases, and criteria in which another option is better.
+// against returns the disadvantages of the recommended options: violations that no requirement covers, trials that disagree with
+// the lease model, and criteria that were not measured or in which another option is better.
 func (d *deciding) against(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
@@ -162,7 +163,7 @@ func (d *deciding) against(r *selection.Report) []selection.Cell {
 	return list
 }
 
-// notBest returns the criteria that were not measured, or in which another option is better.
+// notBest returns the criteria in which an option was not measured, or in which another option is better.
 func notBest(r *selection.Report, option string) (list []selection.Cell) {
 	at := slices.IndexFunc(r.Decision.Scores, func(s selection.Score) bool { return s.Option == option })
 	for _, c := range r.Criteria {
@@ -181,7 +182,7 @@ func cited(cells []selection.Cell) map[string]struct{} {
 	return lo.Keyify(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }))
 }
 
-// violations returns the violated findings of an option that no requirement covers.
+// violations returns the findings of violated properties that no requirement of the report uses.
 func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
 	used := cited(cells)
 	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
@@ -190,10 +191,10 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	})
 }
 
-// quoted reports whether the expectation of a lock is quoted if a property was not observed.
+// quoted reports whether a decision may quote the expectation of the lock's author if the property was not observed.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
-// documented returns the expected violations of a lock for which there is no observation.
+// documented returns the violations that the author of a lock expects and that no trial has confirmed or refuted.
 func (d *deciding) documented(o selection.Option) []selection.Cell {
 	return lo.FilterMap(o.Expectations, func(c selection.Expectation, _ int) (selection.Cell, bool) {
 		seen := slices.ContainsFunc(d.Findings, func(f selection.Finding) bool {
@@ -204,7 +205,8 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns the evidence that the decision uses, or would use if one answer were different. The evidence gets new ids.
+// Trim returns only the evidence that the decision uses, or would use if the answer to one question were different. It renumbers
+// the evidence.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -221,7 +223,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // otherwise the expectation of the lock would be quoted instead
+	quotes := func(f selection.Finding) bool { // without the finding, the author's expectation would be quoted instead
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{

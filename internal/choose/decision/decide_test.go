@@ -11,13 +11,14 @@ import (
 	"lockbench/reports/stats"
 )
 
-// simple returns needs for which two holders at once do damage.
+// simple returns requirements under which two holders at once corrupt data.
 func simple() selection.Needs {
 	return selection.Needs{TwoHold: selection.Corruption, Fence: selection.NoCheck, Hold: times(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond), Clients: 2,
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// passing returns a lock and evidence that it meets all requirements of simple. recovery is a multiple of the lease.
+// passing returns a lock, and evidence that it meets all requirements of simple. recovery is its recovery time as a multiple of
+// the lease.
 func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}
 	var e selection.Evidence
@@ -36,7 +37,7 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails returns the requirements that the only lock does not meet, or is not known to meet.
+// fails returns the requirements that the only lock does not meet or is not known to meet.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
 	if len(d.Eliminated) == 0 {
@@ -45,8 +46,8 @@ func fails(n selection.Needs, options []selection.Option, e selection.Evidence) 
 	return append(slices.Clone(d.Eliminated[0].Fails), d.Eliminated[0].Unknown...)
 }
 
-// TestOneThingMissing checks that a lock that meets all requirements is recommended, and that one that fails any of them is
-// eliminated.
+// TestOneThingMissing checks that a lock that meets all requirements is recommended, and that it is eliminated if it fails any
+// one of them.
 func TestOneThingMissing(t *testing.T) {
 	options, e := passing(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
@@ -122,7 +123,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a cell states the limit of the needs, for criteria in which more is better and in which less is
+// TestLimit checks that a cell of the report shows the required limit, for criteria in which more is better and in which less is
 // better.
 func TestLimit(t *testing.T) {
 	options, e := passing(1)

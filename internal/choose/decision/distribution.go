@@ -10,18 +10,19 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Distribution is a distribution of durations, given by quantiles. Between two quantiles the share of longer durations falls as
-// a power of the duration. No duration exceeds the longest. The zero Distribution is always 0.
+// Distribution is a distribution of durations that is given by quantiles. Between two quantiles, the probability of a longer
+// duration is a power function of the duration. The zero Distribution is always 0.
 type Distribution struct {
-	knots []knot // in ascending order; the first has over = 1, and all durations beyond the last equal its time
+	knots []knot // in ascending order; the first has over = 1, and the last has the maximum duration
 }
 
-// knot is a time in nanoseconds and the share of longer durations.
+// knot is a time in nanoseconds, with the share of durations that exceed it.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // assumed share of the longest duration if only quantiles are known
+const rarest = 1e-4 // assumed probability of the longest duration if only quantiles are known
 
-// FromTimes returns the distribution with these quantiles. Below the median it continues as between p50 and p99.
+// FromTimes returns the distribution with these quantiles. Below the median it uses the same power function as between p50 and
+// p99.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
@@ -36,7 +37,7 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := range 1000 { // in hundredths, and for the longest 1 % in smaller steps
+	for q := range 1000 { // quantiles in steps of 1 %, and of 0.1 % for the longest 1 %
 		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
 			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
@@ -50,7 +51,7 @@ func (d Distribution) scaled(by float64) Distribution {
 
 func nanos(d time.Duration) float64 { return float64(max(d, 1)) }
 
-// Longest returns the longest duration.
+// Longest returns the longest duration of the distribution.
 func (d Distribution) Longest() time.Duration { return time.Duration(math.Round(d.quantile(0))) }
 
 func (d Distribution) exceeds(x float64) float64 {
@@ -65,17 +66,17 @@ func (d Distribution) exceeds(x float64) float64 {
 	return 0
 }
 
-// steepness returns the exponent between two knots, which is infinite if they have the same time.
+// steepness returns the exponent of the power function between two knots. It is infinite if both have the same time.
 func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the time, between two knots, that a share over of the durations exceeds.
+// quantile returns the time between two knots that a share over of all durations exceeds.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the time in nanoseconds that a share over of the durations exceeds.
+// quantile returns the time in nanoseconds that a share over of all durations exceeds.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -107,7 +108,7 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions returns about this many durations that represent the distribution, with their shares.
+// portions approximates the distribution by about the given number of durations with their probabilities.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -127,7 +128,8 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns portions weighted by their length: the durations in which a random point in time falls.
+// met returns portions weighted by their durations. It approximates the distribution of the duration that a random point in time
+// hits.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

@@ -12,7 +12,7 @@ func times(p50, p99, most time.Duration) selection.Times {
 	return selection.Times{P50: p50, P99: p99, Max: most}
 }
 
-// always returns a distribution with a single duration.
+// always returns a distribution whose durations all equal d.
 func always(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
 
 var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)
@@ -24,7 +24,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestDistribution checks that the quantiles equal the input, and that the distribution is a power between them.
+// TestDistribution checks that the distribution has the given quantiles, with a power function between them.
 func TestDistribution(t *testing.T) {
 	d := FromTimes(steepPauses)
 	for over, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.01: 300 * time.Millisecond, 1e-4: 3 * time.Second, 0: 3 * time.Second} {
@@ -50,7 +50,7 @@ func TestDistribution(t *testing.T) {
 	near(t, "area", d.area(100e6)/area, 1, 1e-4)
 }
 
-// TestDistributionEdges checks distributions with no duration, with a single duration, and with equal quantiles.
+// TestDistributionEdges checks distributions without durations, with a single duration, and with equal quantiles.
 func TestDistributionEdges(t *testing.T) {
 	if d := FromSample(nil); d.exceeds(0) != 0 || d.Longest() != 0 || d.mean() != 0 || d.portions(10)[0] != (portion{0, 1}) {
 		t.Error("an empty sample is not 0")
@@ -64,7 +64,7 @@ func TestDistributionEdges(t *testing.T) {
 	}
 	half := FromTimes(times(time.Second, time.Second, 3*time.Second))
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
-	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // the share over a time is 0.5 s divided by the time
+	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // the share of durations that exceed t is 0.5 s / t
 	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
 	if zero := always(0); zero.exceeds(2) != 0 {
 		t.Error("a time of 0 exceeds 2 ns")
@@ -72,7 +72,7 @@ func TestDistributionEdges(t *testing.T) {
 	near(t, "scaled", always(time.Second).scaled(0.5).mean(), 5e8, 1)
 }
 
-// TestDistributionOfSample checks that the quantiles equal those of the sample.
+// TestDistributionOfSample checks that the distribution has the quantiles of the sample.
 func TestDistributionOfSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var sample []time.Duration

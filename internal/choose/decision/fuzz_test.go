@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// FuzzReport checks that the file of a report is either refused or gives the same report and pages twice.
+// FuzzReport checks that any report file is either rejected or gives the same report and pages each time it is read.
 func FuzzReport(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/inventory/" + selection.DataName)
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
-	Shortest time.Duration // the shortest lease to advise; 0: any
-	Acquire  Recorded      // time from the start to the return of the successful attempt
-	HandOff  Recorded      // time from the expiry of a lease to the next grant
+	Shortest time.Duration // shortest lease that may be advised; 0: no minimum
+	Acquire  Recorded      // durations of the successful acquire attempts
+	HandOff  Recorded      // times from the expiry of a lease to the next grant
 }
 
-// Recorded holds durations from histories.
+// Recorded holds durations that were recorded in histories.
 type Recorded struct {
 	Sample   []time.Duration
-	Where    string   // lock and conditions
-	Evidence []string // ids of findings and figures
+	Where    string   // lock and conditions of the recording
+	Evidence []string // ids of the findings and figures
 }
 
-// Advice is the advised lease and the leases to try.
+// Advice holds the advised lease and the leases to test.
 type Advice struct {
 	selection.LeaseAdvice
 	Points []TrialPoint
 }
 
-// Model returns the model of these inputs.
+// Model returns the lease model for these inputs.
 func (in LeaseInputs) Model() LeaseModel {
 	pauses := in.Needs.Pauses
 	return LeaseModel{Lease: in.Option.Lease, Acquire: FromSample(in.Acquire.Sample), Hold: FromTimes(in.Needs.Hold),
@@ -41,8 +41,8 @@ func (in LeaseInputs) Model() LeaseModel {
 		HandOffMean: lo.Mean(in.HandOff.Sample), HandOffMax: lo.Max(in.HandOff.Sample)}
 }
 
-// AdviseLease returns the advised lease, or nil if the option is not a lock. AdvisedNS is 0 if the lock has no lease that
-// expires, or if no lease meets the requirements.
+// AdviseLease returns the advised lease, or nil if the option is not a lock. AdvisedNS is 0 if the lock has no expiring lease, or
+// if no lease meets the requirements.
 func AdviseLease(in LeaseInputs) *Advice {
 	o := in.Option
 	if o.Kind != selection.ALock {
@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // the curve also has the leases to try, unscaled
+	for _, p := range a.Points { // add the leases to test to the curve, without their scale
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -71,19 +71,19 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
-// Needed returns the shortest lease with which the longest pause of the needs makes no hold overlap.
+// Needed returns the shortest lease with which even the longest pause of the requirements makes no hold overlap.
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // a pause may begin when a renewal is due: then two thirds of the lease minus two round trips are left
+	if m.Lease == selection.Renewed { // at worst the pause begins when a renewal is due, and two thirds of the lease minus two round trips are left
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
 }
 
-const clockError = 2 * time.Millisecond // allowance for clock errors, in addition to 1 % of the lease, as in checker/judge
+const clockError = 2 * time.Millisecond // allowance for clock errors, in addition to 1 % of the lease; the same as in checker/judge
 
-// leases returns the leases of the curve, up to about ten times the needed lease.
+// leases returns the leases for which the curve is computed, up to about ten times the needed lease.
 func leases(needed time.Duration) []time.Duration {
 	var out []time.Duration
 	for decade := 100 * time.Millisecond; decade <= time.Hour; decade *= 10 {
@@ -115,14 +115,14 @@ func (r Recorded) input(name string) selection.LeaseInput {
 		Times: selection.Times{P50: time.Duration(d.quantile(0.5)), P99: time.Duration(d.quantile(0.01)), Max: d.Longest()}}
 }
 
-// slowGrant is the longest acquire if none was recorded. leastAdvised is the shortest lease to advise.
+// slowGrant is the assumed longest acquire if no acquire was recorded. leastAdvised is the shortest lease that may be advised.
 const (
 	slowGrant    = 50 * time.Millisecond
 	leastAdvised = time.Second
 )
 
-// AdviseTTL returns the lease that follows from the needs without evidence; locks are tried with it. It returns 0 if no lease
-// meets the requirements.
+// AdviseTTL returns the lease that follows from the requirements alone, before there is evidence. Locks are tested with this
+// lease. It returns 0 if no lease meets the requirements.
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
@@ -130,12 +130,12 @@ func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	return ttl
 }
 
-// PointsToTry returns the leases to try for the recommended lock of a report.
+// PointsToTry returns the leases to test for the recommended lock of a report.
 func PointsToTry(r *selection.Report) []TrialPoint {
 	return lo.FromPtr(newDeciding(r.Needs, r.Options, r.Evidence).leaseAdvice(r)).Points
 }
 
-// leaseAdvice returns the advice for the recommended lock, or for the best lock if no lock is needed.
+// leaseAdvice returns the lease advice for the recommended lock, or for the best lock if the report recommends no lock.
 func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	name, _ := lo.Find(slices.Concat(r.Decision.Recommended, r.Decision.Lock), func(name string) bool { return d.option(name).Kind == selection.ALock })
 	o, _ := lo.Find(d.options, func(o selection.Option) bool { return o.Name == name })
@@ -151,7 +151,7 @@ func (d *deciding) acquire(o selection.Option) Recorded {
 	return lo.Ternary(found, Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}, Recorded{})
 }
 
-// handOff returns the times from the expiry of the lease of a dead holder to the next grant.
+// handOff returns the times from the expiry of a dead holder's lease to the next grant.
 func (d *deciding) handOff(o selection.Option) Recorded {
 	f, ok := d.recovery(o)
 	if !ok || o.Lease != selection.Fixed {
@@ -164,7 +164,7 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with predictions. It ignores trials of other leases, which may be for other needs.
+// confirm compares trials with predictions. It ignores trials with other leases, which may belong to other requirements.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
 		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
@@ -174,7 +174,7 @@ func (a *Advice) confirm(tried []selection.PausedHolds) {
 	}
 }
 
-// Confirm compares a trial with the prediction. source is the evidence id of the folder that has the histories.
+// Confirm compares the paused holds of a trial with the prediction. source is the evidence id of the folder with the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
 	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
 	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,

@@ -21,14 +21,15 @@ func leaseInputs(l selection.Lease) LeaseInputs {
 		Acquire: Recorded{Sample: []time.Duration{time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond}, Where: "8 clients", Evidence: []string{"M1"}}}
 }
 
-// TestAdvisedLease checks that the advised lease is the shortest one that is longer than every pause and recovers in time.
+// TestAdvisedLease checks that the advised lease is the shortest one that is longer than every pause, and that it expires in
+// time if the holder dies.
 func TestAdvisedLease(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // 0: not checked
+		needed time.Duration // 0: the test does not check it
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
 		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
@@ -57,8 +58,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve checks that with a longer lease overlaps are no more probable and recovery is no faster, and that no single
-// pause is longer than the advised lease.
+// TestLeaseCurve checks that with a longer lease overlaps do not become more probable and recovery does not become faster. It
+// also checks that no single pause exceeds the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -84,7 +85,7 @@ func TestLeaseCurve(t *testing.T) {
 	}
 }
 
-// TestLeaseInputs checks that the report has the inputs of the curve and their evidence.
+// TestLeaseInputs checks that the report contains the inputs of the lease curve and their evidence.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -106,7 +107,8 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose checks that a lock without a lease has no curve, and that an option that is not a lock has no advice.
+// TestNoLeaseToChoose checks that a lock without a lease has no lease curve, and that an option that is not a lock has no lease
+// advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))
@@ -121,7 +123,7 @@ func TestNoLeaseToChoose(t *testing.T) {
 	}
 }
 
-// TestLeaseSame checks that the same needs give the same JSON.
+// TestLeaseSame checks that the same requirements always give the same JSON.
 func TestLeaseSame(t *testing.T) {
 	one, err1 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)
 	two, err2 := json.Marshal(AdviseLease(leaseInputs(selection.Fixed)).LeaseAdvice)

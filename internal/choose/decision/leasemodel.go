@@ -27,24 +27,24 @@ import (
 // The probability that a pause or a death falls into a hold is proportional to the length of the hold.
 type LeaseModel struct {
 	Lease   selection.Lease
-	Acquire Distribution // time from the start to the return of the successful attempt
+	Acquire Distribution // duration of the successful acquire attempt
 	Hold    Distribution // duration of the work, without pauses
 	Pause   Distribution
-	PerHour float64 // pauses of one process per hour
+	PerHour float64 // number of pauses per hour of one process
 
-	// The time from the expiry of a lease to the next grant, including retry intervals and delays of the store.
+	// Mean and maximum time from the expiry of a lease to the next grant, including retry intervals and delays of the store.
 	HandOffMean, HandOffMax time.Duration
 }
 
-// The numbers of portions into which distributions are split.
+// The numbers of discrete durations that approximate the distributions of holds and acquires.
 const (
 	holdPortions    = 400
 	acquirePortions = 60
 )
 
-const impossible = 1e-12 // smaller probabilities are rounded to 0
+const impossible = 1e-12 // lower probabilities are rounded to 0
 
-// Point returns the prediction for a lease of one length.
+// Point returns the prediction for the lease ttl.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
 	overlap := m.overlap(t)
@@ -55,7 +55,8 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each visits all combinations of an acquire and a hold. length is the time from the start of the acquire to the end of the work.
+// each calls visit for all combinations of an acquire and a hold. length is the time from the start of the acquire to the end of
+// the work, and share is the probability of the combination.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -75,7 +76,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 		return p
 	}
 	for _, a := range m.Acquire.portions(acquirePortions) {
-		p += a.share * m.Hold.exceeds(ttl-a.at) // the probability of an overlap without any pause
+		p += a.share * m.Hold.exceeds(ttl-a.at) // probability that a hold overlaps without any pause
 	}
 	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
 	sums := newSums(m.Pause, ttl, m.rate()*longest)
@@ -87,7 +88,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause returns the probability that a hold into which a pause falls overlaps.
+// givenPause returns the probability that a hold overlaps, given that a pause falls into it.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -97,8 +98,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a pause makes a hold overlap. granted is the time from the start of the lease to the next
-// grant.
+// struck returns the probability that a pause during a hold makes it overlap. granted is the time from the start of the lease to
+// the next client's grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -109,10 +110,10 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the mean length of the part of a hold in which the start of a pause makes the hold overlap.
+// deadly returns the expected time within a hold during which the start of a pause would make the hold overlap.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	upTo := func(since float64) float64 { // the integral over the time since the last renewal
+	upTo := func(since float64) float64 { // integral over the time since the last renewal
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}
@@ -120,9 +121,9 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	return whole*upTo(period) + upTo(length-whole*period)
 }
 
-// recovery returns the mean time from the death of a holder, anywhere in its hold, to the end of its lease.
+// recovery returns the mean time from the death of a holder to the end of its lease. The holder may die at any time of its hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	upTo := func(since float64) float64 { // the integral of the remaining lease over the time since the lease was set
+	upTo := func(since float64) float64 { // integral of the remaining lease over the time since the last renewal
 		since = min(since, ttl)
 		return since * (ttl - since/2)
 	}

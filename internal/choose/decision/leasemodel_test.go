@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLeaseClosedForms compares probabilities with their closed form, which exists for constant durations.
+// TestLeaseClosedForms compares predicted probabilities with exact formulas for constant durations.
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
 	perHour := 3600.0 // one pause per second of work
@@ -26,7 +26,7 @@ func TestLeaseClosedForms(t *testing.T) {
 		{"one pause is enough", fixed, 1300 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"it takes two", fixed, 1500 * time.Millisecond, 1 - 2*math.Exp(-1), 0},
 		{"it takes three", fixed, 2100 * time.Millisecond, 1 - 2.5*math.Exp(-1), 0},
-		// Renewed every 150 ms: a pause that begins after 50 ms of a period makes the hold overlap, in six periods and the rest.
+		// The lease is renewed every 150 ms. A pause that begins at least 50 ms after a renewal makes the hold overlap.
 		{"a pause may fit", renewed, 450 * time.Millisecond, 1 - math.Exp(-0.65), 0.65},
 		{"none fits", renewed, 390 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"each fits", renewed, 601 * time.Millisecond, 0, 0},
@@ -37,7 +37,7 @@ func TestLeaseClosedForms(t *testing.T) {
 	}
 }
 
-// TestRoundTripCounts checks that a lease begins when the acquire is sent.
+// TestRoundTripCounts checks that a lease begins when the acquire request is sent.
 func TestRoundTripCounts(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(time.Second), Acquire: always(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
@@ -47,7 +47,7 @@ func TestRoundTripCounts(t *testing.T) {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
 	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
-	// Renewed every 500 ms + 100 ms: 1500 - 100 ms are left, less up to 600 ms.
+	// Renewed every 500 ms + 100 ms: of the 1500 - 100 ms after a renewal, up to 600 ms have passed when a pause begins.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a pause of 1 s is not deadly in 200 of each 600 ms: %v", p)
 	}
@@ -59,13 +59,13 @@ func TestLongRoundTrip(t *testing.T) {
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
-// TestManyPauses checks that more pauses than mostPauses count as at least mostPauses.
+// TestManyPauses checks that a hold with more than mostPauses pauses is treated as one with at least mostPauses.
 func TestManyPauses(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
-// TestLeaseRecovery checks the mean recovery if the holder may die at any point of its hold.
+// TestLeaseRecovery checks the mean recovery time of a holder that may die at any time of its hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
 		lease     selection.Lease
@@ -76,7 +76,7 @@ func TestLeaseRecovery(t *testing.T) {
 		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after the lease has expired
 		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
-		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first period
+		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first renewal period
 	} {
 		m := LeaseModel{Lease: c.lease, Hold: always(c.hold), Pause: always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
@@ -87,7 +87,7 @@ func TestLeaseRecovery(t *testing.T) {
 	}
 }
 
-// TestLeaseMonteCarlo checks that the model agrees with a simulation of single events.
+// TestLeaseMonteCarlo checks that the model agrees with a random simulation of single holds.
 func TestLeaseMonteCarlo(t *testing.T) {
 	base := LeaseModel{Acquire: FromTimes(times(2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond)),
 		Hold:    FromTimes(times(200*time.Millisecond, time.Second, 2*time.Second)),
@@ -105,7 +105,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 					overlapped++
 				}
 			}
-			for range n { // only holds with a pause, which are longer on average
+			for range n { // only holds with exactly one pause, weighted by their length
 				weight, overlap := g.struck()
 				struckOnce += weight
 				overlappedOnce += weight * overlap
@@ -118,7 +118,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 	}
 }
 
-// game simulates holds.
+// game simulates holds with random durations.
 type game struct {
 	m   LeaseModel
 	r   *rand.Rand
@@ -127,13 +127,14 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold, and reports whether it overlaps.
+// play simulates one hold and reports whether it overlaps. at is the start of its only pause; if it is negative, pauses are
+// random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)
 }
 
-// struck simulates a hold with one pause. weight is the length of the hold.
+// struck simulates a hold with one pause. weight is the length of the hold; overlap is 1 if the hold overlaps.
 func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
@@ -142,7 +143,7 @@ func (g game) struck() (weight, overlap float64) {
 	return trip + hold, overlap
 }
 
-// hold simulates a hold, one pause after another. A pause stops the work and the renewals.
+// hold simulates a hold and its pauses, and reports whether the hold overlaps. During a pause there is neither work nor renewal.
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
@@ -150,7 +151,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		renewal = g.ttl/3 + trip
 	}
 	for {
-		next := at - worked // the time to the next pause
+		next := at - worked // time until the next pause
 		switch {
 		case at < 0:
 			next = g.r.ExpFloat64() / g.m.rate()
@@ -158,7 +159,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			next = math.Inf(1)
 		}
 		run := min(next, trip+hold-worked)
-		for g.m.Lease == selection.Renewed && renewal <= wall+run { // the renewal is in time, because no pause has begun
+		for g.m.Lease == selection.Renewed && renewal <= wall+run { // this renewal happens before the next pause
 			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
 		}
 		wall, worked = wall+run, worked+run
@@ -174,7 +175,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		}
 		lost := wall
 		if g.m.Lease == selection.Renewed {
-			lost += trip // the time until a renewal has succeeded
+			lost += trip // time that a renewal takes
 		}
 		if lost > until {
 			return true

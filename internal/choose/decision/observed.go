@@ -12,17 +12,18 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked describes the evidence that a requirement needs: no violation of a property under faults.
+// asked describes the evidence that a requirement needs: trials with these faults in which the properties hold.
 type asked struct {
-	property string   // property that must have been judged
-	with     []string // further properties, if they apply
-	faults   []string // faults that must have been tried
-	either   bool     // whether one of the faults is enough, because stores have different ones
-	workload string   // name of the workload; "": all that are not special
+	property string   // property that must have been checked
+	with     []string // other properties that must not be violated
+	faults   []string // faults that must have been injected
+	either   bool     // one of the faults is enough, because each store has different ones
+	workload string   // name of the workload; "": any workload that is not special
 	accept   func(selection.Finding) bool
 }
 
-// exclusion requires exclusion under faults, judged by the grants, the leases and the data.
+// exclusion requires that two clients never hold the lock at once under these faults. It uses the grants, the leases and the
+// guarded data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
@@ -38,7 +39,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused answers whether the data stays intact because the guarded resource checks fencing tokens.
+// refused checks whether the data stays intact because the guarded resource refuses outdated fencing tokens.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -51,8 +52,8 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses answers whether a paused holder does no damage, because tokens are checked or the lease is longer than the
-// pause.
+// survivesPauses checks whether a paused holder does no damage, either because fencing tokens are checked or because the lease is
+// longer than the pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c
@@ -75,31 +76,31 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 }
 
 // longEnough reports whether the pause of a finding, relative to its lease, was at least as long as the longest pause of the
-// needs.
+// requirements.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
 	return err == nil && pause > 0 && f.TTLNS > 0 && float64(pause)/float64(f.TTLNS) >= 0.999*float64(d.needs.Pauses.Longest)/float64(ttl)
 }
 
-// LongestPause is the fault of PauseScenario. No lock has an expectation under it.
+// LongestPause is the name of the fault in the scenarios of PauseScenario. No lock states an expectation for it.
 const LongestPause = "longest-pause"
 
-// The prefixes of the names of scenarios whose times follow from the needs of one team.
+// Prefixes of the names of scenarios that are derived from the requirements of one team.
 const (
 	pauseScenario = "longest-pause-"
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario that pauses a holder for this time, with a longer lease.
+// PauseScenario returns the name of the scenario in which a holder is paused for this time, with a longer lease.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
-// LeaseScenario returns the name of the scenario that tries a lease of the curve.
+// LeaseScenario returns the name of the scenario that tests one lease of the lease curve.
 func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String() }
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
 
-// survivesStore requires exclusion under a fault of the store, or a guarded resource that refuses old tokens.
+// survivesStore checks whether exclusion holds under faults of the store, or the guarded resource refuses outdated tokens.
 func survivesStore(either bool, faults []string) answer {
 	return func(d *deciding, o selection.Option) selection.Cell {
 		if c, ok := d.refused(o, either, faults...); ok {
@@ -111,7 +112,7 @@ func survivesStore(either bool, faults []string) answer {
 	}
 }
 
-// recovers answers whether the lock of a dead holder is granted again in time.
+// recovers checks whether the lock of a dead holder is granted again within the required time.
 func recovers(d *deciding, o selection.Option) selection.Cell {
 	c := d.observed(o, asked{property: "recovery", with: []string{"no-orphan"}, faults: []string{"holder-kill"}})
 	if c.Answer != selection.Yes || d.needs.Recovery == 0 {
@@ -131,14 +132,15 @@ func recovers(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// recovery returns the measured recovery of a lock, as a multiple of the lease.
+// recovery returns the measured recovery time of a lock, as a multiple of the lease.
 func (d *deciding) recovery(o selection.Option) (selection.Figure, bool) {
 	return lo.Find(d.Figures, func(f selection.Figure) bool {
 		return f.Lock == o.Lock() && f.Deployment == o.Deployment && f.Metric == selection.RecoveryMetric && len(f.Estimate.Values) > 0
 	})
 }
 
-// recoveryTime returns a recovery at the advised lease, or as it was measured if the lock has no lease.
+// recoveryTime converts a recovery from a multiple of the lease to a time at the advised lease. If the lock has no advised lease,
+// it uses the lease of the measurement.
 func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selection.Figure) time.Duration {
 	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
 }
@@ -148,7 +150,8 @@ func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
-// usual reports whether the scenario of a finding was not made for the needs of one team.
+// usual reports whether the scenario of a finding is a standard one. Other scenarios are derived from the requirements of one
+// team.
 func usual(f selection.Finding) bool {
 	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
 }
@@ -158,7 +161,8 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed answers from findings: no if one is violated, unknown if one is undecided or missing.
+// observed answers a requirement from findings: no if a property is violated, unknown if one is undecided or a trial is missing,
+// otherwise yes.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -199,7 +203,8 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding applies to the deployment of the option. Some faults are tried on another deployment.
+// at reports whether a finding applies to the deployment of the option. Some faults are injected only in another deployment of
+// the store.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -208,8 +213,8 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns the reason why findings do not answer yes, or nil. A property that is undecided in one run may hold in
-// another.
+// unsettled returns the reason why findings do not answer a requirement, or nil if they do. A property that is undecided in one
+// run may hold in another.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
 	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
@@ -226,8 +231,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns a violation that the author of the lock expects, or otherwise the given cell. An expectation never counts
-// in favour of a lock.
+// expected returns an answer no if the author of the lock expects a violation, and otherwise the given cell. An expectation never
+// counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
@@ -239,7 +244,7 @@ func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cel
 	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Expectation: &c, Evidence: otherwise.Evidence}
 }
 
-// ids returns the unique ids of the accepted findings.
+// ids returns the ids of the findings that accept selects, without duplicates.
 func ids(list []selection.Finding, accept func(selection.Finding) bool) []string {
 	return lo.Uniq(lo.FilterMap(list, func(f selection.Finding, _ int) (string, bool) { return f.ID, accept(f) }))
 }

@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// overlappedOnce is a history of two paused holds, one of which overlaps.
+// overlappedOnce is a history with two paused holds, one of which overlaps with another hold.
 const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":1,"return":2}
 {"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":3,"return":4}
@@ -22,7 +22,7 @@ const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
 `
 
-// TestReadPaused checks that paused holds are read from the cells that try a lease, and from no other cells.
+// TestReadPaused checks that paused holds are read only from cells that test a lease.
 func TestReadPaused(t *testing.T) {
 	dir := t.TempDir()
 	var r run.Results
@@ -67,7 +67,7 @@ func TestReadPaused(t *testing.T) {
 	}
 }
 
-// TestConfirmedOfEvidence checks that a point is compared with the trials of its lock and lease only.
+// TestConfirmedOfEvidence checks that a prediction is compared only with trials of the same lock and lease.
 func TestConfirmedOfEvidence(t *testing.T) {
 	a := AdviseLease(leaseInputs(selection.Fixed))
 	if len(a.Points) != 3 {

@@ -14,13 +14,13 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Paused counts the holds into which a pause fell.
+// Paused counts the holds during which a pause began.
 type Paused struct {
-	Holds      int // paused holds that ended
-	Overlapped int // paused holds in which another client was granted the key before the holder had finished
+	Holds      int // number of paused holds that ended
+	Overlapped int // number of paused holds in which another client was granted the key before the holder had finished
 }
 
-// PauseFault is the fault of a paused process in histories.
+// PauseFault is the name of the fault that pauses a process.
 const PauseFault = "process-pause"
 
 // PausesIn counts the paused holds of a history. A hold lasts from the grant until the client calls release or learns that the
@@ -48,11 +48,11 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	_, err = record.Replay(next, func(ev record.Event) error {
 		op, h := ev.Op, holds[ev.Op.Client]
 		switch {
-		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key overlaps from now on
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key now overlaps with this one
 			for client, other := range holds {
 				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
-			if op.Depth <= 1 { // re-entry does not begin a hold
+			if op.Depth <= 1 { // a nested acquire or release does not change the hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
 			}
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
@@ -93,16 +93,16 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 	return nil
 }
 
-// sums holds the probabilities that several pauses together exceed a time, on a grid of times.
+// sums holds, on a grid of times, the probabilities that several pauses together are longer than a time.
 type sums struct {
 	one    Distribution
-	cell   float64     // step of the grid
-	longer [][]float64 // probabilities by number of pauses, from two, and by time
+	cell   float64     // distance between two times of the grid
+	longer [][]float64 // probabilities, indexed by number of pauses minus two and by time
 }
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // maximum number of pauses in one hold; more pauses count as this many, so that probabilities stay lower bounds
+	mostPauses = 64 // maximum number of pauses considered per hold; more count as this many, which keeps the probabilities lower bounds
 )
 
 // newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
@@ -123,11 +123,12 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of one pause on the grid. Each pause is split between its two nearest times to preserve the mean.
+// first returns the distribution of the length of one pause on the grid. Each pause is split between the two nearest grid times,
+// which preserves the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// The share of a time is the integral of a triangle over it, which is a difference of areas.
+		// The probability of a grid time is an integral with a triangular weight, which equals a difference of areas.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}
@@ -145,15 +146,15 @@ func convolved(a, b []float64) []float64 {
 	return out
 }
 
-// exceed returns the probability that the pauses of a hold together exceed x. expected is their mean number.
+// exceed returns the probability that all pauses of a hold together are longer than x. expected is the mean number of pauses.
 func (s sums) exceed(expected, x float64) float64 {
-	chance := expected * math.Exp(-expected) // the probability of exactly one pause
+	chance := expected * math.Exp(-expected) // probability of exactly one pause
 	sum := chance * s.one.exceeds(x)
 	rest := -math.Expm1(-expected) - chance
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // the probability of more pauses
+			chance = max(0, rest) // probability of all higher numbers of pauses
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)
@@ -162,7 +163,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// Half of the share of a time exceeds the time.
+	// Half of the probability at a grid time belongs to longer times.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

@@ -7,7 +7,7 @@ import (
 	record "lockbench/histories"
 )
 
-// TestPauses checks which holds count as paused, and which paused holds overlap.
+// TestPauses checks which holds count as paused and which paused holds count as overlapping.
 func TestPauses(t *testing.T) {
 	const key = "k0"
 	grant := func(client int32, hold int64, at time.Duration) record.Op {

@@ -22,8 +22,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// ReadEvidence returns the evidence on the options in folders of runs and benches, or in folders that contain such folders.
-// Sources are relative to base, the folder of the report.
+// ReadEvidence reads the evidence about the options from the folders of runs and benches, or from folders that contain such
+// folders. Sources are recorded relative to base, the folder of the report.
 func ReadEvidence(base string, options []selection.Option, dirs ...string) (selection.Evidence, error) {
 	found, err := sourcesIn(dirs)
 	if err != nil {
@@ -48,7 +48,7 @@ type gathering struct {
 	options []selection.Option
 }
 
-// sourcesIn returns the result folders among dirs and one level below them, without duplicates.
+// sourcesIn returns the result folders among dirs and their direct subfolders, without duplicates.
 func sourcesIn(dirs []string) (found []string, err error) {
 	for _, dir := range dirs {
 		here := []string{dir}
@@ -74,7 +74,7 @@ func isSource(dir string) bool {
 	return exists(filepath.Join(dir, run.ManifestName)) || exists(filepath.Join(dir, bench.PlanName))
 }
 
-// resolved returns a folder with symbolic links resolved, or dir if that fails.
+// resolved returns a folder with symbolic links resolved, or dir itself if that fails.
 func resolved(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	return lo.Ternary(err == nil, real, dir)
@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // the paths of sources are resolved too
+	base, err1 := filepath.Abs(resolved(base)) // symbolic links in the paths of sources are resolved too
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -134,12 +134,12 @@ func (g *gathering) source(kind, letter string, s selection.Source) selection.So
 	return s
 }
 
-// among reports whether a lock is one of the options, whatever its deployment.
+// among reports whether a lock is one of the options, in any deployment.
 func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts reports whether a requirement covers the property of an observation.
+// counts reports whether some requirement uses the property of an observation.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
@@ -159,7 +159,7 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories returns the histories of a cell, from the first of its observations.
+// histories returns the histories of a cell, taken from its first observation.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
 	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
 	return findingOf(selection.Source{}, o, nil).Histories
@@ -214,7 +214,7 @@ func historyOf(t *bench.Trial) selection.History {
 	return selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256}
 }
 
-// acquires returns the times from call to grant of the uncontended acquires of all trials.
+// acquires returns the durations of the uncontended acquires of all trials.
 func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	t := selection.RecordedTime{What: "acquire", Histories: []selection.History{}}
@@ -234,14 +234,14 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	return t, nil
 }
 
-// QuantilesOf returns quantiles of a histogram in nanoseconds: those at the middles of equal parts, and last the maximum.
+// QuantilesOf returns evenly spaced quantiles of a histogram in nanoseconds, followed by the maximum.
 func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
 	all := lo.Times(parts, func(i int) time.Duration { return time.Duration(h.ValueAtQuantile(100 * (float64(i) + 0.5) / parts)) })
 	return append(all, time.Duration(h.Max()))
 }
 
-// numbered returns the evidence with consecutive ids and without nil lists.
+// numbered returns the evidence with consecutive ids, and with empty lists instead of nil.
 func numbered(e selection.Evidence) selection.Evidence {
 	return selection.Evidence{
 		Sources:  append([]selection.Source{}, e.Sources...),

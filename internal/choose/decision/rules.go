@@ -11,12 +11,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// rule is a requirement with the functions that check an option against it.
+// rule is a requirement and the functions that check whether an option meets it.
 type rule struct {
 	selection.Requirement
-	asked   func(selection.Needs) bool // whether the needs have this requirement; nil: always
-	lock    answer                     // check of a lock
-	instead answer                     // check of a replacement of a lock
+	asked   func(selection.Needs) bool // reports whether the team has this requirement; nil: always
+	lock    answer                     // checks a lock
+	instead answer                     // checks an alternative to a lock
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
@@ -52,7 +52,7 @@ func rules() (rows []rule) {
 	return rows
 }
 
-// trouble is an event of a store, and the faults that inject it.
+// trouble is an event that a store may suffer, with the faults that simulate it.
 type trouble struct {
 	trouble selection.Trouble
 	title   string
@@ -68,19 +68,19 @@ func troubles() []trouble {
 	}
 }
 
-// StoreFaults returns the faults that inject an event of a store.
+// StoreFaults returns the names of the faults that simulate an event of a store.
 func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the network faults that a lock must survive if two holders at once do damage.
+// NetworkFaults returns the names of the network faults that a lock must survive if two holders at once would corrupt data.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// within compares a figure with its limit. The answer is unknown if the limit lies in the interval of the figure.
+// within compares a figure with its limit. The answer is unknown if the limit lies in the confidence interval of the figure.
 func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
@@ -94,7 +94,7 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if c.Better > 0 { // turns a lower limit into an upper one
+	if c.Better > 0 { // negate, so that the limit is an upper bound
 		low, high, at = -high, -low, -at
 	}
 	switch {
@@ -120,7 +120,7 @@ func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
-// applies answers whether a replacement of a lock is applicable.
+// applies checks whether an alternative to a lock can be used.
 func applies(d *deciding, o selection.Option) selection.Cell {
 	means := selection.Means(o.Name)
 	stated := slices.Contains(d.needs.Instead, means)
@@ -133,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available answers whether the team runs the store of the option in its deployment.
+// available checks whether the team runs the store of the option in the required deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")
@@ -160,7 +160,7 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers answers whether some lease is longer than the work and expires in time.
+// covers checks whether some lease is longer than the work and still expires in time after the death of a holder.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

@@ -13,9 +13,10 @@ import (
 	"lockbench/reports/selection"
 )
 
-const steps = 10 // the grid of weights is in tenths
+const steps = 10 // weights vary in tenths
 
-// weightings counts how often each option leads, over all ways to split the total weight among the criteria in tenths.
+// weightings counts in how many weightings each option has the best score. It tries all ways to split the total weight among the
+// criteria in tenths.
 func (s *scoring) weightings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
@@ -41,7 +42,7 @@ func (s *scoring) weightings() (total int, wins []selection.Win) {
 	return total, wins
 }
 
-// leader returns the first option with the highest score.
+// leader returns the option with the highest score; of several, the first one.
 func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	best := 0
 	for i := range parts {
@@ -52,7 +53,7 @@ func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	return best
 }
 
-// turns returns the weights, and the measured values of the leading option, at which another option leads.
+// turns returns the weights, and the measured values of the leading option, at which another option takes the lead.
 func (s *scoring) turns(leading string) []selection.Turn {
 	if len(s.options) < 2 {
 		return []selection.Turn{}
@@ -62,18 +63,18 @@ func (s *scoring) turns(leading string) []selection.Turn {
 	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another option leads. The
-// other weights keep their proportions, so each score is a straight line over the weight.
+// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another option takes the
+// lead. The other weights keep their proportions, so each score is a linear function of the weight.
 func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
 	if rest <= 1e-9 {
 		return nil
 	}
-	others := func(i int) float64 { // the score from all other criteria
+	others := func(i int) float64 { // score of an option in all other criteria
 		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
-	nearest := func(direction float64) []selection.Turn { // direction is +1 for weights above, -1 for weights below
+	nearest := func(direction float64) []selection.Turn { // direction is +1 for higher weights, -1 for lower weights
 		var turn []selection.Turn
 		least := math.Inf(1)
 		for i := range parts {
@@ -81,7 +82,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 			if i == leading || slope*direction <= 0 {
 				continue
 			}
-			w := (others(leading) - others(i)) / slope // the weight at which the scores are equal
+			w := (others(leading) - others(i)) / slope // weight at which both scores are equal
 			if by := (w - weights[k]) * direction; w > 0 && w < 1 && by > 0 && by < least {
 				least, turn = by, []selection.Turn{{Of: s.by[k].Name, Weight: four(w), To: s.options[i]}}
 			}
@@ -91,9 +92,9 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-const furthest = 100 // the largest factor by which a measured value is worsened
+const furthest = 100 // largest factor by which a measured value is made worse
 
-// valueTurn returns the worse value of the leading option at which another option leads.
+// valueTurn makes a measured value of the leading option worse, and returns the value at which another option takes the lead.
 func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[leading]][c.Name]
@@ -135,7 +136,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations returns the needs with one answer changed, for each such change.
+// variations returns copies of the requirements, each with one answer changed.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{
@@ -170,7 +171,7 @@ func toggled[T comparable](list []T, v T) []T {
 
 func bracketed[T ~string](list []T) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
 
-// changes returns the variations that change the recommendation with the same evidence.
+// changes returns the variations of the requirements that lead to another recommendation with the same evidence.
 func (d *deciding) changes(now selection.Decision) []selection.Change {
 	return lo.FilterMap(variations(d.needs), func(v variation, _ int) (selection.Change, bool) {
 		n := d.needs

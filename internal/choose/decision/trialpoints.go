@@ -10,25 +10,26 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to try: holders are paused for times drawn from the distribution of pauses, while other clients wait.
-// All times are scaled.
+// TrialPoint is a lease to test. In its trials holders are paused for times drawn from the distribution of pauses while other
+// clients wait. All times are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
-	Scale     float64 // factor of all times except round trips and retry intervals
-	Predicted float64 // predicted share of paused holds that overlap
+	Scale     float64 // factor by which all times except round trips and retry intervals are multiplied
+	Predicted float64 // predicted share of the paused holds that overlap
 
 	Hold, Pause       Distribution
-	HoldCut, PauseCut time.Duration // limits of the drawn times
+	HoldCut, PauseCut time.Duration // maximum of the drawn holds and pauses
 }
 
-// Struck is a hold with a pause.
+// Struck is a hold during which a pause occurs.
 type Struck struct {
 	Hold  time.Duration // duration of the work, without the pause
 	After time.Duration // time from the grant to the start of the pause
 	Pause time.Duration
 }
 
-// Draw returns a random hold with a pause. A hold is drawn in proportion to its length, and the pause begins anywhere in it.
+// Draw returns a random hold with a pause. The probability of a hold is proportional to its length, and the pause begins at a
+// random time within it.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {
@@ -40,21 +41,21 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// The limits of a trial.
+// Limits of the times in a trial.
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; scheduling delays would distort a shorter one
 	longestCycle  = 1500 * time.Millisecond
 	longestTried  = 8 * time.Second        // longest pause or work
-	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled too much
-	periodsTried  = 3                      // renewal periods in a hold; more would only repeat them
-	usualShare    = 0.5                    // share of overlaps at the first point
-	rarerShare    = 0.15                   // share of overlaps at the second point
+	shortestPause = 100 * time.Microsecond // shortest pause; shorter ones would have to be scaled too much
+	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
+	usualShare    = 0.5                    // share of paused holds that overlap, at the first lease
+	rarerShare    = 0.15                   // share of paused holds that overlap, at the second lease
 )
 
-// TrialPoints returns three leases to try: one that half of the pauses exceed, one that few pauses exceed, and the advised
-// lease, or the needed lease if none is advised. It returns none if the pauses are too short to inject. shortest is the
-// shortest lease of the lock. All times are scaled by one factor to the limits of a trial. backOff is the longest retry
-// interval of a waiter, which delays the next grant because only two clients wait.
+// TrialPoints returns three leases to test: one at which half of the paused holds overlap, one at which few overlap, and the
+// advised lease, or the needed lease if none is advised. It returns nil if the pauses are too short to inject. shortest is the
+// shortest lease that the lock supports. All times are scaled by one factor to fit into a trial. backOff is the longest retry
+// interval of a waiter. It delays the next grant, because only two clients wait.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -63,11 +64,11 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // repeated because round trips are not scaled
+	for range 8 { // repeat until stable, because round trips are not scaled
 		t := m.tried(scale, backOff)
 		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // in steps because the retry interval does not scale
+		least = min(least, 4) // limited, because the retry interval is not scaled
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
@@ -80,12 +81,12 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 type trialModel struct {
 	LeaseModel
 	scale float64
-	late  []portion // time from the expiry of a lease to the next grant
+	late  []portion // times from the expiry of a lease to the next grant
 	trips []portion
 	holds []portion // holds weighted by length
 }
 
-// tried returns the model with all times scaled, except round trips and the retry interval.
+// tried returns the model of a trial: all times are scaled, except round trips and the retry interval.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilTried(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
@@ -93,14 +94,15 @@ func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	return t
 }
 
-// untilTried returns the time until the first of two waiters tries again. Each waits between half and all of backOff.
+// untilTried returns the distribution of the time until the first of two waiters tries again. Each waiter sleeps between half and
+// all of backOff.
 func untilTried(backOff float64) []portion {
 	if backOff == 0 {
 		return []portion{{0, 1}}
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // the share of longer times until the next try of one waiter
+		left := math.Sqrt((float64(i) + 0.5) / n) // probability that one waiter sleeps longer
 		at := 0.75 * (1 - left)                   // a time in the second half of an interval
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
@@ -114,7 +116,7 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut returns the limit of the work in a trial, beyond which longer work does not change the result.
+// holdCut returns the maximum work in a trial. Longer work would not change the result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
@@ -126,7 +128,7 @@ func (t trialModel) holdCut(ttl float64) float64 {
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }
 
-// cycle returns the mean duration of a hold with its pause.
+// cycle returns the mean duration of a hold including its pause.
 func (t trialModel) cycle(ttl float64) float64 {
 	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
@@ -143,7 +145,7 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// leaseAt returns the lease that a given share of the pauses exceeds.
+// leaseAt returns the lease at which the given share of the paused holds is predicted to overlap.
 func (t trialModel) leaseAt(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {
@@ -157,7 +159,7 @@ func (t trialModel) leaseAt(share float64) float64 {
 	return most
 }
 
-// rounded returns a lease in whole milliseconds, with two or three digits.
+// rounded returns a lease in whole milliseconds, rounded to two or three digits.
 func rounded(ns float64) time.Duration {
 	unit := time.Millisecond
 	for time.Duration(ns) > 1000*unit {

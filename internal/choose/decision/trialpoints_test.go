@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrialPoints checks that trials stay within their limits and agree with the curve.
+// TestTrialPoints checks that trials respect the limits of times and agree with the lease curve.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -48,7 +48,7 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff checks that pauses shorter than the retry interval are scaled up, but not more than required.
+// TestScaleBesideBackOff checks that pauses shorter than the retry interval are scaled up, but no more than necessary.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
@@ -59,7 +59,7 @@ func TestScaleBesideBackOff(t *testing.T) {
 	}
 }
 
-// TestDraw checks that the drawn holds overlap as often as predicted.
+// TestDraw checks that the share of drawn holds that overlap equals the prediction.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)
@@ -86,10 +86,10 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestUntilTried checks that the distribution agrees with a simulation.
+// TestUntilTried checks that the distribution agrees with a random simulation.
 func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	next := func() float64 { // the time from any moment to the next try
+	next := func() float64 { // time from a random moment to the next attempt
 		at := -1000 * r.Float64()
 		for at < 0 {
 			at += 25 + 25*r.Float64()
@@ -121,7 +121,7 @@ func TestUntilTried(t *testing.T) {
 	}
 }
 
-// TestBackOff checks that fewer holds overlap if waiters have a retry interval.
+// TestBackOff checks that fewer holds overlap if waiters wait between attempts.
 func TestBackOff(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		m := leaseInputs(l).Model()
@@ -132,7 +132,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestNothingToTry checks that needs without pauses lead to no trials.
+// TestNothingToTry checks that requirements without pauses give no leases to test.
 func TestNothingToTry(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Needs.Pauses = selection.Pauses{}

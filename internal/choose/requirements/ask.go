@@ -17,9 +17,10 @@ import (
 	"lockbench/reports/selection"
 )
 
-const maxTries = 5 // maximum number of wrong answers to one question; ends endless input from a program
+const maxTries = 5 // maximum number of invalid answers to one question; stops a program that sends endless input
 
-// Ask reads the requirements from answers to questions, one line each. It prints plain lines, which suit screen readers and pipes.
+// Ask asks questions and reads the requirements from the answers, one line each. It prints plain lines, which suit screen readers
+// and pipes.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,7 +49,7 @@ type dialogue struct {
 	known Known
 }
 
-// say writes to the terminal. A failed write is ignored, because the next answer then fails too.
+// say writes to the terminal. A write error is ignored, because reading the next answer then fails too.
 func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
 // ask repeats a question until its answer is valid and consistent with the earlier answers.
@@ -81,7 +82,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 	}
 }
 
-// read sends lines until ctx is done. A blocked read lasts until the process exits.
+// read sends input lines to a channel until ctx is done. A blocked read continues until the process exits.
 func (d dialogue) read(lines chan<- string) {
 	defer close(lines)
 	for d.in.Scan() {
@@ -114,7 +115,7 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the values of the keys of a question, with the names of the keys if named is true.
+// words returns the current values of the keys of a question. If named is true, it includes the names of the keys.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
@@ -146,7 +147,7 @@ func inSpeech(k yamlfile.Key) string {
 	}
 }
 
-// wants returns the valid answers, one line for each key.
+// wants describes the valid answers, one line per key.
 func (q question) wants(known Known) string {
 	var b strings.Builder
 	all := leaves("", keys(new(selection.Needs), known))
@@ -165,10 +166,10 @@ func (q question) wants(known Known) string {
 	return b.String()
 }
 
-// answers holds YAML values by path.
+// answers holds YAML values by the path of their key.
 type answers map[string]string
 
-// needs returns the requirements that follow from the answers, or the mistakes in them.
+// needs returns the requirements that follow from the answers, or an error that lists the mistakes.
 func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	lines := lo.FilterMap(Table(), func(k yamlfile.Key, _ int) (string, bool) {
 		value, said := a[k.Name]
@@ -185,7 +186,7 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with returns the answers plus the one in line, or the reason why line is refused. An empty line keeps all defaults.
+// with returns the answers with the one in line added, or the reason why line is invalid. An empty line keeps all defaults.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
@@ -210,8 +211,8 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder assigns the words of line to the keys of a question, in order. A dash keeps a default, and a final text key takes
-// the rest of the line.
+// inOrder assigns the words of line to the keys of a question, in order. A dash keeps the default. If the last key is a text, it
+// takes the rest of the line.
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {
@@ -239,7 +240,7 @@ func (a answers) inOrder(q question, line string) string {
 	return ""
 }
 
-// inYAML quotes a word if YAML requires it. A number stays unquoted.
+// inYAML quotes a word if YAML requires it. It does not quote numbers.
 func inYAML(word string) string {
 	if strings.ContainsAny(word, ",[]{}:#\"'\\") || strings.ContainsAny(word[:1], "&*!|>%@`?") || strconv.Quote(word) != `"`+word+`"` {
 		return strconv.Quote(word)

@@ -41,7 +41,7 @@ func dialogues() map[string]string {
 	}
 }
 
-// TestAsked compares whole dialogues with goldens: the answers, the printed text, and the resulting file.
+// TestAsked compares complete dialogues with golden files: the answers, the printed text and the resulting requirements file.
 func TestAsked(t *testing.T) {
 	for name, in := range dialogues() {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func plain(t *testing.T, said string) {
 	}
 }
 
-// TestQuestions checks the number of questions, that each key has a question, and the order of the first three questions.
+// TestQuestions checks the number of questions, that each key has a question, and the first three questions.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {
@@ -120,7 +120,7 @@ func TestQuestions(t *testing.T) {
 	if want := []string{"if_two_hold", "instead", "checks_fence"}; !slices.Equal(first, want) {
 		t.Errorf("the first questions are %v, want %v", first, want)
 	}
-	want := []string{"commands"} // this key is in the file only
+	want := []string{"commands"} // this key can be set only in the file
 	for _, l := range leaves("", Table()) {
 		if l.path != "commands" {
 			want = append(want, l.path)

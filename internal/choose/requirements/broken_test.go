@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is a file with the required keys only.
+// few is a requirements file with the required keys only.
 const few = "name: few\nif_two_hold: corruption\n"
 
 // mistake is an invalid file and the expected error.
@@ -88,7 +88,7 @@ func TestKnown(t *testing.T) {
 
 var placed = regexp.MustCompile(`^n\.yaml:(\d+:\d+: .|: and \d+ more$)`)
 
-// FuzzParse checks that any text is either refused with a line and column, or the same after it was written and read again.
+// FuzzParse checks that any text is either rejected with a line and column, or does not change when it is written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	for _, b := range broken() {

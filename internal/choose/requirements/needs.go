@@ -17,7 +17,7 @@ import (
 
 // Known holds the valid names of stores and languages. A nil list accepts every name.
 type Known struct {
-	Stores    []string // each is a store or store@deployment
+	Stores    []string // names, each a store or store@deployment
 	Languages []string
 }
 
@@ -31,7 +31,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	r := reader{f}
 	r.fill(&n)
 	for _, l := range leaves("", Table()) {
-		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // the key guards does not influence the decision
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // the key guards is only a description and does not influence the decision
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}
@@ -42,7 +42,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	return n, nil
 }
 
-// leaf is a key that is not a mapping, with its path, such as hold.p99.
+// leaf is a key with a single value, and its path, such as hold.p99.
 type leaf struct {
 	yamlfile.Key
 	path string
@@ -101,7 +101,7 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles sets each quantile that was not stated from the nearest stated one, in the proportion of the usual values.
+// quantiles computes each missing quantile from the nearest stated one, in the ratio of their default values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
@@ -135,7 +135,7 @@ func (r reader) checkTogether(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise checks that each stated quantile is at least the previous one.
+// rise checks that no stated quantile is lower than the previous one.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -149,7 +149,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits checks that the stated holds fit into a second and the stated pauses into an hour.
+// fits checks that the stated number of holds fits into a second and the stated number of pauses into an hour.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
@@ -161,7 +161,7 @@ func (r reader) fits(n selection.Needs) {
 	}
 }
 
-// atLeast returns a lower bound of a mean in seconds: half of all times are at least p50, and 1 % are at least p99.
+// atLeast returns a lower bound of the mean in seconds: half of all times are at least p50, and 1 % are at least p99.
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
 func (r reader) weighs(n selection.Needs) {

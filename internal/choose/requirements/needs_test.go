@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// golden compares a file with want, or writes it with -update.
+// golden compares text with the golden file want. With -update it writes the file.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	if *update {
@@ -33,7 +33,7 @@ func golden(t *testing.T, file, want string) {
 	}
 }
 
-// whole states every key.
+// whole is a requirements file that states every key.
 const whole = `name: all
 guards: 'every key: "and" # more'
 if_two_hold: wasted-work
@@ -100,7 +100,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestNothingStated checks that an empty list counts as stated.
+// TestNothingStated checks that an empty list counts as a stated value.
 func TestNothingStated(t *testing.T) {
 	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
 	if n.Instead != nil || n.Language != nil || n.Survives != nil {
@@ -141,7 +141,7 @@ func TestDefaultsFollow(t *testing.T) {
 	}
 }
 
-// checkAgain checks that requirements do not change if they are written and read again.
+// checkAgain checks that requirements do not change when they are written and read again.
 func checkAgain(t *testing.T, n selection.Needs) {
 	t.Helper()
 	text := Write(n)
@@ -179,7 +179,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// anyNeeds returns a file with a random selection of the optional keys.
+// anyNeeds returns a requirements file with a random selection of the optional keys.
 func anyNeeds(r *rand.Rand) string {
 	var b strings.Builder
 	mapping := ""
@@ -232,7 +232,7 @@ func anyValue(r *rand.Rand, k yamlfile.Key) string {
 	return "[" + strings.Join(some[:least+r.IntN(len(some)-least+1)], ", ") + "]"
 }
 
-// TestWrite compares written files with goldens.
+// TestWrite compares written requirements files with golden files.
 func TestWrite(t *testing.T) {
 	for name, text := range map[string]string{"few": few, "some": few + "guards: it\nhold: {p99: 40ms}\nsurvives_store: []\nrecovery_within: 90m\n", "whole": whole} {
 		golden(t, "testdata/written/"+name+".yaml", string(Write(parsed(t, text))))

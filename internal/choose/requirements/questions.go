@@ -23,7 +23,7 @@ type question struct {
 	more string
 }
 
-// questions returns all questions in order. The first questions are about whether a lock is needed. The key `commands` has no
+// questions returns all questions in order. The first ones are about whether the team needs a lock. The key `commands` has no
 // question.
 func questions() []question {
 	return []question{
@@ -139,7 +139,7 @@ func pauseKeys(p *selection.Pauses) []yamlfile.Key {
 	}
 }
 
-// weightKeys returns a key for each criterion of the decision.
+// weightKeys returns one key for the weight of each criterion.
 func weightKeys(weights *map[string]float64) []yamlfile.Key {
 	key := func(name, doc string) yamlfile.Key {
 		return yamlfile.Key{Name: name, Into: &weight{weights, name}, Form: yamlfile.Number, Max: 10, Normally: "1", Doc: doc}
@@ -154,7 +154,7 @@ func weightKeys(weights *map[string]float64) []yamlfile.Key {
 	}
 }
 
-// weight reads and writes one entry of the weights. A missing entry is 1.
+// weight gets and sets the weight of one criterion. A missing weight is 1.
 type weight struct {
 	of   *map[string]float64
 	name string
@@ -172,7 +172,7 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-// among restricts a key to the known names. If known is nil, it returns the key unchanged.
+// among restricts the values of a key to the known names. If known is nil, every name is valid.
 func among(known []string, k yamlfile.Key) yamlfile.Key {
 	if known != nil {
 		k.Form, k.Values = yamlfile.Choice, known
@@ -180,7 +180,7 @@ func among(known []string, k yamlfile.Key) yamlfile.Key {
 	return k
 }
 
-// named refuses an empty name of a language. A name may have any characters: C++, C#.
+// named rejects an empty name of a language. A name may contain any characters, as in C++ and C#.
 func named(into any) error {
 	if *into.(*string) == "" {
 		return errors.New("a name is empty")
@@ -188,7 +188,8 @@ func named(into any) error {
 	return nil
 }
 
-// Write returns a requirements file to edit. Assumed values are commented out, so that they stay assumed when it is read.
+// Write returns a requirements file for the user to edit. Default values are commented out, so that they still count as assumed
+// when the file is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Requirements for lockbench advise (docs/selection.md).\n" +
@@ -206,7 +207,7 @@ func Write(n selection.Needs) []byte {
 	return b.Bytes()
 }
 
-// writeMapping writes a mapping. It is commented out if none of its values was stated.
+// writeMapping writes a YAML mapping. It comments the mapping out if none of its values was stated.
 func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	inner := k.Of(k.Into)
 	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }

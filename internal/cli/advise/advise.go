@@ -1,5 +1,5 @@
-// Package advise has the verbs advise, which writes a selection report, and verify-report, which derives one again. Command
-// and VerifyReportCommand return them.
+// Package advise implements the commands advise, which writes a selection report, and verify-report, which computes a report
+// again from its evidence.
 package advise
 
 import (
@@ -90,13 +90,13 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // run with all trials so far; nil before the first trial
+	tried          *cli.Runner // run that contains all trials so far; nil before the first trial
 	from           []string    // evidence folders
-	told           []string    // notes that have been printed
+	told           []string    // notes that were already printed
 	stdout, stderr io.Writer
 }
 
-// prepare reads the needs and checks the flags and the evidence before anything starts.
+// prepare reads the requirements, and checks the flags and the given evidence before any trial starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err := console.Refuse("see lockbench advise --help",
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
@@ -150,7 +150,7 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and writes the report. After an interrupt the report has the evidence so far.
+// run gathers evidence, decides and writes the report. After an interrupt, the report is based on the evidence so far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
@@ -158,7 +158,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // no pause was observed, which does not mean that none occur
+		if p.Longest == 0 { // no pause was measured, which does not mean that none occur
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
@@ -213,7 +213,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tests and measures the locks in stages. Each stage tries the locks that no earlier stage has eliminated.
+// gather tests and measures the locks in stages. Each stage tests only locks that no earlier stage has eliminated.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -238,7 +238,7 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated. Expectations alone do not eliminate a lock.
+// left returns the locks that are not eliminated. An expectation alone does not eliminate a lock.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell eliminates its option regardless of later observations.
+// final reports whether a cell of the report eliminates its option whatever later trials show.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
@@ -290,7 +290,8 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches the remaining candidates with the clients and hold of the needs, unless the server is an emulator.
+// measure benches the remaining locks with the number of clients and the hold of the requirements. It measures nothing if the
+// server is an emulator.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

@@ -133,7 +133,7 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differing lists the paths at which two values differ as JSON, with both values.
+// differing returns the JSON paths at which two values differ, with both values.
 func differing(at string, a, b any) (list []string) {
 	one, err1 := json.Marshal(a)
 	other, err2 := json.Marshal(b)
@@ -181,7 +181,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // a report need not exist in every format
+				continue // this format of the report was not written
 			}
 		}
 		var differs []string
@@ -254,7 +254,7 @@ func (v *verifying) trace(ids []string) error {
 	return v.found.Err()
 }
 
-// describe prints the statement with an id, and reports whether the id is known.
+// describe prints the finding or figure with the given id, and reports whether the id exists.
 func (v *verifying) describe(id string) bool {
 	r := v.report
 	if f, ok := lo.Find(r.Findings, func(f selection.Finding) bool { return f.ID == id }); ok {

@@ -1,4 +1,4 @@
-// Package bench has the verbs bench, which measures locks, and compare and gate, which read its results.
+// Package bench implements the commands bench, which measures locks, and compare and gate, which read its results.
 package bench
 
 import (
@@ -86,7 +86,7 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare checks the flags, the suite and the servers before anything is measured, and makes the folder unless a bench is
+// prepare checks the flags, the suite and the servers before anything is measured. It creates the bench folder unless a bench is
 // resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
@@ -144,7 +144,7 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*bench
 	return b, nil
 }
 
-// Measure runs the bench of a plan in a folder and writes its report.
+// Measure runs the bench that a plan describes in a folder, and writes its report.
 func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
 	if _, err := console.Folder(dir, ""); err != nil {
 		return err
@@ -157,7 +157,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir stri
 	return err
 }
 
-// chooseSuite returns the suite that the flags name or describe, and the plan of the bench to resume, if any.
+// chooseSuite returns the suite that the flags name or describe. If a bench is resumed, it also returns the plan of that bench.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -182,7 +182,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // the command in the report states the seed
+	f.shape.seed = s.Seed // so that the command in the report states the seed
 	return s, earlier, nil
 }
 
@@ -202,7 +202,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench returns an error if a resumed bench has another plan than the bench in the folder.
+// sameBench returns an error if the plan differs from that of the bench to resume.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
@@ -241,7 +241,7 @@ func (b *benching) run(ctx context.Context) error {
 	}.Err()
 }
 
-// measure runs the bench and writes its report. If the bench ended early, it returns the results so far and an error with
+// measure runs the bench and writes its report. If the bench ends early, it returns the results so far and an error that states
 // the reason.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan

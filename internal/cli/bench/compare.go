@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the default bench folder of two locks.
+// latestBench is the bench folder that is read by default when two locks are compared.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -83,7 +83,7 @@ and -col /lock two locks.
 	usual := metrics
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "metrics to compare (the usual ones)")
-	cmd.Flags().Lookup("metric").DefValue = "" // the default is too long for a line
+	cmd.Flags().Lookup("metric").DefValue = "" // the help omits the default, which is too long for a line
 	cmd.Flags().StringVar(&f.format, "format", "text", "format: "+strings.Join(forms.Names(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and baselines and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
@@ -98,7 +98,7 @@ func metricNames() string {
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare compares two bench folders or two locks. An argument is a folder if it contains a bench.json.
+// compare compares two bench folders, or two locks. An argument is a bench folder if it contains a bench.json.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
@@ -155,7 +155,7 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 		"lockbench report "+dir+" shows what was measured where")
 }
 
-// compared returns an error if a comparison has no rows.
+// compared returns an error if the comparison has no rows.
 func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error) {
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, console.Usage(errors.New(why), hint)
@@ -176,7 +176,7 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld prints why the figures are not shown, and returns an error if they are not.
+// withheld prints the reasons if figures are withheld, and then returns an error.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // flags of the suite, which is measured if there is no --run
+	bench                flags // flags of the bench that is run if --run is not given
 }
 
 // GateCommand returns the verb gate.
@@ -58,7 +58,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		return console.Usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
 	}
 	var thresholds []benchreport.Threshold
-	if f.bench.suite != "" { // checked before anything is measured
+	if f.bench.suite != "" { // check the suite before anything is measured
 		suite, err := readSuite(f.bench.suite)
 		if err != nil {
 			return err
@@ -104,13 +104,13 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
-// measure runs the suite and returns its folder. It ignores the verdict of the bench, since the thresholds decide.
+// measure runs the suite and returns its folder. It ignores a failed or inconclusive bench, because only the thresholds decide.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {
 		return "", err
 	}
-	b.stdout = io.Discard // only the thresholds are printed
+	b.stdout = io.Discard // gate prints only the thresholds
 	err = b.run(cmd.Context())
 	var e *console.Exit
 	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitInconclusive) {

@@ -27,7 +27,7 @@ import (
 	"lockbench/workloads"
 )
 
-// shape holds the flags that describe a suite of one section, and the flags that apply to any suite.
+// shape holds the flags that describe a suite with one section, and the flags that apply to every suite.
 type shape struct {
 	section           suites.Section
 	locks, keys       []string
@@ -39,7 +39,7 @@ type shape struct {
 	seed              uint64
 }
 
-// shaping lists the flags that describe a suite.
+// shaping lists the names of the flags that describe a suite.
 var shaping = []string{"locks", "clients", "keys", "hold", "rate", "arrivals", "workload", "fault", "wait", "ttl", "duration", "param"}
 
 func (s *shape) define(fl *pflag.FlagSet) {
@@ -67,7 +67,7 @@ func (s *shape) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
 }
 
-// suite returns the suite that the flags describe. It is checked like one in a file.
+// suite returns the suite that the flags describe, after the same checks as for a suite file.
 func (s *shape) suite() (*suites.Suite, error) {
 	section := s.section
 	section.Name, section.Baselines, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
@@ -100,7 +100,7 @@ func (s *shape) suite() (*suites.Suite, error) {
 	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, k)
-	if err != nil { // the error has no line numbers, because there is no file
+	if err != nil { // the suite has no file, so the error has no line numbers
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // known().Locks reports the error
+			return nil // known().Locks returns this error later
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}
@@ -173,7 +173,7 @@ func readSuite(name string) (*suites.Suite, error) {
 
 func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }
 
-// progress shows how far a bench is.
+// progress returns a progress line for a running bench.
 type progress struct {
 	*console.Live
 

@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the hint for errors of external servers that are not about a single store.
+// HintOwn is the hint for errors about external servers that do not concern a single store.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
-// hintOn returns the hint for errors in the address of a store's servers.
+// hintOn returns the hint for errors in the address of a store's external servers.
 func hintOn(of servers.Store) string {
 	hint := fmt.Sprintf("--%s takes %s", of.Name, of.External.Example)
 	if of.Name == servers.Redis {
@@ -48,11 +48,11 @@ func Unreached(err error) error {
 	return console.Environment(u, hint)
 }
 
-// Reach returns an error if a server that the user named does not respond.
+// Reach returns an error if an external server that the user named does not respond.
 func (s *Servers) Reach(ctx context.Context) error {
 	errs := make([]error, len(s.Remote.Targets))
 	var all sync.WaitGroup
-	for i, t := range s.Remote.Targets { // concurrently, so that a missing server is found soon
+	for i, t := range s.Remote.Targets { // concurrent, so that an unreachable server is reported soon
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -62,23 +62,23 @@ func (s *Servers) Reach(ctx context.Context) error {
 	return nil
 }
 
-// Servers holds the flags for the servers that locks run on, and what Settle derives from them.
+// Servers holds the flags that select the servers on which locks run, and the external servers that Settle derives from them.
 type Servers struct {
 	Own
-	How    string // one of servers.Ways
+	How    string // one of the values of servers.Ways
 	Remote servers.Remote
 }
 
-// Five is the number of servers of the deployment five.
+// Five is the number of servers in the deployment named five.
 const Five = 5
 
-// Define defines --servers and the flags of Own.
+// Define defines the flag --servers and the flags of Own.
 func (s *Servers) Define(fl *pflag.FlagSet) {
 	fl.StringVar(&s.How, "servers", servers.Auto, "servers: "+strings.Join(servers.Ways(), ", "))
 	s.Own.Define(fl)
 }
 
-// Settle checks the flags and sets Remote. Locks run on the user's servers if the flags name any.
+// Settle checks the flags and sets Remote. If the flags name external servers, locks run on these.
 func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	if s.Remote, err = s.Own.Remote(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// Required returns an error if LOCKBENCH_REQUIRE names a missing store, so that a test in CI fails instead of being skipped.
+// Required returns an error if LOCKBENCH_REQUIRE names one of the missing stores, so that CI fails instead of skipping a test.
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
@@ -115,20 +115,20 @@ func Required(missing []string) error {
 	return nil
 }
 
-// RunID returns a new id for a run. It is unique also among runs on other machines, since servers may be shared.
+// RunID returns a new id for a run. It is unique even among runs on several machines that share a server.
 func RunID() string {
 	random := make([]byte, 8)
-	rand.Read(random) // returns no error
+	rand.Read(random) // never returns an error
 	return fmt.Sprintf("%s-%d-%x", time.Now().UTC().Format("20060102150405"), os.Getpid(), random)
 }
 
-// Own holds the flags that name the user's servers.
+// Own holds the flags that name the user's external servers.
 type Own struct {
 	caFile string
-	flags  []*addressFlag // flag of Redis, then those of the other stores
+	flags  []*addressFlag // the flag of Redis, followed by the flags of the other stores
 }
 
-// Define defines the flags.
+// Define defines one flag per store, and --redis-ca.
 func (o *Own) Define(fl *pflag.FlagSet) {
 	redis, _ := stores.Find(servers.Redis)
 	for _, of := range append([]servers.Store{redis}, stores.External()...) {
@@ -141,7 +141,7 @@ func (o *Own) Define(fl *pflag.FlagSet) {
 	}
 }
 
-// Remote returns the named servers.
+// Remote returns the external servers that the flags name.
 func (o *Own) Remote() (servers.Remote, error) {
 	var all servers.Remote
 	if o.caFile != "" && !slices.Contains(o.given(), "--"+servers.Redis) {
@@ -171,11 +171,11 @@ func (o *Own) given() []string {
 	return given
 }
 
-// Named reports whether a flag names servers.
+// Named reports whether the flags name any servers.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag whose secrets are never printed. Set accepts any text, because the flag library would quote a refused
-// value.
+// addressFlag is a flag for server addresses whose secrets must not be printed. Set accepts any text, because the flag library
+// would print a rejected value.
 type addressFlag struct {
 	store servers.Store
 	text  string
@@ -192,7 +192,7 @@ func (f *addressFlag) Type() string {
 	return "URL"
 }
 
-// String returns the addresses without their secrets, for help texts and the command that repeats a run.
+// String returns the addresses without their secrets. It is used in help texts and in the command that repeats a run.
 func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""

@@ -1,4 +1,4 @@
-// Package choice turns names and addresses in flags into locks, workloads, faults and servers. Its main types are Table and
+// Package choice parses flag values: names of locks, workloads and faults, and addresses of servers. Its main types are Table and
 // Servers.
 package choice
 
@@ -17,17 +17,17 @@ import (
 	"lockbench/workloads"
 )
 
-// LocksUsage describes the flag --locks.
+// LocksUsage is the help text of the flag --locks.
 const LocksUsage = "locks, or lock@deployment"
 
-// Table is a table of named entries.
+// Table is a table of named entries that a flag can select.
 type Table[T any] struct {
-	What     string // noun for an entry
+	What     string // noun for one entry, such as "lock"
 	All      func() []T
 	Describe func(T) (name, doc string)
 }
 
-// The tables of names that flags take.
+// The tables whose names flags accept.
 var (
 	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
@@ -58,7 +58,7 @@ func (t Table[T]) Each(visit func(name, doc string)) {
 	}
 }
 
-// Choose returns the named entries, in the table's order; all of them if no name is given.
+// Choose returns the named entries, in the table's order. Without names it returns all entries.
 func (t Table[T]) Choose(wanted ...string) ([]T, error) {
 	known := t.Names()
 	for _, w := range wanted {
@@ -84,7 +84,7 @@ func (t Table[T]) One(name string) (one T, err error) {
 	return one, err
 }
 
-// Deployed returns an error if a lock does not run on a deployment.
+// Deployed returns an error if a lock does not support a deployment.
 func Deployed(lock impls.Impl, on string) error {
 	if known := stores.Deployments(lock.Store); len(known) > 0 && !slices.Contains(known, on) {
 		return console.Unknown("deployment", on, known)
@@ -95,7 +95,7 @@ func Deployed(lock impls.Impl, on string) error {
 	return nil
 }
 
-// OneOf returns an error if a name is not known.
+// OneOf returns an error if a name is not in the list of known names.
 func OneOf(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil

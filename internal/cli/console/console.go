@@ -1,4 +1,4 @@
-// Package console has the user interface that all verbs share: exit codes, errors with hints, progress, JSON and result
+// Package console implements the user interface that all commands share: exit codes, errors with hints, progress, JSON and result
 // folders. Its main types are Exit and Live.
 package console
 
@@ -26,7 +26,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// The exit codes. Scripts of users depend on them.
+// The exit codes of lockbench. User scripts depend on them.
 const (
 	ExitFail         = 1
 	ExitUsage        = 2
@@ -41,7 +41,7 @@ const (
 // precedence lists the codes from the most to the least severe.
 var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
-// Exit is an error with an exit code. Err is nil if the output has shown the cause already.
+// Exit is an error with an exit code. Err is nil if the cause was already printed.
 type Exit struct {
 	Code int
 	Err  error
@@ -57,10 +57,10 @@ func (e *Exit) Error() string {
 
 func (e *Exit) Unwrap() error { return e.Err }
 
-// Usage returns the error for a wrong command line.
+// Usage returns the error for an invalid command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
-// Refusal is a usage error and its condition.
+// Refusal is a usage error that applies if its condition If is true.
 type Refusal struct {
 	If         bool
 	What, Hint string
@@ -76,12 +76,12 @@ func Refuse(hint string, all ...Refusal) error {
 	return nil
 }
 
-// Environment returns the error for something that is missing or fails on this machine.
+// Environment returns an error about this machine, such as a missing program.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }
 
 const manyNames = 12 // maximum number of names in a hint
 
-// Unknown returns the error for an unknown name, with the nearest known name.
+// Unknown returns the error for an unknown name. Its hint suggests the most similar known name.
 func Unknown(what, name string, known []string) error {
 	_, all, _ := strings.Cut(format.Plural(2, what), " ")
 	hint := "lockbench list " + all + " shows all"
@@ -94,12 +94,12 @@ func Unknown(what, name string, known []string) error {
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code for a result, which is 0 unless the result is a failure.
+// CodeOf returns the exit code for the result of a check. It is 0 unless the result is a failure.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
 
-// Codes is the set of exit codes that apply.
+// Codes is the set of the exit codes that results of a command call for.
 type Codes map[int]bool
 
 // Err returns the error with the most severe code, or nil if no code applies.
@@ -134,10 +134,10 @@ func Report(ctx context.Context, stderr io.Writer, err error) int {
 	return e.Code
 }
 
-// Note prints a note about what is run or left out.
+// Note prints a note, for example about locks that are left out.
 func Note(stderr io.Writer, text string) { say(stderr, "note", text) }
 
-// Cleaned returns a writer that replaces hidden characters, such as the escapes that steer a terminal.
+// Cleaned returns a writer that replaces invisible characters, such as terminal escape sequences.
 func Cleaned(w io.Writer) io.Writer { return cleaned{w} }
 
 type cleaned struct{ io.Writer }
@@ -153,7 +153,7 @@ func say(stderr io.Writer, mark, text string) {
 	_, _ = t.WriteTo(stderr)
 }
 
-// NoArguments returns an error if a verb that takes no arguments is given some.
+// NoArguments returns an error if arguments are given to a command that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return Usage(fmt.Errorf("%s takes no argument, got %q", cmd.CommandPath(), args[0]), "see "+cmd.CommandPath()+" --help")
 }
 
-// JSON prints a value as indented JSON. Hidden characters are escaped, since a terminal may show the output.
+// JSON prints a value as indented JSON. Invisible characters are escaped, because the output may go to a terminal.
 func JSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -174,7 +174,7 @@ func JSON(w io.Writer, v any) error {
 	return err
 }
 
-// Reproduce returns the command line that repeats a run: the changed flags and the seed.
+// Reproduce returns the command line that repeats a run. It contains the flags that were set, and the seed.
 func Reproduce(cmd *cobra.Command) string {
 	line := "go run ./cmd/lockbench " + cmd.Name()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -201,8 +201,8 @@ func Width(stream any) int {
 	return 80
 }
 
-// Live shows progress: on a terminal as one line that changes, elsewhere as a line every ten seconds. It also prints lines
-// that stay.
+// Live shows progress: on a terminal as one line that is redrawn, elsewhere as a new line every ten seconds. It can also print
+// permanent lines.
 type Live struct {
 	Terminal bool
 
@@ -215,11 +215,12 @@ type Live struct {
 const clearLine = "\r\x1b[K"
 
 const (
-	redrawInterval = 100 * time.Millisecond // interval on a terminal
+	redrawInterval = 100 * time.Millisecond // interval between redraws on a terminal
 	plainInterval  = 10 * time.Second       // interval elsewhere
 )
 
-// NewLive begins to show the progress that line returns; "" is not shown. The caller must close it.
+// NewLive starts to show progress. It calls line for the current text and shows nothing if the text is empty. The caller must
+// call Close.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
 	l.ended.Go(func() { l.show(line) })
@@ -248,8 +249,7 @@ func (l *Live) show(line func() string) {
 	}
 }
 
-// redraw replaces the line that changes. It cuts the line to the width of the terminal, because a wrapped line could not be
-// cleared.
+// redraw redraws the progress line. It cuts the line to the width of the terminal, because a wrapped line could not be cleared.
 func (l *Live) redraw(text string) {
 	if !l.Terminal {
 		return
@@ -262,7 +262,7 @@ func (l *Live) redraw(text string) {
 	fmt.Fprint(l.w, clearLine+text)
 }
 
-// Print prints a line that stays.
+// Print prints a permanent line above the progress line.
 func (l *Live) Print(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +272,7 @@ func (l *Live) Print(line string) {
 	fmt.Fprintln(l.w, line)
 }
 
-// Close stops the progress line.
+// Close stops the progress display.
 func (l *Live) Close() {
 	close(l.stop)
 	l.ended.Wait()
@@ -280,7 +280,8 @@ func (l *Live) Close() {
 
 const elsewhere = "choose another folder with --out"
 
-// Folder makes the folder for results: out, which must be empty, or a new one in runs/, named after the time and name.
+// Folder creates the folder for results. It is out, which must be empty, or else a new folder in runs/ whose name contains the
+// time and name.
 func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)
@@ -298,8 +299,8 @@ func Folder(out, name string) (string, error) {
 	return out, nil
 }
 
-// Link points the link runs/<name> to a folder with complete results, if that folder is in runs/. The link is only a
-// convenience, so errors are ignored.
+// Link makes the symbolic link runs/<name> point to a folder with complete results, if that folder is in runs/. Errors are
+// ignored, because the link is only a convenience.
 func Link(dir, name string) {
 	if filepath.Dir(filepath.Clean(dir)) != "runs" {
 		return
@@ -309,7 +310,7 @@ func Link(dir, name string) {
 	os.Symlink(filepath.Base(dir), link)
 }
 
-// newFolder makes a folder in runs/ that no concurrent process uses.
+// newFolder creates a folder in runs/ that no concurrent process uses.
 func newFolder(name string) (dir string, err error) {
 	if err := os.MkdirAll("runs", 0o755); err != nil {
 		return "", err

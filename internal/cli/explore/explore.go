@@ -1,5 +1,5 @@
-// Package explore has the verbs explore, which searches for violations in virtual time, and replay, which runs a case again.
-// Command and ReplayCommand return them.
+// Package explore implements the commands explore, which searches for violations in virtual time, and replay, which runs a
+// counterexample again.
 package explore
 
 import (
@@ -89,7 +89,7 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
-	refused        []string // locks that cannot be explored, with the reason
+	refused        []string // locks that cannot be explored, with the reasons
 	dir            string
 }
 
@@ -158,7 +158,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 	return all, nil
 }
 
-// run explores, prints the result, and returns the exit code as an error.
+// run explores the locks, prints the result, and returns an error with the exit code.
 func (x *exploration) run(ctx context.Context) error {
 	if err := sim.Supported(); err != nil {
 		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
@@ -206,7 +206,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 		return console.Environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
-		err = json.NewEncoder(x.stdout).Encode(result) // locks and faults have clean names
+		err = json.NewEncoder(x.stdout).Encode(result) // names of locks and faults contain no invisible characters
 	} else {
 		_, err = io.WriteString(x.stdout, text)
 	}
@@ -219,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it is not counted here
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it is not counted as inconclusive
 	}
 	return found.Err()
 }

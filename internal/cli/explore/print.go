@@ -21,7 +21,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// newProgress shows how far an exploration is.
+// newProgress starts to show the progress of an exploration.
 func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	var line atomic.Value
 	line.Store("")
@@ -37,7 +37,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the result, and for each counterexample a case and a picture.
+// keep writes the result, and a case file and a picture for each counterexample.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -54,7 +54,7 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns the path of the nth counterexample of a lock without the extension.
+// fileName returns the path, without extension, for the nth counterexample of a lock.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -63,7 +63,7 @@ func fileName(dir string, l *explore.LockResult, n int) string {
 	return filepath.Join(dir, name)
 }
 
-// keepCounterexample writes a counterexample as a case and a picture, and if requested as a test and a history.
+// keepCounterexample writes a counterexample as a case file and a picture. If requested, it also writes a Go test and a history.
 func (x *exploration) keepCounterexample(path string, s *explore.Counterexample) error {
 	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
@@ -88,11 +88,11 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 			return err
 		}
 	}
-	s.History = nil // written above, if requested
+	s.History = nil // the history was written above, if requested
 	return nil
 }
 
-// explored returns the text of a result for a terminal.
+// explored formats a result for a terminal.
 func explored(result *explore.Result, dir string) string {
 	t := &format.Lines{}
 	for _, l := range result.Locks {
@@ -133,17 +133,17 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 	t.Add("")
 }
 
-// eventTime matches the columns before an event: its time and an optional star.
+// eventTime matches the start of an event line: the time and an optional star.
 var eventTime = regexp.MustCompile(`^[0-9.]+ \S+ +(\* )?`)
 
-// addEvent adds an event after a mark. A long event is wrapped.
+// addEvent adds an event, preceded by a mark. A long event is wrapped.
 func addEvent(t *format.Lines, mark, event string) {
 	columns := eventTime.FindString(event)
 	t.Hang(mark+columns, event[len(columns):])
 }
 
-// addRates adds a row for each lock and property that was violated or expected to hold. The first seed is the first with a
-// FAIL, if any.
+// addRates adds a row for each lock and property that was violated or expected to hold. The row names the first seed with a FAIL
+// or, if no seed failed, with a violation.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -172,7 +172,7 @@ func subjectName(l *explore.LockResult) string {
 	return strings.TrimSuffix(l.Lock+"@"+l.Deployment, "@")
 }
 
-// addStrategies adds how many violations each strategy found, and after how many of its seeds the first.
+// addStrategies adds the number of violations that each strategy found, and the number of seeds until its first violation.
 func addStrategies(t *format.Lines, result *explore.Result) {
 	rows := [][]string{append([]string{"violations found by"}, explore.Strategies()...)}
 	for _, l := range result.Locks {
@@ -193,7 +193,7 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds how often each fault took effect in each state of a client, over all locks.
+// addMet adds a table of how often each fault took effect in each state of a client, for all locks together.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {
@@ -221,7 +221,7 @@ func addMet(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addTotals adds the trials without a verdict, and the totals.
+// addTotals adds the trials without a verdict and the total counts.
 func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration

@@ -19,24 +19,24 @@ import (
 	"lockbench/reports/format"
 )
 
-// onServers is the result of a case on real processes and servers.
+// onServers is the result of running a counterexample on real processes and servers.
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and kind of the server
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // trials that were not discarded; the last one has the violation, if any
+	Trials  int    `json:"trials"`            // number of trials that were not discarded; the last one contains the violation, if any
 	Of      int    `json:"of"`                // planned number of trials
-	Missed  int    `json:"missed,omitempty"`  // trials that were not discarded although a part of the plan had no effect
+	Missed  int    `json:"missed,omitempty"`  // number of trials that were not discarded although some steps of the plan had no effect
 	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early without a violation
-	Example string `json:"example,omitempty"` // sentence that describes the violation
-	History string `json:"history,omitempty"` // path of the history with the violation
+	Example string `json:"example,omitempty"` // one sentence that describes the violation
+	History string `json:"history,omitempty"` // path of the history that contains the violation
 	Folder  string `json:"folder,omitempty"`  // folder with all trials
 
-	disagree bool // whether judge and oracle disagree in a trial
+	disagree bool // whether checker and oracle disagree about some trial
 }
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realCell returns the cell that runs a case on real processes and servers.
+// realCell returns the cell that runs a counterexample on real processes and servers.
 func realCell(c explore.Case) (trial.Cell, error) {
 	t, err := c.Trial()
 	if err != nil {
@@ -52,7 +52,7 @@ func realCell(c explore.Case) (trial.Cell, error) {
 	return cell, nil
 }
 
-// onServers runs a case until its property is violated. The result is valid also if there is an error.
+// onServers runs a counterexample repeatedly until its property is violated. The result is valid even if the error is not nil.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay")

@@ -94,16 +94,16 @@ type replayed struct {
 	Servers    *onServers `json:"servers,omitempty"`
 }
 
-// simulated is the result of a case in virtual time.
+// simulated is the result of running a counterexample in virtual time.
 type simulated struct {
 	Shows    bool     `json:"shows"`
 	Violated []string `json:"violated"`
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Events   []string `json:"events,omitempty"`
-	Missing  string   `json:"incomplete,omitempty"` // part of the plan that had no effect
+	Missing  string   `json:"incomplete,omitempty"` // steps of the plan that had no effect
 
-	disagree bool // whether judge and oracle disagree
+	disagree bool // whether checker and oracle disagree about the verdict
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {
@@ -206,12 +206,12 @@ func (f replayFlags) emit(stderr io.Writer, history *explore.Recorded, file expl
 	return cmp.Or(emitTest(stderr, f.emitTest, file), emitHistory(stderr, path, history))
 }
 
-// emitTest writes a case as a Go test. An empty path means none.
+// emitTest writes a counterexample as a Go test. If path is empty, it writes nothing.
 func emitTest(stderr io.Writer, path string, file explore.File) error {
 	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) })
 }
 
-// emitHistory writes the history of a case. An empty path means none.
+// emitHistory writes the history of a counterexample. If path is empty, it writes nothing.
 func emitHistory(stderr io.Writer, path string, history *explore.Recorded) error {
 	return emitTo(stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, history.Text); return err })
 }

@@ -35,7 +35,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	wanted := f.workloads
 	faulty := slices.ContainsFunc(injected, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
 	if faulty && len(wanted) == 0 {
-		wanted = []string{"counter"} // detects violations of lease-exclusion, mutual-exclusion and resource-integrity
+		wanted = []string{"counter"} // this workload detects violations of lease-exclusion, mutual-exclusion and resource-integrity
 	}
 	loads, err := choice.Workloads.Choose(wanted...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		plan = append(plan, trial.On(on, of)...)
 	}
-	add(locks, "") // "": on their usual deployments
+	add(locks, "") // "": each lock on its usual deployment
 	for _, name := range f.locks {
 		if !isPlaced(name) {
 			continue
@@ -92,7 +92,7 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks to run on their usual deployments, including the control and the user's own lock.
+// chosenLocks returns the locks to run on their usual deployments, including the negative control and the user's lock.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {

@@ -22,14 +22,14 @@ type work struct {
 	n    int // number of the trial in its cell, from 0
 }
 
-// part is a list of trials, several of which may run concurrently.
+// part is a list of trials, of which several may run concurrently.
 type part struct {
 	of     []work
 	atOnce int
 }
 
-// drive runs every trial of every cell, and returns the first failure. After a failure no further trial begins, except if the
-// failure is that all attempts at a trial were discarded. An interrupt is not a failure.
+// drive runs every trial of every cell and returns the first failure. After a failure it starts no further trial, unless the
+// failure is a trial whose attempts were all discarded. An interrupt is not a failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	measured, beside := r.parts()
 	show := r.newProgress(measured, beside)
@@ -43,7 +43,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 		show.end(shown, out, err)
 		mu.Lock()
 		defer mu.Unlock()
-		if out.Server != "" { // set if the server has run
+		if out.Server != "" { // Server is set if the server was started
 			r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
 		}
 		if err == nil || ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 	return failed
 }
 
-// each calls do for all trials of a part, until ctx ends.
+// each calls do for all trials of a part until ctx is done.
 func (p part) each(ctx context.Context, do func(work)) {
 	var running errgroup.Group
 	running.SetLimit(p.atOnce)
@@ -107,7 +107,7 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials of a cell run concurrently with others. On a user's own servers they do not.
+// concurrent reports whether trials of a cell may run concurrently with others. On a user's external servers they may not.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// planned returns a runner with the cells of a run with the flags f and otherwise default flags.
+// planned returns the runner for a run with the given flags; all other flags have their defaults.
 func planned(t *testing.T, f flags) *Runner {
 	t.Helper()
 	f.trials, f.params = max(1, f.trials), workloads.Defaults()
@@ -35,7 +35,7 @@ func TestParts(t *testing.T) {
 		name     string
 		flags    flags
 		measured []string // workloads of the trials that run alone; nil: all; "-": none
-		atOnce   int      // number of concurrent trials among the others
+		atOnce   int      // number of other trials that run concurrently
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},

@@ -27,7 +27,7 @@ type progress struct {
 	began      time.Time
 	done       int
 	unexpected int
-	all, spent time.Duration // costs of all trials, and of the finished trials
+	all, spent time.Duration // total cost of all trials, and of the finished trials
 	running    []*shownTrial
 }
 
@@ -114,7 +114,7 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	}
 }
 
-// summary returns the results of a trial in a line that names each property with an unexpected result. unexpected reports
+// summary returns a line with the results of a trial. The line names each property with an unexpected result; unexpected reports
 // whether there are any.
 func summary(out trial.Outcome) (text string, unexpected bool) {
 	var n run.Tally

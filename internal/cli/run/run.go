@@ -1,4 +1,4 @@
-// Package run has the verbs run and verify. Flags become cells, cells become trials in a folder, and the trials become a
+// Package run implements the commands run and verify. It turns flags into cells, runs the trials of the cells, and writes a
 // report. Its main type is Runner.
 package run
 
@@ -35,7 +35,7 @@ type flags struct {
 	asJSON, verbose          bool
 	lockParams               map[string]string
 	faultTTL                 time.Duration // value of --ttl; 0 if it is not set
-	shop                     trial.Asked   // values of --clients and --hold, for the shop
+	shop                     trial.Asked   // values of --clients and --hold, for the workload shop
 	params                   workloads.Params
 }
 
@@ -178,7 +178,7 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
 }
 
-// run runs every cell, reports, and returns the exit code as an error.
+// run runs every cell, writes the report, and returns an error with the exit code.
 func (r *Runner) run(ctx context.Context) error {
 	r.sayServers()
 	for _, note := range r.notes {

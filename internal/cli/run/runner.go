@@ -23,12 +23,12 @@ import (
 	"lockbench/workloads"
 )
 
-// Runner is a run: its cells, its folder, and its manifest for the report.
+// Runner runs the trials of cells. It holds the cells, the result folder and the manifest for the report.
 type Runner struct {
 	*flags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
-	notes          []string // locks that were left out, with the reason
+	notes          []string // notes on locks that were left out, with the reason
 	missing        []string // requested stores that are missing
 	dir            string
 	setting        trial.Setting
@@ -48,7 +48,7 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs more cells, with a number of trials of each, of which atOnce run concurrently. It adds the scenarios to the
+// Try runs more cells with the given number of trials each, of which atOnce run concurrently. It adds the scenarios to the
 // report. The results cover all cells so far. failed is the error of a trial that could not be completed.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
@@ -173,7 +173,7 @@ func parameters(p workloads.Params) []run.Parameter {
 
 // checkServers returns an error if the locks have no servers. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // the user names each external server
+	if r.servers.How != servers.External { // the user named every external server, so none is missing
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ var clockForward = Fault{
 	},
 }
 
-// onBareMajority returns a plan in which the victim acquires only three of five servers, because it is cut off from the
-// other two until then. The step then affects one of the three.
+// onBareMajority returns a plan in which the victim acquires only three of five servers, because it is cut off from the other two
+// until it is granted the lock. The step then affects one of the three.
 func onBareMajority(s Scene, then Step) Plan {
 	return aroundFirstHold(s,
 		Step{Do: Action{Verb: Cut, Process: victimProcess, Nodes: []int{3, 4}}, Until: granted(victim, 0)},

@@ -6,8 +6,8 @@ import (
 	"lockbench/workloads"
 )
 
-// failover stalls the replication link first, so that the replica reliably lacks the grant. Then the plan promotes the
-// replica, or three Sentinels do. With two replicas, the promoted one lacks the grant and the other has it.
+// failover stalls the replication first, so that the replica certainly lacks the grant. Then the plan or three Sentinels promote
+// the replica. With two replicas, the promoted one lacks the grant and the other one has it.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
 	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",
@@ -15,7 +15,7 @@ var failover = Fault{
 		switch s.Deployment {
 		case "sentinel": // an election takes up to five seconds
 			p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
-		case "two-replicas", "cluster": // the other replica needs up to a second to follow, and a client to find the new primary
+		case "two-replicas", "cluster": // a replica may need a second to follow the new primary, and a client to find it
 			p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
 		}
 	},
@@ -27,8 +27,8 @@ var failover = Fault{
 	},
 }
 
-// withReplica adds a replica. A lock that uses WAIT gets a second one: the replica that acknowledged may not be the
-// promoted one.
+// withReplica adds a replica to the deployment. A lock that uses WAIT gets two, because the replica that acknowledged a write may
+// not be the promoted one.
 func withReplica(usual string) string {
 	if usual == "replica" {
 		return "two-replicas"
@@ -36,7 +36,8 @@ func withReplica(usual string) string {
 	return "replica"
 }
 
-// staleReplicas returns the replicas that lack the last grant. Sentinels may promote any replica.
+// staleReplicas returns the replicas that lack the last grant. With Sentinels these are all replicas, because any may be
+// promoted.
 func staleReplicas(s Scene) []int {
 	if s.Deployment == "sentinel" {
 		return []int{1, 2}

@@ -19,7 +19,8 @@ type Fault struct {
 
 	// On returns the deployment to use, given the lock's usual one. If it is nil, the usual one is used.
 	On func(usual string) string
-	// Only returns the reason why the fault does not apply to a lock, or "". If it is nil, the fault applies to every lock.
+	// Only returns the reason why the fault does not apply to a lock, or "" if it applies. If Only is nil, the fault applies to
+	// every lock.
 	Only func(impls.Impl) string
 	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
@@ -45,14 +46,14 @@ func needsRedis(p Plan) bool {
 	})
 }
 
-// Kind states what a fault affects.
+// Kind is the part of the system that a fault affects.
 type Kind string
 
 const (
 	Nothing Kind = "nothing" // of None
-	Clients Kind = "clients" // clients and their processes
-	Network Kind = "network" // between a process and a server
-	Servers Kind = "servers" // started by lockbench
+	Clients Kind = "clients" // faults of clients and their processes
+	Network Kind = "network" // faults of the network between processes and servers
+	Servers Kind = "servers" // faults of servers that lockbench started
 )
 
 // Scene holds the inputs of a plan.
@@ -60,7 +61,7 @@ type Scene struct {
 	TTL        time.Duration
 	Deployment string
 	Processes  int
-	Seed       uint64 // of the trial, for plans that draw random numbers
+	Seed       uint64 // seed of the trial, for plans that use random numbers
 }
 
 // Servers returns the number of servers that a lock uses in the deployment.
@@ -74,32 +75,32 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan lists the steps of a fault and the clients that wait for them.
+// Plan lists the steps of a fault, and the gates that delay the first acquire of other clients.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
-	// Quick is the number of short holds of the victim before the one that the fault affects.
+	// Quick is the number of short holds of the victim before the hold that the fault affects.
 	Quick uint64 `json:"quick,omitempty"`
 	// Turns limits the iterations of some clients. Other clients continue until the end of the trial.
 	Turns []Turns `json:"turns,omitempty"`
 }
 
-// Turns limits the number of a client's iterations.
+// Turns is the maximum number of iterations of one client.
 type Turns struct {
 	Client     int32  `json:"client"`
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until a moment or the timeout.
+// Gate delays a client's first acquire until a moment is reached, or until the timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
 	Timeout time.Duration    `json:"timeout_ns"`
 }
 
-// Step is one action. It happens once.
+// Step is one action of a plan. It is carried out at most once.
 type Step struct {
-	Name string  `json:"name,omitempty"` // name in the history; "": the plan's name
+	Name string  `json:"name,omitempty"` // name in the history; "": the name of the plan
 	When Trigger `json:"when,omitzero"`
 	Do   Action  `json:"do"`
 	// The step is healed after For or at Until, or never if both are zero.
@@ -118,25 +119,25 @@ type Trigger struct {
 // Passing selects the nth of some commands between a process and its servers, counted from the trigger's moment.
 type Passing struct {
 	Process  int      `json:"process"`
-	Commands []string `json:"commands,omitempty"` // names; empty for any
+	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
 	Nth      int      `json:"nth"`
-	Reply    bool     `json:"reply,omitempty"` // select the reply rather than the command
+	Reply    bool     `json:"reply,omitempty"` // count replies instead of commands
 }
 
 // Verb names an action.
 type Verb string
 
 const (
-	Stall   Verb = "stall"   // a client works for By
+	Stall   Verb = "stall"   // a client works for the duration By
 	Abandon Verb = "abandon" // a client goes away without releasing
-	GiveUp  Verb = "cancel"  // a client waits for Wait only, and the triggering reply is delayed by By
+	GiveUp  Verb = "cancel"  // a client cancels its acquire after Wait, and the triggering reply is delayed by By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
 	Delay Verb = "delay" // the triggering command is delayed by By
 	Lose  Verb = "lose"  // the triggering reply and the rest of its connection are lost
 	Cut   Verb = "cut"   // bytes between a process and Nodes are dropped
-	Slow  Verb = "slow"  // everything is delayed by By in each direction
+	Slow  Verb = "slow"  // commands and replies are delayed by By in each direction
 	Mute  Verb = "mute"  // published messages are dropped
 
 	Restart  Verb = "restart"  // Nodes are killed, and restart after By with the data on disk
@@ -159,9 +160,9 @@ type Action struct {
 	Nodes   []int         `json:"nodes,omitempty"`
 	By      time.Duration `json:"by_ns,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`  // of Lose: the connection stays open
-	OneWay  bool          `json:"one_way,omitempty"` // of Cut: only bytes to the process are dropped
-	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers keep their data
+	Silent  bool          `json:"silent,omitempty"`  // for Lose: the connection stays open
+	OneWay  bool          `json:"one_way,omitempty"` // for Cut: only bytes to the process are dropped
+	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
 }
 
 // All returns every fault.
@@ -178,7 +179,7 @@ func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected"}
 }
 
-// The victim of a fault is the first client, the only one in the first process, usually in its first hold.
+// The victim of a fault is the first client. No other client shares its process. Usually its first hold is affected.
 const (
 	victim        int32 = 0
 	victimProcess int   = 0
@@ -198,7 +199,7 @@ func gatesInTurn(s Scene, iteration uint64) []Gate {
 	}
 }
 
-// working returns the moment at which a client has read the guarded value and has not written it.
+// working returns the moment at which a client has read the guarded value but has not yet written it.
 func working(client int32) workloads.Moment {
 	return workloads.Moment{Client: client, Point: workloads.Working}
 }
@@ -221,7 +222,7 @@ func whenAnswered() Trigger {
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// reasonUnless returns "" if ok, otherwise the reason. It is the result of a Fault.Only.
+// reasonUnless returns "" if can is true, and otherwise the reason. Functions in Fault.Only use it.
 func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
@@ -270,7 +271,7 @@ func (p Plan) Kind() Kind {
 	return kind
 }
 
-// Rest limits a client's iterations.
+// Rest limits the number of a client's iterations in the plan.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {
 		if p.Turns[i].Client == client {

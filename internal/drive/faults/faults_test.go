@@ -85,7 +85,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scenery holds a plan, and the clients and servers that it may name.
+// scenery holds a plan, and the numbers of the clients and servers that the plan may name.
 type scenery struct {
 	t     *testing.T
 	name  string

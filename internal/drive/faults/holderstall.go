@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/workloads"
 
-// holderStall models a slow query or a slow disk. The third client shares the victim's process and lock object.
+// holderStall models a slow query or disk during the work. The third client uses the victim's process and lock object.
 var holderStall = Fault{
 	Name: "holder-stall", Kind: Clients,
 	Doc: "a client works for one and a half times its lease, in a healthy process",

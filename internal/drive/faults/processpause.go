@@ -14,7 +14,8 @@ var processPause = Fault{
 	},
 }
 
-// pauseBeforeAnswer tests whether a lock checks the time when it reads the reply, since its lease has expired by then.
+// pauseBeforeAnswer tests whether a lock checks the time when it reads a delayed reply to its acquire. The lease has expired by
+// then.
 var pauseBeforeAnswer = Fault{
 	Name: "pause-before-answer", Kind: Clients,
 	Doc: "the process is paused while its acquire is answered, and reads the grant after the lease has expired",

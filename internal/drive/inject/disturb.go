@@ -31,8 +31,8 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	return in.world.Do(ctx, a)
 }
 
-// disturb disturbs the network. The effect is verified by the first command on the links; in an opaque protocol by the
-// first request, and for a cut also by the end of a stream.
+// disturb disturbs the network. The first command on an affected link verifies the effect. In a protocol that the proxy cannot
+// parse, the first request does, and for a cut also the end of a stream.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {
@@ -79,7 +79,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm makes a step wait for a command, or its reply, of a process.
+// arm makes a step wait until a process sends a certain command or receives its reply.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request
@@ -91,7 +91,7 @@ func (s *step) arm() {
 	}
 }
 
-// pass carries out the step while the command is held.
+// pass carries out the step while the proxy delays the command that triggered it.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	if !s.claimed.CompareAndSwap(false, true) {
 		return proxy.Pass // another server's command triggered the step

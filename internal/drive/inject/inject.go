@@ -22,15 +22,15 @@ import (
 type World interface {
 	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes that
-	// faults may affect; no numbers mean all servers.
+	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes that faults
+	// may affect. No server numbers mean all servers.
 	Links(process int, nodes []int) []Link
 	// Do carries out an action on a process or servers. It fails if the effect could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action. Heal undoes it. Seen reports, after healing, whether it took effect; it is for actions
-// that are not verified at once. Both may be nil.
+// Effect is the result of an action. Heal undoes the action. For an action that is not verified at once, Seen returns an error if
+// it took no effect; it is called after healing. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
@@ -42,7 +42,7 @@ type Injector struct {
 	world World
 	rec   *histories.Recorder
 
-	work sync.WaitGroup // steps and heals in the background
+	work sync.WaitGroup // background steps and healings
 	over context.Context
 	end  context.CancelFunc
 
@@ -59,8 +59,8 @@ type step struct {
 	claimed atomic.Bool // a command has triggered it
 
 	mu     sync.Mutex
-	due    bool  // it was triggered
-	err    error // the reason why it was not verified
+	due    bool  // whether the step was triggered
+	err    error // reason why the effect was not verified
 	effect Effect
 }
 
@@ -98,7 +98,7 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	return in
 }
 
-// Begin carries out the steps that precede all clients.
+// Begin carries out the steps that are due before the clients start.
 func (in *Injector) Begin() {
 	for _, s := range in.steps {
 		if s.When.At == (workloads.Moment{}) {
@@ -113,7 +113,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // clients that wait for this moment find its steps carried out
+	defer in.reached(m) // deferred, so that clients that wait for this moment continue only after its steps
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -140,7 +140,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests reports whether a client has used its turns.
+// rests reports whether a client has used up its iterations.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
@@ -203,7 +203,7 @@ func (in *Injector) Finish() (discarded string) {
 	return ""
 }
 
-// trigger carries out a step, or makes it wait for its delay or command.
+// trigger carries out a step now, or after its delay or its command.
 func (s *step) trigger(ctx context.Context) {
 	switch {
 	case s.When.On != nil:
@@ -233,7 +233,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // the pause began before it was verified
+		if s.Do.Verb == faults.Pause { // the pause began earlier than its verification
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -243,7 +243,7 @@ func (s *step) do(ctx context.Context) {
 	}
 }
 
-// end heals a step that was carried out and is not healed.
+// end heals a step that was carried out, unless it was already healed.
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
