@@ -19,25 +19,25 @@ import (
 	"lockbench/workloads"
 )
 
-// Version is the version of case files. Decode also reads version 1, in which one key and one verb had other names.
+// Version is the version of case files that are written. Decode also reads version 1, in which two names were different.
 const Version = 2
 
-// renamedInVersion2 replaces the names of version 1.
+// renamedInVersion2 replaces the two names of version 1 in the text of a case file by those of version 2.
 var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"give up"`, `"cancel"`)
 
 // File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
 type File struct {
 	Version  int      `json:"lockbench_case"`
 	Found    string   `json:"found,omitempty"`    // one sentence about its origin or meaning
-	Property string   `json:"property"`           // the property that the case is about
-	Violated []string `json:"violated,omitempty"` // all violated properties, in the order of the judge's table
-	Seed     uint64   `json:"seed,omitempty"`     // of the case before it was minimised
+	Property string   `json:"property"`           // the violated property that the counterexample shows
+	Violated []string `json:"violated,omitempty"` // all violated properties, in the order in which the judge lists them
+	Seed     uint64   `json:"seed,omitempty"`     // seed of the case before it was minimised
 	Strategy string   `json:"strategy,omitempty"`
-	Digest   string   `json:"digest,omitempty"` // of the recorded history; it differs in another build, or if the case is nondeterministic
+	Digest   string   `json:"digest,omitempty"` // digest of the recorded history, which may differ in other builds
 	Case
 }
 
-// ReadFile reads a case file. The error is one sentence that names the file and the mistake.
+// ReadFile reads a case file. An error is one sentence that names the file and the mistake in it.
 func ReadFile(path string) (File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func WriteFile(path string, f File) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// Encode returns the case as indented JSON.
+// Encode returns the case file as indented JSON.
 func (f File) Encode() ([]byte, error) {
 	f.Version = Version
 	var text bytes.Buffer
@@ -70,7 +70,7 @@ func (f File) Encode() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Decode reads a case and checks its names, numbers and plan.
+// Decode parses a case file and checks its names, numbers and fault plan.
 func Decode(text []byte) (File, error) {
 	var kind struct {
 		Version *int `json:"lockbench_case"`
@@ -97,7 +97,7 @@ func Decode(text []byte) (File, error) {
 	return f, f.check()
 }
 
-// check returns an error for an unknown name, an impossible parameter, or a plan that refers to something missing.
+// check returns an error for an unknown name, an invalid parameter, or a plan that refers to an unknown client or point.
 func (f File) check() error {
 	t, err := f.Trial()
 	var unknown *Unknown
@@ -112,15 +112,15 @@ func (f File) check() error {
 	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
-// Limits of a case in a file, which keep the time to run it finite.
+// Limits of a case that is read from a file, so that running it takes a finite time.
 const (
-	longest     = time.Hour // of any duration in the case
+	longest     = time.Hour // maximum of each duration in the case
 	mostClients = 1000
 	mostSteps   = 1000
 )
 
-// checkPlan returns an error if the plan is too large, does not fit the lock or the workload, or names an unknown
-// client or point. Actions on servers are checked by the trial.
+// checkPlan returns an error if the fault plan is too large, does not suit the lock or the workload, or names an unknown
+// client or point. It does not check actions on servers: the trial does.
 func (c Case) checkPlan(t sim.Trial) error {
 	lock, load := t.Lock, t.Workload
 	switch {
@@ -165,8 +165,7 @@ func (c Case) checkStep(s faults.Step) error {
 	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment returns an error for a moment of an unknown client or point. The zero moment is valid: it means no
-// moment.
+// checkMoment returns an error if the moment names an unknown client or point. The zero value is valid and means "not set".
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:
@@ -191,7 +190,7 @@ func (c *Case) times() []*time.Duration {
 	return all
 }
 
-// Scaled returns the case with every duration multiplied, except the drift of a clock, which is a rate.
+// Scaled returns a copy of the case with every duration multiplied by a factor, except clock drifts, which are rates.
 func (c Case) Scaled(by float64) Case {
 	scaled := c.clone()
 	for _, d := range scaled.times() {

@@ -19,7 +19,7 @@ import (
 	"lockbench/workloads"
 )
 
-// tableCase returns the case of a lock under a fault of the table.
+// tableCase returns the case of a lock under a fault from the table of faults.
 func tableCase(lock, fault, load, on string) (File, error) {
 	l, err := lockNamed(lock)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 }
 
-// TestVersion1 checks that the names of version 1 are read as those of version 2.
+// TestVersion1 checks that names used in version 1 of case files are read as their names in version 2.
 func TestVersion1(t *testing.T) {
 	want, err := tableCase("set-px", "cancelled-acquire", "counter", "")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// TestInvalidFiles checks the error of each mistake in a file: one sentence that names it.
+// TestInvalidFiles checks that each mistake in a case file gives an error of one sentence that names the mistake.
 func TestInvalidFiles(t *testing.T) {
 	good, err := stalled(t).Encode()
 	if err != nil {
@@ -138,7 +138,7 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// TestCaseSchema checks that the published schema has exactly the fields of File, and accepts a case.
+// TestCaseSchema checks that the published JSON schema has exactly the fields of File, and accepts a case.
 func TestCaseSchema(t *testing.T) {
 	const file = "../../../docs/case.schema.json"
 	schema, err := jsonschema.NewCompiler().Compile(file)
@@ -175,7 +175,7 @@ func TestCaseSchema(t *testing.T) {
 	}
 }
 
-// sameFields compares the fields of a type with the properties of a schema, also in nested types.
+// sameFields compares the JSON fields of a type, including nested types, with the properties of a JSON schema.
 func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[string]any) {
 	t.Helper()
 	if ref, ok := schema["$ref"].(string); ok {
@@ -238,7 +238,7 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// FuzzCase checks that a case that was read can be written and is equal when read again.
+// FuzzCase checks that every case that can be read is equal after it is written and read again.
 func FuzzCase(f *testing.F) {
 	good, err := stalled(f).Encode()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	redislocks "lockbench/impls/redis"
 )
 
-// TestMain runs the tests or, in a process of a Pool, serves requests.
+// TestMain runs the tests. In a child process that a Pool started, it serves the pool's requests instead.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // as in an exploring process
+	debug.SetGCPercent(400) // the same setting as in the child processes of a Pool
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mortal serves requests and exits at seed 2.
+// mortal serves requests like a Pool's child process, but exits when it receives seed 2.
 func mortal() {
 	for requests := json.NewDecoder(os.Stdin); ; {
 		var q request

@@ -18,11 +18,11 @@ type Counterexample struct {
 	Seed     uint64 `json:"seed"`
 	Strategy string `json:"strategy"`
 	Property string `json:"property"`
-	Fails    bool   `json:"failed"` // the property was expected to hold
+	Fails    bool   `json:"failed"` // whether the property was expected to hold
 	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
-	Trials   int    `json:"trials"`            // used for minimising
-	CutOff   bool   `json:"cut_off,omitempty"` // minimising ran out of time
+	Trials   int    `json:"trials"`            // number of trials that minimising took
+	CutOff   bool   `json:"cut_off,omitempty"` // whether minimising ran out of time
 	Shown
 	Witness checker.Witness `json:"witness"`
 	Faults  []checker.Band  `json:"faults,omitempty"`
@@ -34,19 +34,19 @@ type Shown struct {
 	Digest        string    `json:"digest"`
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
-	Incomplete    string    `json:"incomplete,omitempty"`    // the part of the plan that did not take place
-	Disagreements []string  `json:"disagreements,omitempty"` // between the monitor and the oracle
+	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
+	Disagreements []string  `json:"disagreements,omitempty"` // differences between the monitor and the oracle
 	History       *Recorded `json:"history,omitempty"`
 }
 
-// Recorded holds the history of a case and its file name in the corpus.
+// Recorded holds the history of a case as text, and its file name in the corpus.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Show judges a run again, with the oracle, and returns it with the event list and the timeline for a property. The width
-// is that of the timeline in characters.
+// Show judges the recorded history again, also with the oracle, and returns the result with the event list and the timeline
+// for a property. width is the width of the timeline in characters.
 func (r *Run) Show(property string, width int) (Shown, error) {
 	verdict, err := r.Rejudge()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f File) show(width int) (Shown, error) {
 	return r.Show(f.Property, width)
 }
 
-// Size holds the size of a case, which minimising reduces.
+// Size is the size of a case. Minimising reduces it.
 type Size struct {
 	Faults     int `json:"faults"`
 	Operations int `json:"operations"`
@@ -79,22 +79,22 @@ func (s Size) compare(o Size) int {
 	return cmp.Or(cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Operations, o.Operations))
 }
 
-// Minimised holds the result of minimising a subject's violations.
+// Minimised holds the result of minimising the violations that were found in a subject.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded another history when run again
-	Disagreements    []string         `json:"disagreements,omitempty"`    // between the monitor and the oracle: a defect of lockbench
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds whose second run recorded a different history
+	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between monitor and oracle: a defect of lockbench
 }
 
-// timelineWidth is the width of a counterexample's timeline, in characters.
+// timelineWidth is the width in characters of the timelines of counterexamples.
 const timelineWidth = 98
 
-// mostMinimised is the largest number of violations of one subject that are minimised.
+// mostMinimised is the maximum number of violations that are minimised per subject.
 const mostMinimised = 16
 
-// Minimise minimises the violations of seeds and returns at most the given number of counterexamples, failed expectations
-// first. It leaves out a counterexample that a smaller one with a subset of its faults covers. A seed that records another
-// history when run again is listed as nondeterministic.
+// Minimise minimises the violations found with the given seeds and returns at most the given number of counterexamples,
+// failed expectations first. It omits a counterexample if a smaller one shows the same violation with some of its faults.
+// Seeds whose second run records a different history are listed as nondeterministic.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s}
 	until := time.Now().Add(timeLimit)
@@ -117,7 +117,7 @@ type minimiser struct {
 	count   int
 }
 
-// take minimises the strongest violation of a seed that no counterexample covers.
+// take minimises the most significant violation of a seed that no counterexample covers yet.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -161,13 +161,13 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether the counterexample violates the property with a subset of the faults. A failed expectation is
-// covered only by another failed expectation.
+// covers reports whether the counterexample violates the given property with a subset of the given faults. A failed
+// expectation is covered only by another failed expectation.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds a counterexample unless one that is no larger covers it, and removes the counterexamples that it covers.
+// add adds a counterexample unless it is covered by one that is no larger, and removes the counterexamples that it covers.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
@@ -179,7 +179,8 @@ func (m *minimiser) add(s Counterexample) {
 	m.Counterexamples = append(m.Counterexamples, s)
 }
 
-// compare sorts failed expectations first, then violations without a server fault, then by property and size.
+// compare orders counterexamples: failed expectations first, then violations without a server fault, then by property and
+// size.
 func compare(a, b Counterexample) int {
 	class := func(s Counterexample) int {
 		switch {
@@ -193,8 +194,7 @@ func compare(a, b Counterexample) int {
 	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// rank returns the position of a property in the order of significance. Properties that any long pause violates are
-// last.
+// rank returns the position of a property in the order of significance. Properties that any long pause violates come last.
 func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}

@@ -14,25 +14,25 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Pool holds exploring processes: instances of this program that run Serve.
+// Pool runs seeds in child processes: instances of this program that call Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
 	size    int
 }
 
-// explorer is one exploring process.
+// explorer is one child process of a Pool.
 type explorer struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	replies *json.Decoder
-	log     children.Tail // its standard error
+	log     children.Tail // standard error of the child process
 }
 
-// batchTimeout limits the wait for a batch of seeds. A seed takes some milliseconds.
+// batchTimeout is the timeout of a batch of seeds. One seed takes a few milliseconds.
 const batchTimeout = 30 * time.Second
 
-// NewPool starts size processes. They end with Close, or when this process ends.
+// NewPool starts a pool of size child processes. They end when Close is called or when this process ends.
 func NewPool(program []string, size int) (*Pool, error) {
 	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
 	for range size {
@@ -62,7 +62,7 @@ func (p *Pool) start() (*explorer, error) {
 	return e, e.cmd.Start()
 }
 
-// Close ends the processes. The caller must have waited for all requests.
+// Close ends the child processes. It must not be called while a request is running.
 func (p *Pool) Close() {
 	for range len(p.idle) {
 		(<-p.idle).end()
@@ -71,11 +71,12 @@ func (p *Pool) Close() {
 
 func (e *explorer) end() {
 	e.in.Close()
-	_ = e.cmd.Process.Kill() // safe: it stores nothing
+	_ = e.cmd.Process.Kill() // killing it is safe: it stores nothing
 	_ = e.cmd.Wait()
 }
 
-// Search tries count seeds and returns their outcomes in order. A seed that hangs or kills its process has failed.
+// Search runs count seeds and returns their outcomes in seed order. A seed that hangs or crashes its child process is
+// reported as failed.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
@@ -84,7 +85,7 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	case count == 1:
 		return []Seed{{Seed: from, Failed: err.Error()}}, nil
 	}
-	first, err := p.Search(ctx, s, from, count/2) // halve the batch until the failing seed is alone
+	first, err := p.Search(ctx, s, from, count/2) // split the batch in halves until the failing seed is alone
 	if err != nil {
 		return first, err
 	}
@@ -92,14 +93,14 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	return append(first, second...), err
 }
 
-// Minimise calls Subject.Minimise in one of the processes.
+// Minimise calls Subject.Minimise in one of the child processes.
 func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	r, err := p.send(ctx, request{Subject: s, Minimise: seeds, Most: most, TimeLimit: timeLimit})
 	return r.Minimised, err
 }
 
-// Replay runs a case and returns its result with a timeline of a width in characters. It runs in this process if
-// GOMAXPROCS is 1, otherwise in a new process that program starts.
+// Replay runs a case and returns its result, with a timeline of the given width in characters. It runs the case in this
+// process if GOMAXPROCS is 1, and otherwise in a child process started from program.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)
@@ -113,7 +114,8 @@ func Replay(ctx context.Context, program []string, f File, width int) (Shown, er
 	return r.Shown, err
 }
 
-// send sends a request to an idle process and returns the reply. It replaces a process that dies or does not reply.
+// send sends a request to an idle child process and returns the reply. A child process that exits or does not reply is
+// replaced.
 func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 	var e *explorer
 	select {
@@ -150,10 +152,10 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 	return r, died{fmt.Errorf("exploring process: %w%s", err, &e.log)}
 }
 
-// died is the error of a process that ended, hung or sent an unreadable reply.
+// died is the error for a child process that exited, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request holds a request to an exploring process: try seeds, minimise the violations of seeds, or replay a case.
+// request is a request to a child process: run seeds, minimise the violations of seeds, or replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`
@@ -165,7 +167,7 @@ type request struct {
 	TimeLimit time.Duration `json:"time_limit_ns,omitempty"`
 }
 
-// reply holds the result of a request.
+// reply is the reply to a request.
 type reply struct {
 	Seeds     []Seed    `json:"seeds,omitempty"`
 	Minimised Minimised `json:"minimised,omitzero"`
@@ -173,8 +175,8 @@ type reply struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// Serve handles the requests of a Pool until in ends. The process must run with GOMAXPROCS=1, because a trial in virtual
-// time is reproducible only then. Serve calls orphaned as soon as in ends, also while it handles a request.
+// Serve handles the requests of a Pool until it reads EOF from in. The process must run with GOMAXPROCS=1, because only then
+// are trials in virtual time reproducible. On EOF, Serve calls orphaned at once, even while it handles a request.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {

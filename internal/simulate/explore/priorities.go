@@ -6,10 +6,10 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// priorities gives the processes different network delays in a random order, moves one of them to the end once or twice,
-// and adds at most one fault. It applies PCT (Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of
-// Finding Bugs, ASPLOS 2010) to messages instead of threads: a bug that needs d messages in a certain order is found with
-// a bounded probability by d-1 changes of priority.
+// priorities chooses a plan that delays the network messages of each process differently, in a random order of processes.
+// Once or twice it makes one process the slowest, and it adds at most one fault. It applies PCT (Burckhardt et al., A
+// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010) to messages instead of threads: a bug
+// that needs d messages in a certain order is found with a guaranteed minimum probability by d-1 changes of priority.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, ttl/6)
 	if s.allows("slow-network") {
@@ -27,7 +27,7 @@ func priorities(s *scene) (p faults.Plan) {
 	return p
 }
 
-// slow returns a step that delays every message from and to a process after a start time.
+// slow returns a step that delays all messages to and from a process from a start time on.
 func (s *scene) slow(process int, by, from time.Duration) faults.Step {
 	return faults.Step{Name: "slow-network", When: faults.Trigger{Later: from},
 		Do: faults.Action{Verb: faults.Slow, Process: process, By: by}, For: s.own(2 * s.params.Duration)}

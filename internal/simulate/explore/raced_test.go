@@ -2,4 +2,4 @@
 
 package explore
 
-const raced = true // the race detector is slow and changes the order of goroutines
+const raced = true // the race detector is slow and changes the order in which goroutines run

@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed holds the outcome of one seed.
+// Seed holds the outcome of running the case of one seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -15,17 +15,17 @@ type Seed struct {
 	Virtual    time.Duration `json:"virtual_ns"`
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
-	Judged     []string      `json:"judged"`             // properties with a verdict
+	Judged     []string      `json:"judged"`             // properties that were judged
 	Violated   []string      `json:"violated,omitempty"` // violated properties
-	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under this plan
-	Met        []Meeting     `json:"met,omitempty"`      // the faults that took effect
-	Failed     string        `json:"failed,omitempty"`   // the reason for a missing verdict, such as a panic
+	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
+	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
+	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
 }
 
 // Fails returns the properties that were expected to hold but were violated.
 func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
-// Try runs the case of a seed. It returns an error if the subject cannot be explored.
+// Try runs the case of a seed and returns the outcome. It returns an error if the lock cannot be explored.
 func (s Subject) Try(seed uint64) (Seed, error) {
 	c, strategy, err := s.Choose(seed)
 	if err != nil {

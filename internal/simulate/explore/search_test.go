@@ -21,7 +21,7 @@ import (
 	"lockbench/workloads"
 )
 
-// newPool starts a pool whose processes are this test program.
+// newPool starts a pool whose child processes run this test binary.
 func newPool(t *testing.T, how string, size int) *Pool {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,7 +36,7 @@ func newPool(t *testing.T, how string, size int) *Pool {
 	return p
 }
 
-// explorable returns all locks that can be explored.
+// explorable returns the locks that can be explored.
 func explorable() []Subject {
 	var all []Subject
 	for _, l := range catalog.OnRedis() {
@@ -47,7 +47,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses checks that for each lock a seed records the same history in two processes.
+// TestSameInTwoProcesses checks for each lock that a seed records the same history in two processes.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -85,7 +85,7 @@ func TestSameInTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestDefectsAreFound checks that the known defect of each listed lock is found and minimised.
+// TestDefectsAreFound checks that exploring finds and minimises the known defect of each listed lock.
 func TestDefectsAreFound(t *testing.T) {
 	if raced {
 		t.Skip("it takes too long with the race detector")
@@ -94,7 +94,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		seeds    uint64 // several times as many as needed
+		seeds    uint64 // several times the number of seeds needed
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -124,7 +124,7 @@ func TestDefectsAreFound(t *testing.T) {
 				}
 				s := minimised.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
-				for i := range s.Case.Plan.Steps { // no single step can be removed
+				for i := range s.Case.Plan.Steps { // the counterexample is minimal: without any one step, the violation does not occur
 					less := s.Case.clone()
 					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
 					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
@@ -141,7 +141,7 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestCampaign checks that the result depends on the seeds only, not on the number of processes.
+// TestCampaign checks that the result depends only on the seeds, not on the number of child processes.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	var found [2]bytes.Buffer
@@ -190,7 +190,7 @@ func TestCampaignInTime(t *testing.T) {
 	}
 }
 
-// TestReplay checks that a replay in another process equals one in this process with GOMAXPROCS=1.
+// TestReplay checks that a replay in a child process has the same result as one in this process with GOMAXPROCS=1.
 func TestReplay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	self, err := os.Executable()
@@ -216,7 +216,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer checks that only the seed that kills a process has failed.
+// TestDeadExplorer checks that if a seed kills its child process, only that seed is reported as failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {
@@ -233,8 +233,8 @@ func TestDeadExplorer(t *testing.T) {
 	}
 }
 
-// TestNondeterministic checks that a seed that records another history when run again is listed and gives no
-// counterexample.
+// TestNondeterministic checks that a seed whose second run records a different history is listed as nondeterministic and
+// yields no counterexample.
 func TestNondeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := Subject{Lock: "reentrant-flag"}
@@ -249,8 +249,8 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
-// TestExpectationsOfPlans checks that a property is expected to hold under several faults if it is expected to hold
-// under each.
+// TestExpectationsOfPlans checks that a property is expected to hold under a combination of faults only if it is expected to
+// hold under each of them.
 func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
@@ -293,7 +293,7 @@ func TestExpectationsOfPlans(t *testing.T) {
 	}
 }
 
-// TestStepsAreFaultsOfTheTable checks that every step has a name, and each of its kinds is a fault of the table.
+// TestStepsAreFaultsOfTheTable checks that every step has a name, and that every kind of step is in the table of faults.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -323,8 +323,7 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestFixed checks that defects that exploring found in lockbench's locks stay fixed. Each case is kept as it was
-// found.
+// TestFixed replays the cases of defects that exploring once found in lockbench's locks, and checks that they stay fixed.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")
@@ -349,7 +348,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOrphanedExplorer checks that a process ends at once when its standard input ends, also while it handles a
+// TestOrphanedExplorer checks that a child process ends at once when its standard input ends, even while it handles a
 // request.
 func TestOrphanedExplorer(t *testing.T) {
 	p := newPool(t, "explorer", 1)
@@ -357,7 +356,7 @@ func TestOrphanedExplorer(t *testing.T) {
 	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // so that it has most likely started; it must end either way
+	time.Sleep(100 * time.Millisecond) // the request has probably started by then; the process must end in either case
 	e.in.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.cmd.Wait() }()

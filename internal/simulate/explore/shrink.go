@@ -10,8 +10,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Limits of minimising one case. Trials are limited so that the result does not depend on the machine; the time limit is
-// for slow machines.
+// Limits of minimising one case. The number of trials is limited so that the result does not depend on the speed of the
+// machine. The time limit only matters on slow machines.
 const (
 	mostTrials = 1200
 	mostTime   = 25 * time.Second
@@ -19,7 +19,7 @@ const (
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
 
-// Operations returns the number of client operations, without those after the end of the workload.
+// Operations returns the number of operations by clients, without those after the end of the workload.
 func (r *Run) Operations() int {
 	n := 0
 	for _, op := range r.Ops {
@@ -30,8 +30,9 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// shrink reduces a case while it still violates the property: fewer faults first, then fewer clients and iterations, then
-// simpler times. The result is a local minimum: no single element can be removed from it.
+// shrink minimises a case that violates the property: it reduces the number of faults first, then the numbers of clients and
+// iterations, and then simplifies durations. The result is a local minimum: without any one of its elements the case no
+// longer violates the property.
 func (r *Run) shrink(property string) *shrinker {
 	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
 	for {
@@ -46,16 +47,16 @@ func (r *Run) shrink(property string) *shrinker {
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // the gates may replace a step that ordered the clients
+	s.dropSteps() // a step that ordered the clients may no longer be needed
 	return s
 }
 
-// shrinker holds the smallest case so far that violates a property.
+// shrinker holds the smallest case found so far that violates the property.
 type shrinker struct {
 	*Run
 	property string
 	trials   int
-	cutOff   bool // time ran out: a smaller case may exist
+	cutOff   bool // whether time ran out, so that a smaller case may exist
 	until    time.Time
 }
 
@@ -64,7 +65,7 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// try runs a changed case, and accepts it if it still violates the property and is not larger.
+// try runs a modified case, and keeps it if it still violates the property and is not larger.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
 }
@@ -84,7 +85,7 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
-// clone returns a copy whose plan can be changed.
+// clone returns a copy of the case whose plan can be modified.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps = slices.Clone(c.Plan.Steps)
@@ -99,7 +100,8 @@ func (c Case) clone() Case {
 	return c
 }
 
-// reduce removes elements from a list of the case, at first half of them at once, down to the least number.
+// reduce removes elements from a list in the case while the violation remains, at first half of them at once. It keeps at
+// least the given number.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -116,7 +118,7 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first tries a change of the case with each value until one is accepted.
+// first tries a modification of the case with each value in turn, until one is accepted.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
@@ -148,7 +150,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients removes idle clients, the last first.
+// dropClients removes clients that do nothing, starting with the last.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
@@ -162,7 +164,7 @@ func (s *shrinker) dropClients() {
 	}
 }
 
-// simplify tries changes that make a case simpler but not smaller.
+// simplify tries modifications that make a case easier to understand but not smaller.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
 		s.try(func(c *Case) { c.Workload = "contend" })
@@ -183,11 +185,11 @@ func (s *shrinker) simplify() {
 	}
 }
 
-// plainer maps a deployment to a simpler one for the same lock.
+// plainer maps each deployment to a simpler deployment of the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-// plainTrigger replaces a trigger at a time or a command by one at a point of a client's iteration, which does not depend
-// on the machine, and a later iteration by an earlier one.
+// plainTrigger replaces a trigger at a time or at a command by a trigger at a point of a client's iteration, which does not
+// depend on the machine. It also replaces later iterations by earlier ones.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
 	var moments []workloads.Moment
@@ -208,7 +210,7 @@ func (s *shrinker) plainTrigger(i int) {
 	}
 }
 
-// plainTimes replaces durations by round ones, and reduces the hold and think times.
+// plainTimes rounds durations, and reduces hold and think times.
 func (s *shrinker) plainTimes() {
 	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
 	for i := range s.Plan.Steps {
@@ -222,7 +224,7 @@ func (s *shrinker) plainTimes() {
 			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
-	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // longest first: longer holds mean fewer operations
+	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // longest first, because longer holds mean fewer operations
 		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}
@@ -234,7 +236,7 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step. It keeps For and By equal if they are.
+// setTime sets the nth duration of a step. If For and By are equal, it sets both.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]
@@ -244,8 +246,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn adds gates so that each client acquires after the grant of the client before. The events are then easier to
-// follow and do not depend on the machine's timing.
+// inTurn adds gates so that each client acquires only after the previous client was granted the lock. The events are then
+// easier to follow and do not depend on the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

@@ -8,22 +8,22 @@ import (
 	"lockbench/workloads"
 )
 
-// maker makes the steps of one kind that strike a client. The strategy adds a trigger to a step without one.
+// maker creates fault steps of one kind that affect a client. The strategy adds a trigger to steps that have none.
 type maker struct {
-	name string // the name of a fault of the table, used in the history
-	on   string // "": on all deployments; one, five, replica: on such deployments; notifies: for locks with notifications
+	name string // name of the fault in the table of faults and in histories
+	on   string // supported deployments: "" for all, one, five or replica; notifies: only locks with notifications
 
-	at              workloads.Point // the point of the client's iteration that triggers it
+	at              workloads.Point // point of the client's iteration that triggers the step
 	verb            faults.Verb
-	client, process bool                       // whether it strikes the client, or its process
-	nodes           int                        // the largest number of servers that it strikes
+	client, process bool                       // whether the step affects the client, and whether it affects the client's process
+	nodes           int                        // maximum number of servers that the step affects
 	by              func(*scene) time.Duration // nil: 0
 	oneWay, lasts   bool
 
-	make func(*scene, int32) []faults.Step // replaces the fields above
+	make func(*scene, int32) []faults.Step // if set, it creates the steps, and the fields above except name and on are unused
 }
 
-// makers returns all kinds of steps except those of passing.
+// makers returns the makers of all kinds of steps except those returned by passing.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -46,7 +46,7 @@ func makers() []maker {
 	}
 }
 
-// steps returns unnamed steps of a kind. A change in the order of random draws changes the case of every seed.
+// steps creates steps without names. Changing the order of its random draws would change the case of every seed.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)
@@ -75,7 +75,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 
 func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
 
-// minorityDown stops one or two servers, and at most two in all steps of a plan.
+// minorityDown stops one or two servers for good. A plan stops at most two servers in all.
 func minorityDown(s *scene, _ int32) []faults.Step {
 	nodes := s.nodes(2)
 	if s.down += len(nodes); s.down > 2 {
@@ -92,10 +92,10 @@ func drifting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
 }
 
-// failover promotes the replica. In three of four cases the replica misses the writes after an earlier point.
+// failover promotes the replica. In three of four cases the replica stops replicating first, so that it misses later writes.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
-		return nil // the only replica is promoted already
+		return nil // there is only one replica, and it is promoted already
 	}
 	s.promoted = true
 	over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
@@ -105,8 +105,8 @@ func failover(s *scene, c int32) []faults.Step {
 	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
-// restarting restarts servers at once or after a delay, with or without their data. On five-delayed the delay is longer
-// than a lease.
+// restarting restarts servers at once or after a delay, with or without their data. In deployment five-delayed the delay is
+// longer than a lease.
 func restarting(s *scene, _ int32) []faults.Step {
 	step := faults.Step{Do: faults.Action{Verb: faults.Restart, Nodes: s.nodes(3), Keeps: s.chance(20)}}
 	away := time.Duration(0)
@@ -123,7 +123,7 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing returns the kinds of steps that strike one command of a client, or its reply, on the network.
+// passing returns the makers of steps that affect a single command of a client, or its reply, on the network.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -141,7 +141,7 @@ func passing() []maker {
 	}
 }
 
-// fits reports whether the subject allows a kind of steps and the deployment supports it.
+// fits reports whether the subject allows steps of this kind and the deployment supports them.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "notifies": s.lock.Notifies}
 	return s.allows(m.name) && on[m.on]
@@ -151,7 +151,7 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns the steps of a randomly chosen kind that strike a client, or nil if no kind fits.
+// some returns steps of a randomly chosen kind that affect a client, or nil if no kind is possible.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {
@@ -168,12 +168,12 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon returns a trigger at a point of one of a client's first iterations.
+// upon returns a trigger at the given point of one of the client's first iterations.
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
 
-// StepNames returns the names of all kinds of steps, as used in histories.
+// StepNames returns the names of all kinds of fault steps, as used in histories.
 func StepNames() []string {
 	var all []string
 	for _, m := range slices.Concat(makers(), passing()) {

@@ -9,13 +9,13 @@ import (
 	"lockbench/workloads"
 )
 
-// strategies lists the ways to choose a plan. Consecutive seeds use them in turn.
+// strategies lists the strategies that choose a fault plan. Consecutive seeds use them in turn.
 var strategies = []struct {
 	name string
 	plan func(*scene) faults.Plan
 }{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
 
-// Strategies returns the names of the strategies.
+// Strategies returns the names of the strategies that choose fault plans.
 func Strategies() []string {
 	var names []string
 	for _, s := range strategies {
@@ -24,20 +24,20 @@ func Strategies() []string {
 	return names
 }
 
-// points lists the points of an iteration in order.
+// points lists the points of a client's iteration in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the lease of explored cases. It equals the lease of faults on real servers, where cases are replayed.
+// ttl is the lease in explored cases. It equals the lease in fault trials on real servers, on which cases can be replayed.
 const ttl = 800 * time.Millisecond
 
-// Subject holds a lock to explore, and restricts its deployment and faults.
+// Subject is a lock to explore, optionally restricted to one deployment and to some faults.
 type Subject struct {
 	Lock       string   `json:"lock"`
-	Deployment string   `json:"deployment,omitempty"` // "": one of the lock's deployments, at random
-	Faults     []string `json:"faults,omitempty"`     // names of steps; none: all
+	Deployment string   `json:"deployment,omitempty"` // "": a random one of the lock's deployments
+	Faults     []string `json:"faults,omitempty"`     // names of allowed fault steps; empty: all
 }
 
-// Choose returns the case of a seed and the name of the strategy that chose its plan.
+// Choose returns the case that a seed determines, and the name of the strategy that chose its fault plan.
 func (s Subject) Choose(seed uint64) (Case, string, error) {
 	lock, err := lockNamed(s.Lock)
 	if err != nil {
@@ -55,7 +55,8 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	return c, strategy.name, nil
 }
 
-// deployments returns the deployments to explore a lock on. The usual one occurs twice so that it is chosen more often.
+// deployments returns the deployments on which a lock is explored. The usual one occurs twice so that it is chosen more
+// often.
 func deployments(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
@@ -63,19 +64,20 @@ func deployments(lock impls.Impl) []string {
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene holds the state from which a strategy chooses a plan.
+// scene holds the inputs and the state of a strategy that chooses a plan.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of steps chosen; see own
-	down       int // servers stopped for good
+	steps      int // number of durations that own made unique
+	down       int // number of servers stopped for good
 	promoted   bool
 }
 
-// chooseParams chooses two to five clients on one key, in three of four cases with a process for each client.
+// chooseParams chooses two to five clients that compete for one key. In three of four cases each client has a separate
+// process.
 func (s *scene) chooseParams(seed uint64) {
 	r := s.rand
 	p := workloads.Defaults()
@@ -94,7 +96,7 @@ func (s *scene) chooseParams(seed uint64) {
 	s.params = p
 }
 
-// chooseWorkload returns a workload that the lock supports, most often counter.
+// chooseWorkload chooses a workload that the lock supports, most often counter.
 func (s *scene) chooseWorkload() string {
 	names := []string{"counter", "counter", "counter", "contend"}
 	if s.lock.Reentrant {
@@ -106,7 +108,8 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// between returns a random duration between two, short ones more often, in whole milliseconds from 2 ms on.
+// between returns a random duration from low to high. Short durations are more likely. Above 2 ms it is rounded to
+// milliseconds.
 func (s *scene) between(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))
@@ -116,7 +119,7 @@ func (s *scene) between(low, high time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// around returns a duration between 0.3 and 2 leases.
+// around returns a random duration between 0.3 and 2 leases.
 func (s *scene) around() time.Duration {
 	parts := []time.Duration{30, 60, 110, 130, 150, 200}
 	return ttl * parts[s.rand.IntN(len(parts))] / 100
@@ -129,13 +132,14 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own adds some nanoseconds to make a step's duration unique, because the order of simultaneous events is undefined.
+// own adds some nanoseconds to a step's duration to make it unique, because simultaneous events would happen in an undefined
+// order.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)
 }
 
-// nodes returns random servers, at most the given number.
+// nodes returns the indexes of randomly chosen servers, at most the given number.
 func (s *scene) nodes(most int) []int {
 	if !s.several() {
 		return []int{0}
@@ -143,7 +147,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused returns the reason why the subject cannot be explored, or nil.
+// Refused returns the reason why the subject cannot be explored, or nil if it can.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

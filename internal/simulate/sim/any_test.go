@@ -14,7 +14,7 @@ import (
 	"lockbench/workloads"
 )
 
-// anyPlan returns a plan of random steps.
+// anyPlan returns a fault plan of random steps.
 func anyPlan(r *rand.Rand, p workloads.Params, nodes int) (plan faults.Plan) {
 	for range 1 + r.IntN(4) {
 		plan.Steps = append(plan.Steps, anyStep(r, p, nodes))
@@ -54,8 +54,8 @@ func anyStep(r *rand.Rand, p workloads.Params, nodes int) faults.Step {
 	return s
 }
 
-// TestAnyPlan checks that a trial under a random plan ends, leaves no goroutines, and records the same history twice.
-// LOCKBENCH_PLANS sets the number of plans for each lock.
+// TestAnyPlan checks that a trial under a random fault plan ends, leaves no goroutines, and records the same history when
+// repeated. LOCKBENCH_PLANS sets the number of plans per lock.
 func TestAnyPlan(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -86,7 +86,7 @@ func TestAnyPlan(t *testing.T) {
 	}
 }
 
-// counter returns the workload counter.
+// counter returns the workload named counter.
 func counter(t *testing.T) workloads.Workload {
 	for _, w := range workloads.All() {
 		if w.Name == "counter" {

@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// conn is one end of a connection. A connection pool can ask it whether it is alive, as it can ask a socket.
+// conn is one end of a connection. Like a socket, it lets a connection pool check whether it is alive.
 type conn struct {
 	in, out       *pipe
 	local, remote endpoint
@@ -32,15 +32,15 @@ func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
-// greeting is the first command of the client library on a connection. The answer, welcome, makes it use the older
-// protocol.
+// greeting is the first command that the client library sends on a connection. The reply, welcome, makes the library use the
+// older protocol.
 var (
 	greeting = []byte("*2\r\n$5\r\nhello\r\n")
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends bytes. The handshake is answered here in no virtual time, because the client library may hold a mutex
-// meanwhile, and virtual time does not advance while a goroutine waits for a mutex.
+// Write sends bytes, but answers the handshake at once. Virtual time does not advance while a goroutine waits for a mutex,
+// and the client library may hold one until the handshake is answered.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
 		return c.out.send(b)
@@ -60,7 +60,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error { // it does not affect the reader
+func (c *conn) SetWriteDeadline(t time.Time) error { // only the writer has this deadline
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	c.out.sendBy = t
@@ -77,8 +77,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn has no file descriptor. Its Read returns the result of a connection pool's check: an error if the connection
-// is dead or has unread bytes.
+// rawConn implements the check that a connection pool makes: Read returns an error if the connection is dead or has unread
+// bytes. It has no file descriptor.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -90,31 +90,31 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. Messages arrive in order, at the times of the link's timetable. Sending never
-// blocks, so that clients hold no mutex while virtual time advances.
+// pipe is one direction of a connection. Messages arrive in order, at the times that the link's timetable determines.
+// Sending never blocks, so that clients hold no mutex while virtual time advances.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
 
 	mu             sync.Mutex   // guards the fields below; never held across a wait
-	soleWriter     bool         // there is only one writer, which needs no outbox
-	bell           *time.Timer  // wakes the only reader
-	rings          time.Time    // when the bell rings; zero: not, or at once
-	waits          bool         // the reader waits for the bell
-	held           []proxy.Part // sent but delayed by a paused sender or a rule
-	deciding       bool         // a rule is running
-	welcome        []byte       // unread part of the answer to the greeting
-	discards       bool         // discard everything sent from now on
-	last           time.Time    // time of the last arrival
-	queue          []message    // in flight, or arrived and unread
-	ended          bool         // the writer has closed
-	abandoned      bool         // the reader has closed
-	readBy, sendBy time.Time    // deadlines; zero: none
+	soleWriter     bool         // there is only one writer, so data need not pass through the outbox
+	bell           *time.Timer  // timer that wakes the only reader
+	rings          time.Time    // time for which bell is set; zero: not set, or due at once
+	waits          bool         // whether the reader is waiting for bell
+	held           []proxy.Part // data that waits because the sender is paused or a rule delays it
+	deciding       bool         // whether a rule is deciding about a part
+	welcome        []byte       // unread bytes of the reply to greeting
+	discards       bool         // whether to discard everything sent from now on
+	last           time.Time    // arrival time of the last message
+	queue          []message    // messages in flight, or arrived but unread
+	ended          bool         // whether the writer has closed this direction
+	abandoned      bool         // whether the reader has closed this direction
+	readBy, sendBy time.Time    // read and write deadlines; zero: none
 	awake          time.Time    // no deadline ends a read before this time
 }
 
-// message holds the bytes of one write, or nil for the end of the stream.
+// message holds the bytes of one write and their arrival time. Nil bytes mean the end of the stream.
 type message struct {
 	at    time.Time
 	bytes []byte
@@ -130,7 +130,7 @@ func (p *pipe) turn() turn {
 	return t
 }
 
-// put sends a message or the end. It arrives after all earlier messages.
+// put sends a message; nil means the end of the stream. The message arrives after all earlier messages.
 func (p *pipe) put(b []byte, turn turn) {
 	if p.abandoned {
 		return
@@ -152,7 +152,7 @@ func silent() *time.Timer {
 	return bell
 }
 
-// ring sets the bell to a time; zero stops it.
+// ring sets the timer bell to a time. Zero stops it.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -165,7 +165,7 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look sets the bell of a waiting reader after a change.
+// look resets the timer of a waiting reader after the state of the pipe has changed.
 func (p *pipe) look() {
 	switch {
 	case !p.waits:
@@ -177,7 +177,7 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the reader's next event, or zero if no event is known.
+// next returns the time of the reader's next event, an arrival or a deadline, or zero if it has no next event.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -189,8 +189,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's
-// deadline, but the next nanosecond owned by the last request on the connection.
+// deadline returns the time at which a read fails. It is slightly later than readBy, which may coincide with a context's
+// deadline: it is the next nanosecond that belongs to the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -210,7 +210,7 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && !p.discards && len(b) > 0: // otherwise discard: the writer notices a closed reader only by reading
+	case !p.abandoned && !p.discards && len(b) > 0: // otherwise the data is lost without an error, as on a socket
 		p.write(slices.Clone(b))
 	}
 	return len(b), nil
@@ -232,18 +232,18 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the end of the stream would be dropped
+		p.pair.sever() // the other end would not receive the end of the stream
 	}
 }
 
-// leave sends the chunks that were written in one nanosecond.
+// leave sends chunks that were written in the same nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
 		p.offer(chunk)
 	}
 	p.mu.Unlock()
-	if p.direction == proxy.ToServer { // the deadline of the answer has changed
+	if p.direction == proxy.ToServer { // the reader's deadline depends on the last request sent
 		back := p.pair.toClient
 		back.mu.Lock()
 		back.look()
@@ -251,11 +251,11 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk, or holds it if it must wait. nil is the end of the stream.
+// offer sends a chunk, or stores it if the writer is paused or a rule is deciding. A nil chunk is the end of the stream.
 func (p *pipe) offer(chunk []byte) {
 	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
 	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
-		// This fast path handles nearly every chunk.
+		// This fast path handles almost every chunk.
 		if part, ok := talk.Whole(chunk, toServer); ok {
 			p.meet(part)
 			return
@@ -282,7 +282,7 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-// receive waits for bytes, the end of the stream, the deadline, or the closing of this end.
+// receive waits for bytes, the end of the stream, the deadline, or until this end is closed.
 func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,13 +295,14 @@ func (p *pipe) receive(b []byte) (int, error) {
 		p.waits = true
 		bell := p.bell.C
 		p.mu.Unlock()
-		<-bell // the timer belongs to the bubble, so virtual time advances meanwhile
+		<-bell // virtual time advances while the goroutine waits for this timer
 		p.mu.Lock()
 		p.waits, p.rings = false, time.Time{}
 	}
 }
 
-// take returns the next bytes, or the time at which to look again (zero: after a change). The mutex is held.
+// take returns the next bytes, or the time at which to call it again (zero: after the next change). The caller holds the
+// mutex.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -311,7 +312,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		return n, next, nil
 	case !p.abandoned && p.reader.paused():
 		return 0, next, nil // a paused reader does not notice its deadline
-	case !p.abandoned && passed(p.deadline()): // even with unread bytes, as on a socket
+	case !p.abandoned && passed(p.deadline()): // a deadline has priority over unread bytes, as with a socket
 		return 0, next, os.ErrDeadlineExceeded
 	case found == errUnread:
 		first := &p.queue[0]
@@ -319,7 +320,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		switch first.bytes = first.bytes[n:]; {
 		case len(first.bytes) > 0:
 		case len(p.queue) == 1:
-			p.queue = p.queue[:0] // reuse the memory
+			p.queue = p.queue[:0] // reuse the slice
 		default:
 			p.queue = p.queue[1:]
 		}
@@ -330,8 +331,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns the result of a read without reading: nothing (nil), bytes (errUnread), the end of the stream (io.EOF),
-// or that this end is closed.
+// peek returns the result that a read would have: nil if it would wait, errUnread if there are bytes, io.EOF at the end of
+// the stream, or net.ErrClosed if this end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// inPair runs f in virtual time with the two ends of a connection.
+// inPair runs f in virtual time with both ends of a connection.
 func inPair(t *testing.T, f func(t *testing.T, client, server *conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,14 +36,14 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // much less than the spread of the delays
+				time.Sleep(latency / 20) // much less than the variation of the message delays
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("write after close: %v", err)
 			}
 		}()
-		last, b := time.Now(), make([]byte, 2) // less than a message
+		last, b := time.Now(), make([]byte, 2) // shorter than a message
 		for i := range byte(messages) {
 			for _, want := range [][]byte{{i, i}, {i}} {
 				if n, err := server.Read(b); !bytes.Equal(b[:n], want) || err != nil {
@@ -61,13 +61,13 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// wire holds the inputs of a delay.
+// wire identifies one simulated connection whose message delays are compared.
 type wire struct {
 	seed                uint64
 	process, node, dial int
 }
 
-// delays returns the delays of a link's messages in each direction, after a number of other dials.
+// delays returns the delays of the messages on a link, in each direction, after the given number of other dials.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)
@@ -92,7 +92,7 @@ func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	return there, back
 }
 
-// alike reports whether delays differ by less than a quantum.
+// alike reports whether two lists of delays differ by less than a quantum each.
 func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
@@ -119,8 +119,8 @@ func TestDelaysDependOnSeedAndLink(t *testing.T) {
 	}
 }
 
-// TestSameNanosecond checks that arrival times of messages written in one nanosecond depend neither on their order nor on
-// the connections.
+// TestSameNanosecond checks that the arrival times of messages written in the same nanosecond depend neither on the order of
+// the writes nor on the connections.
 func TestSameNanosecond(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
@@ -208,7 +208,7 @@ func TestDeadlines(t *testing.T) {
 		if n, err := server.Read(b); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		// A deadline that is set while a read waits ends that read.
+		// Setting a deadline while a read waits ends that read.
 		go func() { time.Sleep(time.Second); server.SetReadDeadline(time.Now()) }()
 		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// link holds the connections between a process and a server. Faults affect it as they affect a proxy.Link.
+// link holds all connections between one process and one server. Faults affect it in the same way as a proxy.Link.
 type link struct {
 	proxy.Rules
 	timetable timetable
@@ -25,15 +25,15 @@ type link struct {
 	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards the fields below; never held across a wait
-	pairs []*pair    // in the order of their creation
+	pairs []*pair    // in the order in which they were created
 }
 
 var _ inject.Link = (*link)(nil)
 
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut implements inject.Link: it drops everything in the given directions and heals the others. Healing closes a connection
-// if something was dropped on it.
+// Cut implements inject.Link. It drops all data in the given directions, and heals the other directions. Healing closes each
+// connection on which data was dropped.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -43,13 +43,13 @@ func (l *link) Cut(d proxy.Direction) {
 	})
 }
 
-// Counters implements inject.Link, without the numbers of bytes.
+// Counters implements inject.Link. It does not count bytes.
 func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do with the connections in the order of their last use, because concurrent clients may take connections from a
-// pool in any order.
+// each calls do for each connection, in the order of last use. The order of creation would not be reproducible, because
+// concurrent clients may take connections from a pool in any order.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -74,9 +74,9 @@ type pair struct {
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
-	mute     atomic.Bool     // drop everything sent from now on, in both directions
-	torn     atomic.Uint32   // directions in which a cut dropped something: a proxy.Direction
-	ctx      context.Context // ends with the connection
+	mute     atomic.Bool     // whether to drop everything sent from now on, in both directions
+	torn     atomic.Uint32   // directions (proxy.Direction) in which a cut dropped data
+	ctx      context.Context // cancelled when the connection is closed
 	cancel   context.CancelFunc
 }
 
@@ -107,7 +107,7 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends held data, as far as possible. The mutex is held.
+// advance sends waiting data until the writer is paused or a rule has to decide. The caller holds the mutex.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -116,9 +116,9 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine
-// starts in a different nanosecond, since commands to several servers may match at once and the first triggers the
-// step.
+// meet counts a request or reply and applies the matching rules to it in a new goroutine. Each such goroutine starts in a
+// different nanosecond, because commands to several servers may match at once, and only the first of them triggers the
+// fault.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -145,7 +145,7 @@ func (p *pipe) meet(part proxy.Part) {
 	}()
 }
 
-// decide applies the decision of the first rule that does not return Pass.
+// decide calls the rules in order, and applies the first decision other than Pass.
 func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
@@ -169,7 +169,7 @@ func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, 
 	p.advance()
 }
 
-// pass sends bytes or the end, unless the connection or a cut drops them.
+// pass forwards bytes, or nil for the end of the stream, unless a cut or a closed connection drops them.
 func (p *pipe) pass(b []byte, turn turn) {
 	switch {
 	case p.discards || p.pair.mute.Load():
@@ -180,8 +180,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume sends the held data of a paused writer and delivers the messages for a paused reader, each in a nanosecond
-// that it owns.
+// resume sends the waiting data of a writer that was paused, and delivers the messages for a reader that was paused. Each
+// message arrives in a nanosecond that belongs to it.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,18 +199,18 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox collects the data written in one nanosecond. It sends the data in the next nanosecond, when no goroutine that
-// may write more is running.
+// outbox collects the data written in one nanosecond, and sends it in the next, when all goroutines that may write have
+// finished.
 //
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the
-// data by its content, so that neither arrival times nor matching rules depend on that order.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the data by
+// content, so that neither arrival times nor the matching of rules depends on that order.
 type outbox struct {
-	mu      sync.Mutex // guards the fields below; taken after a pipe's mutex
+	mu      sync.Mutex // guards the fields below; locked after a pipe's mutex
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter holds the data written into a pipe in one nanosecond: one chunk for each write, nil for the end.
+// letter holds the data written to a pipe in one nanosecond: one chunk per write, and nil for the end of the stream.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte
@@ -223,7 +223,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// put adds a chunk, which must not be modified later.
+// put adds a chunk. The caller must not modify it later.
 func (o *outbox) put(p *pipe, chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -252,26 +252,27 @@ func (o *outbox) leave() {
 	}
 }
 
-// before orders letters. Equal contents are ordered by connection, for example if several subscribers receive one message.
+// before is the sort order of letters. Letters with equal content, such as a notice to several subscribers, are sorted by
+// connection.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message of a link and the nanoseconds that it owns. They depend only on the
-// seed, the link, the direction and the message's number on the link, and not on the connection, since concurrent
-// goroutines may take any.
+// timetable determines the delay of each message on a link, and the nanoseconds in which it may arrive. Both depend only on
+// the seed, the link, the direction and the number of the message on the link. They do not depend on the connection, because
+// concurrent goroutines may use any.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset of the link's nanoseconds in each quantum
-	step    int // distance between the nanoseconds of consecutive messages
+	first   int // offset in each quantum of the link's first arrival nanosecond
+	step    int // distance in nanoseconds between the arrival nanoseconds of consecutive messages
 	counts  [2]atomic.Uint64
 }
 
-// often is the number of processes whose messages own different nanoseconds. With more processes, some messages own the
-// same nanoseconds as later messages of other processes. Each quantum has 909 nanoseconds for messages.
+// often is the number of processes whose messages can all have different arrival nanoseconds. With more processes, some
+// messages share them with later messages of other processes. Each quantum has 909 arrival nanoseconds.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -280,15 +281,15 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn holds the entry of one message in the timetable.
+// turn holds the number, the delay and the arrival nanosecond of one message.
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // its nanoseconds modulo quantum
+	residue time.Duration // remainder modulo quantum of the times at which the message may arrive
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
-	way := d >> 1 // 0 to the server, 1 to the client
+	way := d >> 1 // 0: to the server; 1: to the client
 	n := t.counts[way].Add(1)
 	return turn{n, t.latency/2 + time.Duration(draw(t.keys[way], n)%uint64(t.latency+1)), t.residue(d, n)}
 }
@@ -297,7 +298,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own returns the first nanosecond from t on with the given remainder.
+// own returns the first time from t on whose remainder modulo quantum is residue.
 func own(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// onLink runs f in virtual time with a client of process 0 and its link to the server.
+// onLink runs f in virtual time with a client of process 0 and the link between this process and the server.
 func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *link)) {
 	t.Helper()
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
@@ -29,20 +29,21 @@ func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *l
 	})
 }
 
-// within returns a context that ends after a second.
+// within returns a context with a timeout of one second.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// value returns the value of a key on the server.
+// value returns the value of a key in the server.
 func value(n *network, key string) string {
 	v, _ := n.nodes[0].running().Get(key)
 	return v
 }
 
-// TestRules checks that a rule for the nth command or its reply holds, closes or drops only this command or reply.
+// TestRules checks that a rule for the nth command, or for its reply, delays, drops or disconnects only that command or
+// reply.
 func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     proxy.Point
@@ -92,7 +93,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestCut checks that a cut drops one direction or both of one process, and that healing closes affected connections.
+// TestCut checks that a cut drops data in one or both directions of one process, and that healing closes the affected
+// connections.
 func TestCut(t *testing.T) {
 	for way, stored := range map[proxy.Direction]string{proxy.Both: "", proxy.ToClient: "1"} {
 		onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
@@ -120,7 +122,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSlow checks that Delay delays both directions.
+// TestSlow checks that Delay delays messages in both directions.
 func TestSlow(t *testing.T) {
 	onLink(t, func(t *testing.T, _ *network, c *redis.Client, l *link) {
 		l.Delay(time.Second / 2)
@@ -131,8 +133,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestPauses checks that a paused process sends and reads nothing until it is resumed, and that a paused server answers
-// when it is resumed.
+// TestPauses checks that a paused process neither sends nor reads until it is resumed, and that a paused server replies
+// after it is resumed.
 func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
 		c = c.WithTimeout(time.Second) // shorter than the pause
@@ -145,9 +147,9 @@ func TestPauses(t *testing.T) {
 		for _, who := range []struct {
 			name   string
 			pause  func()
-			stored bool // during the pause
+			stored bool // while the process is paused
 		}{
-			{"the process", n.processes[0].pause, false}, // must be first, since a new connection begins with other commands
+			{"the process", n.processes[0].pause, false}, // must be first: a new connection begins with other commands
 			{"the answer", atReply, true},
 		} {
 			name := who.name
@@ -178,7 +180,7 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// TestKilledProcess checks that a killed process gets no answers and no connections.
+// TestKilledProcess checks that a killed process receives no replies and cannot connect.
 func TestKilledProcess(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		time.AfterFunc(time.Second, func() { n.killProcess(0) })
@@ -192,7 +194,7 @@ func TestKilledProcess(t *testing.T) {
 	})
 }
 
-// TestServers checks a restart, a fail-over to a copy with leases, a clock jump, and an eviction.
+// TestServers checks a restart, a fail-over to a replica that has the leases, a clock jump, and an eviction.
 func TestServers(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		node, ctx := n.nodes[0], t.Context()
@@ -237,7 +239,7 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// TestRefused checks that unsupported trials are refused with the reason.
+// TestRefused checks that an unsupported trial is refused with the reason.
 func TestRefused(t *testing.T) {
 	var lock impls.Impl
 	for _, l := range catalog.OnRedis() {
@@ -266,7 +268,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPanics checks that a panic of a lock becomes an error.
+// TestPanics checks that a panic in a lock becomes an error.
 func TestPanics(t *testing.T) {
 	trial := Trial{Workload: counter(t), Params: workloads.Defaults(),
 		Lock: impls.Impl{Name: "odd", Open: func(impls.Env) (impls.Lock, error) { panic("out of cheese") }}}

@@ -16,8 +16,9 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime checks that a trial of ten virtual seconds with each lock ends, grants the lock, leaves no
-// goroutines, and records the same history twice. Locks may use nothing but their Env.
+// TestEveryLockInVirtualTime checks for each lock that a trial of ten virtual seconds ends, grants the lock, leaves no
+// goroutines, and records the same history when repeated. It fails for a lock that uses a network, a clock or randomness
+// other than those of its Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
@@ -27,7 +28,7 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 			p := workloads.Defaults()
 			p.Duration = 10 * time.Second
 			enough := 1000
-			if impl.Name == "shared-token" { // its keys remain until they expire
+			if impl.Name == "shared-token" { // this lock's keys remain until they expire
 				enough = 2
 			}
 			if raced { // the race detector makes it ten times slower
@@ -44,7 +45,7 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestRenewalInVirtualTime checks locks that renew, with holds longer than the lease.
+// TestRenewalInVirtualTime checks locks that renew their leases, with holds longer than the lease.
 func TestRenewalInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		if !impl.Renews {
@@ -57,7 +58,7 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // waiters at the end are refused too
+			for op := range strings.Lines(first) { // clients still waiting at the end of the trial are refused too
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
 					t.Error("a release was refused: the lease expired during the hold")
 				}
@@ -66,8 +67,8 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one
-// nanosecond run in random order, which makes the test stricter.
+// driveTwice runs a lock twice and checks that the histories are equal. The race detector makes the test stricter, because
+// it runs goroutines that are ready in the same nanosecond in random order.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)
@@ -77,7 +78,7 @@ func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return first
 }
 
-// driveVirtually returns the recorded history, one line per operation.
+// driveVirtually runs a lock and returns its history, one line per operation.
 func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
@@ -108,11 +109,11 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		start := time.Now()
 		d.Run(t.Context())
 		late := time.Second
-		if raced { // in a short trial all clients may wait at its end
+		if raced { // at the end of a short trial all clients may be waiting
 			late += 4 * impl.BackOff
 		}
 		if impl.Name == "shared-token" {
-			late += p.TTL + time.Second // remaining keys are waited for until they expire
+			late += p.TTL + time.Second // wait until the remaining keys have expired
 		}
 		if took := time.Since(start); took < p.Duration || took > p.Duration+late+time.Duration(p.Clients)*p.Hold {
 			t.Errorf("the trial took %v of virtual time", took)
@@ -123,7 +124,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 			}
 		}
 		n.Close()
-		time.Sleep(10 * time.Second) // background goroutines of clients end
+		time.Sleep(10 * time.Second) // wait for background goroutines of clients to end
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +133,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return string(text)
 }
 
-// lines returns the operations of a history in order, without the fields that depend on marks.
+// lines returns the operations of a history in order, without the fields that depend on when marks were written.
 func lines(t *testing.T, file io.Reader) []byte {
 	t.Helper()
 	r, err := histories.NewReader(file)

@@ -22,19 +22,19 @@ type node struct {
 	place
 	mu     sync.Mutex
 	server *miniredis.Miniredis // nil if the server is dead
-	gains  time.Duration        // drift of its clock per second
+	gains  time.Duration        // drift of the server's clock per second
 	since  time.Time            // when the drift was last applied
-	ahead  time.Duration        // offset of its clock
+	ahead  time.Duration        // offset of the server's clock from virtual time
 	serves []*served            // its connections
-	slow   bool                 // run scripts in the emulator
+	slow   bool                 // whether to run scripts in the emulator, which is slower
 }
 
 func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // starts the server without a port
+	c, err := m.Dial() // starts the server without opening a port
 	if err != nil {
-		panic(err) // impossible: it uses no resources outside the process
+		panic(err) // cannot happen: no resources outside the process are used
 	}
 	c.Close()
 	known := new(sync.Map)
@@ -45,7 +45,7 @@ func (n *node) newServer() *miniredis.Miniredis {
 	return m
 }
 
-// answerTime answers TIME if the clock has an offset.
+// answerTime replies to the command TIME if the server's clock has an offset. It reports whether it replied.
 func (n *node) answerTime(peer *server.Peer, command string) bool {
 	n.mu.Lock()
 	ahead := n.ahead
@@ -66,7 +66,7 @@ func (n *node) running() *miniredis.Miniredis {
 	return n.server
 }
 
-// kill ends the server and its connections, and deletes its data.
+// kill stops the server, closes its connections and deletes its data.
 func (n *node) kill() {
 	n.resume()
 	n.mu.Lock()
@@ -81,7 +81,7 @@ func (n *node) kill() {
 	}
 }
 
-// restart starts a dead server with the given data.
+// restart starts a stopped server with the given data.
 func (n *node) restart(with contents) {
 	server := n.newServer()
 	for _, restore := range with {
@@ -94,17 +94,18 @@ func (n *node) restart(with contents) {
 	}
 }
 
-// bounce kills the server and restarts it, at once or when it is healed, empty or with its data.
+// bounce kills the server and restarts it, either at once or when the returned function heals it. It keeps the data if the
+// action says so.
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // another step killed it and determines its data
+			return nil, err // an earlier step has killed the server and decides about its data
 		}
 	}
 	n.kill()
 	if a.By > 0 {
-		return func() { n.restart(knows) }, err // healed at the end at the latest, for the epilogue
+		return func() { n.restart(knows) }, err // called at the end of the trial at the latest, before the epilogue
 	}
 	n.restart(knows)
 	return nil, err
@@ -123,7 +124,8 @@ func (n *node) resetClock() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp applies the drift. To apply it before each command has the same effect as applying it continuously.
+// catchUp applies the clock drift since the last call. Calling it before each command has the same effect as a continuous
+// drift.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -134,7 +136,8 @@ func (n *node) catchUp() {
 	}
 }
 
-// jump moves the clock: leases expire earlier, or later if by is negative, and TIME changes.
+// jump moves the server's clock by a duration, which may be negative. It changes the result of TIME and the times at which
+// leases expire.
 func (n *node) jump(by time.Duration) error {
 	server := n.running()
 	if server == nil {
@@ -162,7 +165,7 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is a copy of a server's data. Each function restores a key on an empty server.
+// contents is a copy of a server's data. Each function restores one key on an empty server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -179,7 +182,7 @@ func (n *node) contents() (contents, error) {
 			set = func(to *miniredis.Miniredis) { _ = to.Set(key, text) }
 		case "list":
 			list, _ := server.List(key)
-			list = slices.Clone(list) // LSET modifies the server's slice
+			list = slices.Clone(list) // copy the slice, because LSET modifies the server's
 			set = func(to *miniredis.Miniredis) { _, _ = to.Push(key, list...) }
 		case "hash":
 			var fields []string
@@ -206,21 +209,21 @@ func (n *node) contents() (contents, error) {
 	return all, nil
 }
 
-// served is the server's end of a connection. It handles arriving commands in the goroutine of the bell, which is much
-// cheaper than the emulator's two goroutines per connection. Connections that subscribe are handed over to the emulator,
-// which detects when a subscriber disconnects.
+// served is the server's end of a connection. It handles commands when they arrive, in the goroutine of the timer bell,
+// which is much cheaper than the emulator's two goroutines per connection. A connection that subscribes is handed over to
+// the emulator, which detects when a subscriber disconnects.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis
 	peer     *server.Peer
-	at       bool   // a goroutine handles commands; guarded by the pipe's mutex
-	unread   []byte // an incomplete command
+	at       bool   // whether a goroutine is handling commands; guarded by the pipe's mutex
+	unread   []byte // bytes of an incomplete command
 	source   bytes.Reader
 	lines    *bufio.Reader
 	room     [512]byte
 }
 
-// serve makes an emulator answer on its end of a new connection.
+// serve makes an emulator reply to commands on the server's end of a new connection.
 func serve(m *miniredis.Miniredis, c *conn) *served {
 	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512)), lines: bufio.NewReaderSize(nil, 512)}
 	c.in.mu.Lock()
@@ -228,11 +231,12 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
 	c.in.waits = true       // always
-	c.out.soleWriter = true // each answer is sent in the nanosecond of its command
+	c.out.soleWriter = true // each reply is sent in the same nanosecond as its command arrives
 	return s
 }
 
-// answer handles arrived data, unless another goroutine does so already; that one may be blocked in a command.
+// answer handles the data that has arrived, unless another goroutine is handling data already. That goroutine may be blocked
+// in a command.
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
@@ -261,10 +265,10 @@ func (s *served) answer() {
 	}
 }
 
-// take handles the complete commands. It returns false if the connection is closed or handed over.
+// take adds bytes and handles all complete commands. It returns false if the connection was closed or handed over.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
-	kept := s.unread[:0] // reuse the memory
+	kept := s.unread[:0] // reuse the slice
 	for len(s.unread) > 0 {
 		args, rest, whole := s.command(s.unread)
 		if !whole {
@@ -295,15 +299,16 @@ func (s *served) handOver() {
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.out.mu.Lock()
-	s.out.soleWriter = false // several subscribers are notified at once
+	s.out.soleWriter = false // several subscribers can receive a message in the same nanosecond
 	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
 
-// command parses the first command and returns the bytes after it. It returns nil arguments for invalid commands.
+// command parses the first command in b and returns the bytes after it. For an invalid command args is nil. whole reports
+// whether the command is complete.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // more words than any command has
+		return nil, b, true // a longer first line cannot be the number of a command's words
 	}
 	s.source.Reset(b)
 	s.lines.Reset(&s.source)

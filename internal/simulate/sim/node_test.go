@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// lasts returns the time for which a lease of a second excludes another process.
+// lasts returns the time for which a lease of one second excludes another process.
 func lasts(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
@@ -30,8 +30,8 @@ func lasts(t *testing.T, w *world) time.Duration {
 	return time.Since(began)
 }
 
-// TestDrift checks the duration of a lease when the clock gains a second per second, loses half a second per second, and is
-// healed.
+// TestDrift checks how long a lease lasts when the server's clock gains a second per second, loses half a second per second,
+// and after the drift is healed.
 func TestDrift(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
@@ -50,7 +50,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftBeforeAndAfter checks that a drift does not affect the time before and after it.
+// TestDriftBeforeAndAfter checks that a clock drift has no effect before it begins and after it ends.
 func TestDriftBeforeAndAfter(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
@@ -62,8 +62,8 @@ func TestDriftBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// TestRestart checks that a server that keeps its data excludes other clients until the lease expires, even if it restarts
-// late, and that an empty one does not.
+// TestRestart checks that a restarted server that keeps its data excludes other clients until the lease expires, even if it
+// restarts late, and that a server that loses its data does not.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
@@ -93,7 +93,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartKeepsEverything checks all types that locks use, and their expiries.
+// TestRestartKeepsEverything checks that a restart keeps keys of every type that locks use, and their expiry times.
 func TestRestartKeepsEverything(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		m := w.net.nodes[0].running()
@@ -126,8 +126,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 	})
 }
 
-// TestTurns checks that a client stops after its turns without a fault, and that a trial ends early if all clients have
-// stopped.
+// TestTurns checks that a client stops after its number of iterations if there is no fault, and that a trial ends early if
+// all clients have stopped.
 func TestTurns(t *testing.T) {
 	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {
@@ -159,7 +159,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTokensFollowTheClock checks that fencing tokens rise unless the server loses both the clock and the counter.
+// TestTokensFollowTheClock checks that fencing tokens increase unless the server loses both its clock and its counter.
 func TestTokensFollowTheClock(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		token := func() int64 {
@@ -170,7 +170,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 				if err == nil {
 					break
 				}
-				h, err = l.Acquire(ctx, req) // the server's restart closed the connection
+				h, err = l.Acquire(ctx, req) // the connection was closed when the server restarted
 			}
 			if err := errors.Join(err, l.Release(ctx, h.Grant)); err != nil {
 				t.Error(err)
@@ -196,7 +196,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if fourth <= third {
 			t.Errorf("empty server: token %d follows %d", fourth, third)
 		}
-		if err := w.failover(0); err != nil { // the replica is not stale: it has the counter
+		if err := w.failover(0); err != nil { // this replica has not missed writes: it has the counter
 			t.Error(err)
 		}
 		if fifth := token(); fifth != fourth+1 {

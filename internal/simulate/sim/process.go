@@ -11,19 +11,19 @@ import (
 	"lockbench/workloads"
 )
 
-// process is a process of clients with an opened lock and the guarded resource. While it is paused, no request of its
-// clients begins or returns and its network is stopped. After it is killed, every request returns workloads.ErrGone.
+// process is a simulated process with clients, an opened lock and the guarded resource. While it is paused, requests of its
+// clients neither start nor return, and its network is stopped. After it is killed, every request returns workloads.ErrGone.
 //
-// Limitation: the lock's goroutines are not stopped, so its timers fire during a pause. Commands and notices of losses wait
-// until the process resumes. But a decision by the clock alone, such as refusing a late grant, may happen earlier than in a
-// paused real process.
+// Limitation: a pause does not stop the lock's goroutines, so its timers fire. Commands and notices of lost leases wait
+// until the process is resumed. But a decision that depends only on the clock, such as refusing a late grant, may happen
+// earlier than in a real paused process.
 type process struct {
 	*place
 	lock     impls.Lock
 	resource workloads.Resource
-	life     context.Context // ends when the process is killed, or with the trial
+	life     context.Context // cancelled when the process is killed or the trial ends
 	end      context.CancelFunc
-	stops    bool // it may be paused, so that notices of losses must wait
+	stops    bool // whether the process may be paused, so that notices of lost leases must wait
 	work     sync.WaitGroup
 }
 
@@ -32,7 +32,7 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	p.life, p.end = context.WithCancel(context.Background())
 	if renewed := env.Renewed; renewed != nil {
 		env.Renewed = func(g impls.Grant, sent time.Duration, err error) {
-			if p.life.Err() == nil { // a killed process reports nothing
+			if p.life.Err() == nil { // discard reports of a killed process
 				renewed(g, sent, err)
 			}
 		}
@@ -42,8 +42,8 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs waits until the process runs. If the process was killed, runs returns ErrGone a nanosecond later, after the kill has
-// been recorded.
+// runs waits until the process is not paused. If the process was killed, runs returns ErrGone a nanosecond later, so that
+// the kill is recorded first.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -53,8 +53,8 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask runs a request in the process. After an error the request may have taken effect: the process was killed meanwhile, or
-// was paused when the context ended.
+// ask runs a request in the process. A request that returns an error may still have taken effect, if the process was killed
+// meanwhile or was paused when the context ended.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
 	if err := p.runs(ctx); err != nil {
@@ -70,10 +70,11 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord bounds the time until a lock returns after its context has ended.
+// lastWord is the maximum time for a lock to return after its context has ended.
 const lastWord = 2 * time.Second
 
-// answer waits for the result. After the context has ended, it waits for lastWord if the process runs.
+// answer waits for the result of a request. After the context has ended, it waits at most lastWord longer, or not at all if the process is
+// paused.
 func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
 	if !p.stops {
 		return do()
@@ -96,20 +97,20 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // it was paused meanwhile
+		case <-timer.C: // the process was paused meanwhile
 		}
 	}
 	var nothing T
 	return nothing, ctx.Err()
 }
 
-// told returns a channel that is closed when the hold is lost and the process runs.
+// told returns a channel that is closed when the hold is lost and the process is not paused.
 func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
 	}
 	select {
-	case <-lost: // lost before the grant returned: no need to wait
+	case <-lost: // the hold was lost before the grant returned
 		return lost
 	default:
 	}
@@ -127,7 +128,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	return told
 }
 
-// close ends the process. Its lock abandons its holds.
+// close ends the process. Its lock abandons all holds.
 func (p *process) close() error {
 	var err error
 	if p.life.Err() == nil {
@@ -142,7 +143,7 @@ func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock returns the lock in the process, with its optional interfaces.
+// asLock returns a lock that runs in the process. It implements the same optional interfaces as the process's lock.
 func (p *process) asLock() impls.Lock {
 	prober, canProbe := p.lock.(impls.Prober)
 	if canProbe {
@@ -167,7 +168,7 @@ func (r remote) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Renew extends a grant if the lock supports it.
+// Renew extends a lease if the lock supports renewal.
 func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	renewer, ok := r.p.lock.(impls.Renewer)
 	if !ok {
@@ -208,15 +209,15 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between resumed goroutines, so that the data of one is sent before the next one runs.
+// apart is the time between the wake-ups of resumed goroutines, so that each has sent its data before the next one runs.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // last time given
+	last time.Time // start time of the last caller
 }
 
-// next returns the time until the caller may continue.
+// next returns the time for which the caller must wait, so that callers continue one after another.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,10 +229,10 @@ func (t *turnstile) next() time.Duration {
 }
 
 type place struct {
-	isPaused atomic.Bool // paused; read for each message, set with the mutex held
+	isPaused atomic.Bool // whether paused; changed only with mu held
 
 	mu    sync.Mutex
-	queue []chan struct{} // closed in order when it resumes
+	queue []chan struct{} // waiting goroutines; the channels are closed in order when the place is resumed
 }
 
 func (p *place) paused() bool { return p.isPaused.Load() }
@@ -242,8 +243,8 @@ func (p *place) pause() {
 	p.isPaused.Store(true)
 }
 
-// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each in a different
-// nanosecond.
+// resume resumes the process or server, and reports whether it was paused. Waiting goroutines continue in order, each in a
+// different nanosecond.
 func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,7 +263,7 @@ func (p *place) resume() bool {
 	return true
 }
 
-// await waits until the place runs. It returns the context's error.
+// await waits until the process or server is not paused. It returns an error if the context ends first.
 func (p *place) await(ctx context.Context) error {
 	for {
 		p.mu.Lock()

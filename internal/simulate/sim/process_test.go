@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// inWorld runs f in virtual time with a world of three processes that may be paused.
+// inWorld runs f in virtual time with three processes that can be paused.
 func inWorld(t *testing.T, lock string, f func(*world)) {
 	t.Helper()
 	for _, l := range catalog.OnRedis() {
@@ -53,7 +53,7 @@ func did(t *testing.T, w *world, a faults.Action) func() {
 
 var forAMinute = impls.Request{Key: "k", Owner: "o", TTL: time.Minute, KeepAlive: true}
 
-// TestPausedProcess checks that requests to a paused process return after it is resumed, or not at all.
+// TestPausedProcess checks that requests to a paused process return only after it is resumed.
 func TestPausedProcess(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		p := w.processes[0].asWorkload()
@@ -84,10 +84,10 @@ func TestPausedProcess(t *testing.T) {
 	})
 }
 
-// TestPausedDuringRequest checks that a request whose answer is held by a pause returns when its context ends.
+// TestPausedDuringRequest checks that a request returns when its context ends, even if the reply is delayed by a pause.
 func TestPausedDuringRequest(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
-		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // before the answer
+		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // before the reply arrives
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.DeadlineExceeded) {
@@ -96,7 +96,7 @@ func TestPausedDuringRequest(t *testing.T) {
 	})
 }
 
-// TestKilled checks that requests to a killed process fail, other processes continue, and its hold expires.
+// TestKilled checks that requests to a killed process fail, other processes continue, and the killed process's hold expires.
 func TestKilled(t *testing.T) {
 	inWorld(t, "redisson", func(w *world) {
 		ctx, p := context.Background(), w.processes[0].asWorkload()

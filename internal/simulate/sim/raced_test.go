@@ -2,4 +2,4 @@
 
 package sim
 
-const raced = true // the race detector runs goroutines of one nanosecond in random order, and is slow
+const raced = true // the race detector is slow, and runs goroutines that are ready in the same nanosecond in random order

@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestRecordIsRun checks that trials recorded in memory and in a file have equal histories.
+// TestRecordIsRun checks that a trial recorded in memory has the same history as one recorded in a file.
 func TestRecordIsRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -34,7 +34,7 @@ func TestRecordIsRun(t *testing.T) {
 	}
 }
 
-// recordedTwice returns the difference between the histories of a trial in a file and in memory.
+// recordedTwice returns the difference between the history of a trial recorded in a file and in memory.
 func recordedTwice(t *testing.T, trial Trial) string {
 	t.Helper()
 	var file bytes.Buffer

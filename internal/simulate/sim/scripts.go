@@ -15,7 +15,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// compiled maps SHA-1 hashes to the scripts of all servers (*lua.FunctionProto).
+// compiled maps the SHA-1 hash of each script to its compiled form (*lua.FunctionProto). All servers share it.
 var compiled sync.Map
 
 func compile(source string) (hash string, err error) {
@@ -35,13 +35,13 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a reusable Lua state with the libraries that locks' scripts use. The emulator would create a state with
-// all libraries for each call, which would dominate the cost of a trial.
+// interpreter is a reusable Lua state with the libraries that the scripts of locks use. The emulator creates a state with
+// all libraries for each call, which would take most of the time of a trial.
 type interpreter struct {
 	*lua.LState
-	hash   string         // of the current script
-	server *server.Server // the server of the current script
-	answer bytes.Buffer   // answer to the command that the script called
+	hash   string         // hash of the current script
+	server *server.Server // server that runs the current script
+	answer bytes.Buffer   // reply to the command that the script called
 	reader *bufio.Reader
 	writer *bufio.Writer
 }
@@ -70,8 +70,8 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript answers EVAL and EVALSHA. It returns false if the emulator must answer: for other commands and errors. known
-// holds the hashes of the scripts sent to this server.
+// runScript runs the scripts of EVAL and EVALSHA. It returns false for other commands and for errors, which the emulator
+// must handle. known holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
 		return false
@@ -103,7 +103,7 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator's message
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the same message as the emulator's
 		return
 	}
 	reply(peer, in.Get(1))
@@ -117,19 +117,19 @@ func (in *interpreter) list(all []string) *lua.LTable {
 	return t
 }
 
-// single returns a table with one field: ok for a status, err for an error.
+// single returns a table with one field: ok for a status reply, err for an error reply.
 func (in *interpreter) single(field, text string) *lua.LTable {
 	t := in.NewTable()
 	t.RawSetString(field, lua.LString(text))
 	return t
 }
 
-// redisCall runs a command on the server. It raises errors, or returns them as a table.
+// redisCall runs a command on the server for a script. It raises an error reply, or returns it as a table.
 func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
 		if value := in.Get(i + 1); !lua.LVCanConvToString(value) {
-			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator's message
+			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the same message as the emulator's
 		}
 		args[i] = in.ToString(i + 1)
 	}
@@ -183,7 +183,7 @@ func reply(peer *server.Peer, value lua.LValue) {
 			return
 		}
 		length := 0
-		for v.RawGetInt(length+1) != lua.LNil { // a list ends before its first nil
+		for v.RawGetInt(length+1) != lua.LNil { // a Lua list ends before its first nil
 			length++
 		}
 		peer.WriteLen(length)

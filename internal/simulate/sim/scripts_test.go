@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts checks on thousands of states that every script has the same answer, resulting data and published
-// messages in a reused interpreter and in the emulator.
+// TestScripts checks in thousands of states that every script gives the same reply, data and published messages in a reused
+// interpreter as in the emulator.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {
@@ -67,7 +67,7 @@ func readScripts(t *testing.T) []luaScript {
 	return all
 }
 
-// store is an emulator with a stopped clock, and a subscriber.
+// store is an emulator with a stopped clock and a subscriber.
 type store struct {
 	*miniredis.Miniredis
 	hears *miniredis.Subscriber
@@ -100,13 +100,13 @@ func (s *store) close() {
 	s.Close()
 }
 
-// eval returns the answer to a script and the published messages.
+// eval returns the reply to a script and the messages that it published.
 func (s *store) eval(source string, args []string) string {
 	var answer bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // when this is taken, all messages before have been stored
+	s.Publish("fe", "that was all") // when this message is received, all earlier messages have been stored
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,23 +115,23 @@ func (s *store) eval(source string, args []string) string {
 	return fmt.Sprintf("%q heard %q\n", answer.String(), heard)
 }
 
-// contents returns all keys with their expiries.
+// contents returns all keys of the store with their values and expiry times.
 func (s *store) contents() string {
 	var all strings.Builder
 	for _, key := range s.Keys() {
-		list, _ := s.List(key) // complete: Dump truncates long values
+		list, _ := s.List(key) // Dump would truncate long values
 		fmt.Fprintf(&all, "%s, left %v %q\n", key, s.TTL(key), list)
 	}
 	return all.String() + s.Dump()
 }
 
-// The owners and leases in the states.
+// Owners and leases that occur in the tested states.
 var (
 	names  = []string{"aa", "bb", "cc"}
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// The tokens, subscribers, queue entries and records of the lock fenced.
+// Tokens, subscribers, queue entries and records that occur in the tested states of the lock named fenced.
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
@@ -144,13 +144,13 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
-	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as in the first entries
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // the same owner and token as in the first entries
 	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
 		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
-// arrange sets a state and returns the arguments of the script in an EVAL.
+// arrange puts the store into a state and returns the arguments of an EVAL of the script.
 func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -180,7 +180,7 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	return slices.Concat([]string{often(strconv.Itoa(len(keys)), "0", "9", "x")}, keys, args)
 }
 
-// arrangeLock makes the lock free, held in one of several ways, or of another type.
+// arrangeLock makes the key free, held in one of several ways, or a value of another type.
 func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
@@ -200,7 +200,7 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced makes the lock fenced free or held, with a queue.
+// arrangeFenced makes the lock named fenced free or held, with a queue of waiters.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
 	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
@@ -208,7 +208,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	switch kind := r.IntN(6); {
 	case kind == 0:
 		since, lease = 0, 0
-	case kind < 3: // it expires about now
+	case kind < 3: // it expires at about the current time
 		since = now - lease*1000 + r.IntN(3) - 1
 	}
 	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)
@@ -221,8 +221,8 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	}
 }
 
-// TestScriptsRecordTheSame checks that trials of every lock with scripts have equal histories with and without the
-// interpreter.
+// TestScriptsRecordTheSame checks for every lock with scripts that trials record the same history with the interpreter and
+// with the emulator.
 func TestScriptsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

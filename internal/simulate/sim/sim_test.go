@@ -20,7 +20,7 @@ import (
 
 const latency = time.Millisecond
 
-// inTest runs f in virtual time on one processor, and lets background goroutines of clients end.
+// inTest runs f in virtual time on one processor, and then waits for background goroutines of clients to end.
 func inTest(t *testing.T, nodes int, seed uint64, f func(*testing.T, *network)) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
@@ -50,7 +50,7 @@ func client(t *testing.T, n *network, process, node int) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// contend lets clients of two processes take a key that expires, and returns the events in order.
+// contend makes clients of two processes compete for a key that expires, and returns the events in order.
 func contend(t *testing.T, seed uint64) []string {
 	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
 	var trace []string
@@ -114,7 +114,7 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 			errs++
 		}
 	}
-	// In 5 s there is room for 100 leases of 50 ms, less the pauses between them.
+	// At most 100 leases of 50 ms fit into 5 s, and fewer with the pauses between them.
 	if grants < 60 || grants > 100 || errs > 0 {
 		t.Errorf("%d grants and %d errors in %d attempts", grants, errs, len(trace))
 	}

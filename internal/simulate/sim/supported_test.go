@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSupported checks that this Go release supports virtual time, and that a panic in it becomes an error.
+// TestSupported checks that this Go release supports virtual time, and that a panic in virtual time becomes an error.
 func TestSupported(t *testing.T) {
 	start := time.Now()
 	if err := Supported(); err != nil {

@@ -20,36 +20,36 @@ import (
 	"lockbench/workloads"
 )
 
-// Trial describes a trial in virtual time. It determines the history.
+// Trial describes a trial in virtual time. Equal trials record equal histories.
 type Trial struct {
 	Lock         impls.Impl
 	Deployment   string // "": the lock's usual deployment
 	Workload     workloads.Workload
-	Params       workloads.Params // Seed also determines delays and tokens
+	Params       workloads.Params // Params.Seed also determines message delays and fencing tokens
 	LockParams   map[string]string
-	Fault        string // its name in the history and the expectations
+	Fault        string // name of the fault in the history and in expectations
 	Plan         faults.Plan
-	Expectations []histories.Expectation // nil: the lock's expectations under the fault
-	slow         bool                    // run scripts in the emulator, which is slower; for tests
+	Expectations []histories.Expectation // nil: the expectations that the lock states for the fault
+	slow         bool                    // whether to run scripts in the emulator, which is slower; for tests
 }
 
-// oneWay is the mean latency of a message, similar to that through a proxy on one machine.
+// oneWay is the mean latency of a message. It is similar to the latency through a proxy on one machine.
 const oneWay = 200 * time.Microsecond
 
 const prefix = "sim:"
 
 const connectTimeout = 10 * time.Second
 
-// Recorded holds the result of a trial.
+// Recorded holds the history and the outcome of a trial.
 type Recorded struct {
 	*histories.Memory
-	Discarded string          // reason why the trial is discarded; "": valid
-	Strikes   []inject.Strike // steps that were carried out
+	Discarded string          // reason why the trial must be discarded; "": the trial is valid
+	Strikes   []inject.Strike // fault steps that were carried out
 }
 
-// Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1 equal trials have equal
-// histories. It must not be called in a bubble. It fails if the trial cannot be simulated (see Refused), or if the lock
-// cannot be opened, panics, or leaves goroutines running.
+// Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1, equal trials have equal
+// histories. Record must not be called inside a testing/synctest bubble. It returns an error if the trial cannot be
+// simulated (see Refused), or if the lock cannot be opened, panics, or leaves goroutines running.
 func (t Trial) Record() (Recorded, error) {
 	var m *histories.Memory
 	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
@@ -60,7 +60,7 @@ func (t Trial) Record() (Recorded, error) {
 	return r, err
 }
 
-// Run runs the trial and writes its history to w. It returns the reason why the trial is discarded, or "".
+// Run runs the trial and writes its history to w. It returns the reason why the trial must be discarded, or "".
 func (t Trial) Run(w io.Writer) (discarded string, err error) {
 	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
 		return histories.NewRecorder(w, h, t.Params.Logs())
@@ -76,7 +76,7 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers holds the number of servers that a lock uses in each deployment.
+// servers maps each deployment to the number of servers that a lock uses.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
 // Refused returns the reason why the trial cannot be simulated, or nil.
@@ -89,7 +89,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
-	case t.Lock.ThirdParty: // its default configuration of go-redis has random back-off
+	case t.Lock.ThirdParty: // go-redis by default waits for a random time before it retries
 		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)
@@ -135,10 +135,10 @@ func (t Trial) refusedStep(a faults.Action) error {
 	return nil
 }
 
-// On returns the deployment.
+// On returns the name of the trial's deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
-// Supported returns the reason why this Go release cannot run virtual time, or nil.
+// Supported returns the reason why virtual time is not available in this Go release, or nil if it is.
 func Supported() error {
 	const nap = 48 * time.Hour
 	var slept time.Duration
@@ -156,7 +156,8 @@ func Supported() error {
 	return nil
 }
 
-// inBubble runs f in virtual time. Only package testing can create a bubble; the T is not used otherwise.
+// inBubble runs f in virtual time. Only package testing can create a testing/synctest bubble, which needs a T; the T has no
+// other use.
 func inBubble(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,7 +192,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
 		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
-	d.Fresh.Resource = world.processes[0].resource // the harness uses the resource without a process
+	d.Fresh.Resource = world.processes[0].resource // the harness accesses the resource directly, not through a process
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())
 	}
@@ -209,7 +210,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	return r, errors.Join(<-failed, rec.Close())
 }
 
-// up starts servers, and opens a lock for each process and one for the epilogue.
+// up starts the servers and opens a lock for each process, and one for the epilogue.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
@@ -229,8 +230,8 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect acquires and releases a separate key for each client and the epilogue, so that connections exist and servers know
-// the scripts before anything is recorded.
+// connect acquires and releases a separate key for each client and for the epilogue. Thus connections are open and servers
+// have the scripts before recording begins.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
@@ -243,7 +244,7 @@ func (t Trial) connect(w *world) error {
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may return it even without another client
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may return this error even without contention
 			return fmt.Errorf("connect: %w", err)
 		}
 	}
@@ -263,10 +264,11 @@ func (t Trial) header() histories.Header {
 		Expectations: expected}
 }
 
-// markEvery is the interval of marks, as in real time but a multiple of quantum.
+// markEvery is the interval between marks in the history: about the same as in real time, but a multiple of quantum.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse marks the recorder at times without other events. In virtual time the harness is never paused.
+// pulse writes marks to the history, at times at which no other event can occur. The marks report no pause of the harness,
+// since it has no pauses in virtual time.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

@@ -17,12 +17,12 @@ import (
 	"lockbench/workloads"
 )
 
-// differs lists the differences between virtual and real time, by lock, fault and property, with the reason.
+// differs lists the known differences between virtual and real time, by lock, fault and property, with reasons.
 var differs = map[string]string{
 	"blind-renewal process-pause renewal": "the renewal is due during the pause and recorded then, although it is sent after the process has resumed: it counts as sent before the next grant",
 }
 
-// acted holds the result of a trial.
+// acted holds the result of a trial under a fault.
 type acted struct {
 	discarded string
 	file      []byte
@@ -30,8 +30,8 @@ type acted struct {
 	verdict   *checker.Verdict
 }
 
-// TestFaultsInVirtualTime checks for every lock, and every fault for which it has expectations, that these are met and
-// that two trials record the same history.
+// TestFaultsInVirtualTime checks for every lock, under every fault for which it has expectations, that the expectations are
+// met and that a repeated trial records the same history.
 func TestFaultsInVirtualTime(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -95,8 +95,8 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty returns the trials of every lock under every fault for which it has expectations. The reasons of refused trials
-// must be known.
+// faulty returns the trials of every lock under every fault for which it has expectations. It checks that the reasons of
+// refused trials are known.
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
@@ -121,7 +121,8 @@ func faulty(t *testing.T) []Trial {
 	return all
 }
 
-// deployments returns the lock's usual deployment or the fault's, and those for which the lock has expectations.
+// deployments returns the usual deployment of the lock or the fault, and the deployments for which the lock has
+// expectations.
 func deployments(l impls.Impl, f faults.Fault) []string {
 	usual := l.Deployment
 	if f.On != nil {
@@ -136,7 +137,7 @@ func deployments(l impls.Impl, f faults.Fault) []string {
 	return all
 }
 
-// faultTrial returns the trial of a lock under a fault with the fault's parameters.
+// faultTrial returns a trial of a lock under a fault, with the parameters that the fault needs.
 func faultTrial(l impls.Impl, f faults.Fault, w workloads.Workload, on string) Trial {
 	p := w.Adapted(f.Params(workloads.Defaults(), 0, on))
 	if l.Lease > 0 {

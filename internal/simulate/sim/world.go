@@ -1,11 +1,11 @@
-// Package sim runs locks in virtual time. It takes a Trial and returns its history.
+// Package sim runs locks in virtual time. It takes a Trial and returns its history. On one processor (GOMAXPROCS=1), the
+// same seed gives the same history.
 //
-// On one processor (GOMAXPROCS=1) the same seed gives the same history. No delay may depend on the order in which
-// goroutines run. No two events may happen in the same nanosecond, because the runtime wakes goroutines of one
-// nanosecond in any order. Therefore bytes written in the same nanosecond are sent in an order that depends on their
-// content (outbox). Each message of a link owns every 1009th nanosecond and arrives in one of these (timetable). The
-// number is prime: two clients that are answered in such nanoseconds, and then sleep for different round times, do not
-// wake together.
+// For this, no delay may depend on the order in which goroutines run, and no two events may happen in the same nanosecond,
+// because the runtime wakes the goroutines of one nanosecond in any order. Bytes written in the same nanosecond are
+// therefore sent in an order that depends on their content (outbox). Each message has one arrival nanosecond in every 1009
+// (timetable). The number is prime, so that two clients that receive replies in different nanoseconds, and then sleep for
+// round durations, do not wake at the same time.
 package sim
 
 import (
@@ -23,13 +23,13 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// world is an inject.World in virtual time: opened locks as processes, and a network and servers in memory.
+// world implements inject.World in virtual time: processes with opened locks, and a network and servers in memory.
 type world struct {
 	net       *network
-	processes []*process // the last is for the epilogue, without faults
+	processes []*process // the last process is for the epilogue, without faults
 	clients   int
-	key       string           // the lock's key in the store
-	copies    map[int]contents // data of stalled replicas, by their index
+	key       string           // name of the lock's key in the store
+	copies    map[int]contents // data of replicas that stopped replicating, by replica index
 }
 
 var _ inject.World = (*world)(nil)
@@ -63,7 +63,7 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	return all
 }
 
-// Do implements inject.World. It takes no virtual time and needs no verification.
+// Do implements inject.World. A fault takes effect at once and needs no verification.
 func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
 	case faults.Pause:
@@ -97,7 +97,7 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // replicas are not simulated as nodes
+	if a.Verb == faults.Unlink { // replicas are not simulated as servers
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -124,8 +124,8 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	return nil, nil
 }
 
-// kill ends a process: its connections are closed and it reports nothing more. Its lock is closed in the background, to end
-// its goroutines.
+// kill ends a process: it closes the connections, and the process reports nothing more. The lock is closed in the background
+// so that its goroutines end.
 func (w *world) kill(i int) {
 	p := w.processes[i]
 	if p.life.Err() != nil {
@@ -133,10 +133,10 @@ func (w *world) kill(i int) {
 	}
 	p.end()
 	w.net.killProcess(i)
-	p.work.Go(func() { _ = p.lock.Close() }) // errors of a killed process are ignored
+	p.work.Go(func() { _ = p.lock.Close() }) // ignore errors of a killed process
 }
 
-// failover kills the primary and starts a server with the replica's data at the same address.
+// failover kills the primary, and starts a server with the replica's data at the same address.
 func (w *world) failover(to int) error {
 	knows, behind := w.copies[to]
 	if !behind {
@@ -146,12 +146,12 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
-	w.net.nodes[0].resetClock() // the replica's clock was not moved
+	w.net.nodes[0].resetClock() // faults did not change the replica's clock
 	w.net.nodes[0].restart(knows)
 	return nil
 }
 
-// closeAfter is the time for background goroutines of client libraries to end.
+// closeAfter is the time given to background goroutines of client libraries to end.
 const closeAfter = 10 * time.Second
 
 func (w *world) close() error {
@@ -168,11 +168,11 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of nanoseconds in each quantum that no message owns. The goroutine with index i starts in
-// nanosecond i, so that no two start in the same one.
+// reserved is the number of nanoseconds in each quantum in which no message arrives. Goroutine i starts in nanosecond i, so
+// that no two goroutines start in the same one.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // time between two nanoseconds that a message owns
+const quantum = 1009 * time.Nanosecond // period of the nanoseconds in which a message may arrive
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {
@@ -180,16 +180,16 @@ type network struct {
 	latency   time.Duration
 	nodes     []*node
 	processes []*place
-	links     [][]*link // by process and server
+	links     [][]*link // indexed by process and server
 	outbox    *outbox
 	rulings   turnstile
 
-	mu   sync.Mutex   // guards dead; never held across a wait
+	mu   sync.Mutex   // guards dead; never held while waiting
 	dead map[int]bool // killed processes
 }
 
-// newNetwork creates a network in the current bubble. A message takes between half and one and a half times the latency.
-// After Close, 10 s of virtual time must pass before the bubble ends, for background goroutines of clients.
+// newNetwork creates a network in the current testing/synctest bubble. A message takes between 0.5 and 1.5 times the
+// latency. After Close, the bubble must run for 10 s of virtual time, so that background goroutines of clients can end.
 func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
 	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
@@ -207,7 +207,7 @@ func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *netwo
 	return n
 }
 
-// URLs returns the servers' addresses: redis://node0:6379 and so on.
+// URLs returns the addresses of the servers, such as redis://node0:6379.
 func (n *network) URLs() []string {
 	var urls []string
 	for i := range n.nodes {
@@ -218,8 +218,8 @@ func (n *network) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dialer returns the Dial function of a process. Delays differ by process, so that processes do not affect each other's
-// delays. Dialing takes no virtual time, since connections are pooled. It fails unless a running server has the address.
+// Dialer returns a dial function for the connections of a process. Each process has different delays, so that processes do
+// not affect each other's. Dialing takes no virtual time. It fails unless a running server has the address.
 func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
@@ -230,7 +230,7 @@ func (n *network) Dialer(process int) func(ctx context.Context, network, addr st
 				s := serve(server, there)
 				node.mu.Lock()
 				defer node.mu.Unlock()
-				node.serves = append(node.serves, s) // to close it when the server is killed
+				node.serves = append(node.serves, s) // closed when the server is killed
 				return here, nil
 			}
 		}

@@ -12,10 +12,10 @@ import (
 	"lockbench/reports/run"
 )
 
-// comparePage holds the comparison of two folders, or only the form to choose them.
+// comparePage holds the comparison of two folders. Without two folders it only shows the form to choose them.
 type comparePage struct {
 	A, B     string
-	Of       []group // folders to choose from
+	Of       []group // folders to choose from, in groups
 	Problem  string
 	Tables   []comparedTable
 	Withheld []string
@@ -47,7 +47,7 @@ type comparedCell struct {
 	Small string
 }
 
-// settle moves the rows that do not differ to Folded, and sets the status.
+// settle moves the rows without a difference to Folded, and sets the status text.
 func (t *comparedTable) settle(noun string) {
 	all := t.Rows
 	t.Rows = slices.DeleteFunc(slices.Clone(all), func(r comparedRow) bool { return !r.Differs })
@@ -70,7 +70,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
 		switch len(pick) {
-		case 2: // the list is newest first, and the older folder is the base
+		case 2: // the list shows the newest folder first; the older folder is the base of the comparison
 			p.A, p.B = pick[1], pick[0]
 		case 1:
 			p.Problem = "Choose two folders to compare: one was chosen."
@@ -188,12 +188,12 @@ func seen(o *run.Observation) comparedCell {
 	return c
 }
 
-// silent reports whether a check has no expectation and no violation.
+// silent reports whether a check has neither an expectation nor a violation.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }
 
-// compareBenches compares two benches like lockbench compare, by the default metrics.
+// compareBenches compares two benches by the default metrics, like the command lockbench compare.
 func (s *Server) compareBenches(p *comparePage) error {
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {

@@ -28,33 +28,33 @@ const (
 	adviceKind kind = "advice"
 )
 
-// manifests lists the file by which each kind of folder is recognised.
+// manifests lists the file that identifies each kind of folder.
 var manifests = []struct {
 	kind kind
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
-// folder is the summary of one folder. Kind is empty if the folder is not that of a run, a bench or an advice.
+// folder is the summary of one folder. Kind is "" if the folder does not contain a run, a bench or an advice.
 type folder struct {
 	Name     string
 	Kind     kind
 	What     string // description in a few words
 	Started  time.Time
-	States   []state // states, the worst first
+	States   []state // states of the results, worst first
 	Expected expectations
 	Counts   string
 	Servers  []string
-	Problem  string // sentence with the reason why the folder cannot be read
+	Problem  string // reason why the folder cannot be read, as a sentence
 	Latest   bool
 	Ended    bool
 	Progress *progress          // nil if the run or bench has ended
-	Sentence string             // result of a run or an advice
-	Sources  []selection.Source // sources of an advice
+	Sentence string             // the result of a run or an advice in one sentence
+	Sources  []selection.Source // sources of the evidence of an advice
 
 	// The following fields are set for a run or a bench.
 	manifest    string // name of the manifest file
 	interrupted bool   // whether the user interrupted it
-	cells       []cell // cells of the plan, with their results
+	cells       []cell // cells of the plan, with results
 	unreported  error  // reason why there are no results
 }
 
@@ -70,8 +70,8 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or bench is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the folders, newest first and unreadable ones last. It leaves out the oldest folders beyond mostFolders; more
-// is the number of these.
+// all returns the summaries of at most mostFolders folders, newest first and unreadable ones last. more is the number of
+// older folders that are left out.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -110,8 +110,8 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// foldersIn returns the name of a folder if it is a run or a bench, and otherwise the names of the folders in it. For an
-// advice it returns both, because the folder of an advice contains its evidence.
+// foldersIn returns the name itself if it is a run or a bench, and otherwise the names of the run, bench and advice folders
+// in it. For an advice it returns both, because an advice folder contains the runs and benches with its evidence.
 func (s *Server) foldersIn(name string) (names []string) {
 	if k, _ := s.kindOf(name); k != "" {
 		if names = append(names, name); k != adviceKind {
@@ -127,7 +127,7 @@ func (s *Server) foldersIn(name string) (names []string) {
 	return names
 }
 
-// kindOf returns the kind of a folder and its manifest; "" if it has none.
+// kindOf returns the kind of a folder and the name of its manifest file, or "" for both if the folder has no manifest.
 func (s *Server) kindOf(name string) (found kind, manifest string) {
 	if !folderName(name) {
 		return "", ""
@@ -208,7 +208,7 @@ func (s *Server) startedOf(whole string) time.Time {
 	return time.Time{}
 }
 
-// reason returns an error as a sentence, without the path of the served folder.
+// reason returns the text of an error as a sentence, without the path of the served folder.
 func reason(err error, dir string) string {
 	text := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
 	var syntax *json.SyntaxError
@@ -219,8 +219,8 @@ func reason(err error, dir string) string {
 	return text
 }
 
-// sum completes the summary of a run or a bench. If the run or bench has not finished, the first state says so and no state
-// is green.
+// sum completes the summary of a run or a bench. If it was interrupted or has not finished, the first state says so, and no
+// state is green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
@@ -246,7 +246,7 @@ func (s *Server) sum(f *folder) {
 	f.States = append([]state{now}, f.States...)
 }
 
-// soFar replaces green states by amber ones, because an unfinished run has no good result yet.
+// soFar replaces green states by amber ones, because an unfinished run cannot have a good result yet.
 func soFar(states []state) {
 	for i, s := range states {
 		if s.Class == pass.Class {
@@ -257,7 +257,7 @@ func soFar(states []state) {
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run. It takes the number of trials per cell from the run's command line.
+// readRun reads a run into its summary. It takes the number of trials per cell from the run's command line.
 func (s *Server) readRun(f *folder) error {
 	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *Server) readRun(f *folder) error {
 	return nil
 }
 
-// lockNames lists the locks of a run, at most four by name.
+// lockNames returns the names of the locks of a run as text, at most four of them.
 func lockNames(m run.Manifest) string {
 	const most = 4
 	var names []string

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// historyPage holds a window of a history and the places to move it to.
+// historyPage holds a window of a history, and links to other windows.
 type historyPage struct {
 	Folder, Dir string
 	Over        *overview
@@ -29,12 +29,12 @@ type historyPage struct {
 	Result      trialResult
 	Judged      bool
 	Clients     []int32
-	Hidden      int // number of clients without a lane
+	Hidden      int // number of clients that are not drawn
 	File        string
 	Warnings    []string
 }
 
-// jumps holds the first links to places in the history, and the number of further places.
+// jumps holds links to places in the history, and the number of places without a link.
 type jumps struct {
 	First []jump
 	More  int
@@ -55,9 +55,9 @@ func (j *jumps) add(v view, st state, from, to time.Duration, text string, args 
 	j.First = append(j.First, jump{st, fmt.Sprintf(text, args...), v.around(from, to), from <= v.To && to >= v.From})
 }
 
-// slice is a bar of the strip that shows the whole history.
+// slice is one bar of the chart that gives an overview of the whole history.
 type slice struct {
-	X, W, H  float64 // position, width and height in a strip of 1000 by 48
+	X, W, H  float64 // position, width and height in a chart of 1000 by 48 units
 	Overlaps bool
 	Shown    bool
 	Title    string
@@ -102,12 +102,12 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return // the client has gone away
+		return // the browser has cancelled the request
 	}
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns the times of the standard view: the first violation or overlap, or the first operations.
+// standard returns the times of the default view: around the first violation or overlap, or else the first operations.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)
@@ -122,7 +122,7 @@ func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration)
 	return all.From, all.To
 }
 
-// shown reports whether a finding is a violation whose time is known.
+// shown reports whether a finding is a violation that has a known time.
 func shown(f checker.Finding) bool { return f.Observed == checker.Violated && f.Witness != nil }
 
 func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
@@ -164,7 +164,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	}
 }
 
-// strip sets the bars of the strip (operations and overlaps over time) and the part in the window.
+// strip sets the bars of the overview chart (operations and overlaps over time), and marks the part that is in the window.
 func (p *historyPage) strip(v view) {
 	o := p.Over
 	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)
@@ -201,7 +201,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 	p.Drawing = run.DrawWindow(drawn)
 }
 
-// lanes returns the clients to draw: all clients of a small history, otherwise those with operations in the window.
+// lanes returns the clients to draw: all clients if the history is small, otherwise only those with operations in the
+// window.
 func (p *historyPage) lanes() (clients []int32) {
 	w := p.Window
 	for _, c := range p.Over.Clients {

@@ -16,15 +16,15 @@ import (
 	"lockbench/reports/selection"
 )
 
-// listPage holds the folders that match a filter. An empty filter matches all.
+// listPage holds the folders that match a text filter. An empty filter matches all folders.
 type listPage struct {
 	Dir        string
 	Filter     string
-	Newest     *folder // newest run, whether it matches or not
+	Newest     *folder // the newest run, even if it does not match the filter
 	Folders    []folder
 	Unreadable []folder
 	Of         int // number of folders before filtering
-	More       int // number of folders left out
+	More       int // number of older folders that are left out
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
@@ -51,16 +51,16 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "list", page{Title: "Runs", Refresh: refresh, Content: l})
 }
 
-// folderPage holds one folder with its cells and links to its reports and histories.
+// folderPage holds one folder, with its cells and links to reports and histories.
 type folderPage struct {
 	folder
 	Cells   []cell // cells of a run or a bench
 	Reports []string
-	Others  []string // names of folders to compare with
+	Others  []string // names of folders with which this folder can be compared
 	s       *Server
 }
 
-// Here returns the name of the folder of a source, or "" if it is not in the served folder.
+// Here returns the name of the folder that a source of evidence names, or "" if it is not in the served folder.
 func (p folderPage) Here(dir string) string {
 	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
@@ -81,7 +81,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := folderPage{s: s, folder: f}
-	all, _, _ := s.all() // without the list there is nothing to compare with
+	all, _, _ := s.all() // an error means that there are no other folders to compare with
 	for _, other := range all {
 		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			p.Others = append(p.Others, other.Name)
@@ -104,7 +104,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
 
-// overview summarises a whole history: its clients and keys, its activity over time, and places to jump to.
+// overview summarises a whole history: clients, keys, activity over time, and places with a link.
 type overview struct {
 	Header   histories.Header
 	Until    time.Duration
@@ -112,9 +112,9 @@ type overview struct {
 	Clients  []int32
 	Keys     []string
 	MoreKeys bool
-	Width    time.Duration // width of a bucket
+	Width    time.Duration // duration of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first overlaps, of OverlapCount
+	Overlaps []*overlap // the first OverlapCount overlaps or fewer
 	Faults   []checker.Band
 	Warnings []string
 
@@ -186,7 +186,7 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket returns the bucket of a time. It doubles the width of all buckets if the time lies beyond the last one.
+// bucket returns the bucket for a time. If the time is after the last bucket, it doubles the duration of all buckets.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {
@@ -204,7 +204,7 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // saves memory; a window reads the parts again
+		v.Parts = nil // saves memory; windowOf reads the parts again
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }

@@ -25,21 +25,21 @@ type progress struct {
 	Left                         time.Duration // time left, estimated from the trials so far; 0: unknown
 	Alive                        bool
 	Cells                        []cell
-	Newest                       []trial // newest trials; nil if the run has ended
+	Newest                       []trial // newest trials; nil if the run is not running
 }
 
-// cell is one cell of the plan. In a bench it is a lock under one condition.
+// cell is one cell of the plan of a run or a bench. In a bench it is a lock under one condition.
 type cell struct {
 	Name, Dir                    string
 	Planned, Finished, Discarded int
 	Stage                        state
 	States                       []state
 	Expected                     expectations
-	Gap                          string // reason why results are missing
+	Gap                          string // reason why the results of the cell are missing
 	Trials                       []trial
 }
 
-// expectations is the mark beside a state that shows whether the expectations were met.
+// expectations is the mark beside a state. It shows whether the expectations were met.
 type expectations struct {
 	Text  string
 	Unmet bool
@@ -47,16 +47,16 @@ type expectations struct {
 
 var asExpected = expectations{Text: "as expected"}
 
-// trial is the folder of a trial. History reports whether it has a history.
+// trial is the folder of a trial. History reports whether the folder contains a history.
 type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
-	Result    trialResult // result, for the newest trials only
+	Result    trialResult // set for the newest trials only
 	at        time.Time   // time of the last write
 }
 
-// trialResult holds the verdict on a trial: whether the lock excluded, and a mark for each checked property.
+// trialResult holds the verdict on a trial: whether the lock excluded other clients, and a mark for each property checked.
 type trialResult struct {
 	State    state
 	Expected expectations
@@ -68,7 +68,7 @@ type mark struct {
 	Text  string
 }
 
-// Counts returns the number of finished and discarded trials in words.
+// Counts returns the numbers of finished and discarded trials, and the time left, as text.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
@@ -83,7 +83,7 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells whose stage has this name.
+// Cut returns the number of cells whose stage is the given word.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -139,8 +139,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the trials of a cell and sets the cell's stage. If the run is not alive, an unfinished trial will not be
-// judged.
+// count counts the trials of a cell and sets its stage. If the run is not alive, unfinished trials are marked as not judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -173,7 +172,7 @@ func (c *cell) count(alive bool) {
 }
 
 func (s *Server) trialsOf(name, dir string) (trials []trial) {
-	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // an error means that no trial has begun
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // an error means that no trial has started
 	for _, at := range dirs {
 		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
 		files, _ := fs.ReadDir(s.root.FS(), at)
@@ -199,7 +198,7 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 	return trials
 }
 
-// state is shown as a symbol, a word and a colour. The colour depends on the observation, whether it was expected or not.
+// state is a result as a symbol, a word and a colour. The colour depends only on the result, not on whether it was expected.
 type state = html.Badge
 
 var (
@@ -222,7 +221,7 @@ var (
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
-// stateOf returns the state of a result. A violation without an expectation is shown as "violated".
+// stateOf returns the state for the result of a check. A violation without an expectation is shown as "violated".
 func stateOf(result checker.Result, observed checker.Observed) state {
 	b := run.BadgeOf(result, observed)
 	if b.Class == "result-violated" {
@@ -238,7 +237,7 @@ func tallyOf(rows []run.Observation) (t run.Tally) {
 	return t
 }
 
-// expectationsOf returns the worst result that was not expected, with its count.
+// expectationsOf returns the worst kind of unexpected result with its count, or that all results were as expected.
 func expectationsOf(t run.Tally) expectations {
 	for _, result := range []checker.Result{checker.Fail, checker.XPass, checker.Inconclusive} {
 		if n := *t.Of(result); n > 0 {
@@ -282,7 +281,8 @@ func (s *Server) resultOf(name, dir string) trialResult {
 	return trialResultOf(&v, h)
 }
 
-// trialResultOf returns the result of a verdict. It has no mark for a property without an expectation or violation.
+// trialResultOf returns the result of a trial from its verdict. Properties with neither an expectation nor a violation have
+// no mark.
 func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 	var seen []run.Observation
 	for _, f := range v.Findings {
@@ -307,7 +307,7 @@ func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 		case o.Observed == checker.Undecided && o.Why != "":
 			m.Text += ": " + o.Why
 		}
-		m.State.Class = observed.Class // only the state of the whole trial has a colour
+		m.State.Class = observed.Class // only the state of the whole trial is coloured
 		r.Marks = append(r.Marks, m)
 	}
 	return r

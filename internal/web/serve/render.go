@@ -18,8 +18,8 @@ import (
 
 type page struct {
 	Title   string
-	Folder  string // folder that the page belongs to
-	Refresh bool   // whether the page reloads every second
+	Folder  string // name of the folder that the page shows
+	Refresh bool   // whether the page updates every second
 	Content any
 }
 
@@ -42,7 +42,7 @@ func funcs() template.FuncMap {
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
-		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar of the strip
+		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar in the overview chart
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
 		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}
@@ -55,7 +55,8 @@ type move struct {
 	Key, ID, Text string
 }
 
-// link returns a path of this server. It escapes each name, so that no name can lead to another page.
+// link returns the path of a page of this server. It escapes each name, so that no name can change the page that the link
+// leads to.
 func link(room, name string, more ...string) template.URL {
 	path := "/" + room + "/" + url.PathEscape(name)
 	for _, part := range strings.Split(strings.Join(more, "/"), "/") {
@@ -73,7 +74,7 @@ func clientName(c int32) string {
 	return "client " + clientWord(c)
 }
 
-// show writes a page, or with ?part=live only the part that the script replaces.
+// show writes a page. With ?part=live it writes only the part that the script updates.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, p page) {
 	what := "page"
 	if r.URL.Query().Get("part") == "live" {
@@ -93,7 +94,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 		w.Header().Set("X-Running", "1")
 	}
 	w.WriteHeader(status)
-	w.Write(harmless(text)) // an error means that the client has gone away
+	w.Write(harmless(text)) // an error means that the browser has closed the connection
 }
 
 type failure struct{ Sentence, Hint string }
@@ -102,7 +103,7 @@ func (s *Server) fail(w http.ResponseWriter, status int, sentence, hint string) 
 	s.render(w, status, "fail", "page", page{Title: http.StatusText(status), Content: failure{sentence, hint}})
 }
 
-// unreadable responds that something cannot be read or does not exist.
+// unreadable responds with an error page for data that does not exist or cannot be read.
 func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	if missing(err) {
 		s.fail(w, http.StatusNotFound, what+" does not exist.", "It may have been removed.")
@@ -111,10 +112,10 @@ func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	s.fail(w, http.StatusUnprocessableEntity, what+" cannot be read: "+reason(err, s.dir)+".", "")
 }
 
-// credentials matches the user and password of a URL, whether it is escaped or not.
+// credentials matches the user and password of a URL, escaped for HTML or not.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
-// harmless removes passwords in URLs and control characters from a whole page, so that it covers every text on the page.
+// harmless removes control characters, and passwords in URLs. It is applied to the whole page so that no text is missed.
 func harmless(text []byte) []byte {
 	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }

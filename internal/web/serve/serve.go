@@ -1,6 +1,6 @@
-// Package serve shows the folders of runs, benches and advice in a browser. New returns a Server of HTML pages for a folder
-// that contains such folders. The server never writes and reads nothing outside the folder. It has no password, so it listens
-// on loopback by default.
+// Package serve shows the results of runs, benches and advice in a browser. New takes the folder that contains them and
+// returns a Server of HTML pages. The server writes nothing, and reads nothing outside the folder. It has no password, so it
+// listens on the loopback address by default.
 package serve
 
 import (
@@ -24,29 +24,29 @@ var own embed.FS
 //go:embed static/serve.js
 var script []byte
 
-// Server serves pages about the folders in one folder.
+// Server serves HTML pages about the results in one folder.
 type Server struct {
 	dir   string // path of the folder, as given
 	root  *os.Root
 	now   func() time.Time
 	pages map[string]*template.Template
 
-	folders   *lru.Cache[string, folder] // summaries by stamp
+	folders   *lru.Cache[string, folder] // summaries of folders; the key is built by stamp
 	overviews *lru.Cache[string, *overview]
-	scans     chan struct{} // limits the number of histories that are read at once
+	scans     chan struct{} // limits the number of histories that are read concurrently
 }
 
-// Limits of what is cached, read and shown.
+// Limits on the amount of data that is cached, read and shown.
 const (
 	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
-	mostScans     = 2         // histories that are read at once
-	mostUnmarked  = 2_000_000 // operations between two marks of a history, which replay keeps in memory
-	mostFileBytes = 256 << 20 // length of a JSON file
-	mostPageBytes = 64 << 20  // length of a report
-	mostNewest    = 6         // verdicts that are shown of a run under way
+	mostScans     = 2         // histories read concurrently
+	mostUnmarked  = 2_000_000 // operations between two marks in a history, which replay holds in memory
+	mostFileBytes = 256 << 20 // size of a JSON file
+	mostPageBytes = 64 << 20  // size of a report
+	mostNewest    = 6         // newest trials of a running run that are shown with a verdict
 
-	// idleTimeout is the time without a write after which a run counts as stopped. A run writes twice a second, except
+	// idleTimeout is the time without a write after which a run is shown as stopped. A run writes twice a second, except
 	// while servers start or a long history is judged.
 	idleTimeout = time.Minute
 
@@ -56,29 +56,29 @@ const (
 	mostKeys     = 1000
 	mostOverlaps = 200
 	mostFaults   = 200
-	mostParts    = 500 // holds of one overlap, which without a lock lasts as long as the run
+	mostParts    = 500 // holds in one overlap; without a lock an overlap may last as long as the run
 	mostJumps    = 24
 
 	// Limits of a window.
 	narrowest  = time.Microsecond
-	mostOps    = 300 // operations that are drawn and listed individually
+	mostOps    = 300 // operations that are drawn and listed one by one
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // holds are drawn as one if they are closer than the window's length divided by this
+	resolution = 450 // holds are merged in the drawing if the gap between them is less than 1/450 of the window
 	mostHatch  = 60
-	mostBeyond = 20_000 // events that are read after the window to find the ends of its operations
+	mostBeyond = 20_000 // events read after the window to find the end of its operations
 )
 
-const harness = "harness" // name of the harness as a client in a query
+const harness = "harness" // the harness as a value of the query parameter client
 
-// New returns a server for a folder. The caller must close it.
+// New returns a server for the folder with results. The caller must close it.
 func New(dir string) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, scans: make(chan struct{}, mostScans)}
-	s.folders, _ = lru.New[string, folder](mostFolders) // no error: the size is positive
+	s.folders, _ = lru.New[string, folder](mostFolders) // no error: the cache size is positive
 	s.overviews, _ = lru.New[string, *overview](32)
 	if s.pages, err = parsePages(); err != nil {
 		root.Close()
@@ -90,7 +90,7 @@ func New(dir string) (*Server, error) {
 // Close closes the folder.
 func (s *Server) Close() error { return s.root.Close() }
 
-// Handler returns the handler of all pages. bound is the host that the server listens on.
+// Handler returns the HTTP handler of all pages. bound is the host name or address that the server listens on.
 func (s *Server) Handler(bound string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.list)
@@ -106,13 +106,13 @@ func (s *Server) Handler(bound string) http.Handler {
 	return s.guard(bound, mux)
 }
 
-// Errors of Listen for an address that it refuses.
+// Errors of Listen for an address that it refuses to listen on.
 var (
 	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
 	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
 )
 
-// Listen listens on an address. Unless anyone is true, it refuses an address that other machines can reach.
+// Listen listens on a network address. It refuses an address that other machines can reach, unless anyone is true.
 func Listen(address string, anyone bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -122,7 +122,7 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name has resolved to another address
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name now resolves to another address
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
 	return l, err
@@ -133,13 +133,13 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Run serves requests until ctx ends. Requests under way then have a second to finish.
+// Run serves requests until ctx ends. Then running requests have one second to finish.
 func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	server := &http.Server{
 		Handler:           s.Handler(bound),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      2 * time.Minute, // for long histories
+		WriteTimeout:      2 * time.Minute, // reading a long history takes long
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
@@ -158,8 +158,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	return server.Close()
 }
 
-// Content security policies. Pages of this server run one script and fetch from this server only. Reports may come from
-// anywhere: they are sandboxed, may use inline styles and scripts, and fetch nothing.
+// Content security policies. Pages of the server may run one script and fetch from this server only. Reports may have been
+// written by other people. They run in a sandbox and may use inline styles and scripts, but fetch nothing.
 const (
 	ownPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -167,7 +167,7 @@ const (
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-// guard accepts only read requests that name this server, and limits the number of concurrent requests.
+// guard refuses requests that could write or that name another host, and limits the number of concurrent requests.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	places := make(chan struct{}, mostRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -198,8 +198,8 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a request names this server by a loopback name, by the host that it listens on, or by the address
-// that received the request. Any other name may be an attack by DNS rebinding.
+// ours reports whether the request names this server: by a loopback name, by the host that it listens on, or by the address
+// that received the request. A request with another name may be a DNS rebinding attack.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

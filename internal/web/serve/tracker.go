@@ -15,10 +15,10 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read") // returned by visit to end a replay early
+var errEnough = errors.New("enough was read") // visit returns this error to end a replay early
 
-// replay reads a history and visits its events in order. It stops at a malformed line and returns a warning, since the
-// events before it are valid.
+// replay reads a history and calls visit for each event in order. At a malformed line it stops and returns a warning,
+// because the events before that line are valid.
 func (s *Server) replay(ctx context.Context, file string, visit func(histories.Event) error) (h histories.Header, warnings []string, err error) {
 	select {
 	case s.scans <- struct{}{}:
@@ -50,19 +50,19 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, ctx.Err()
 }
 
-// tracker follows the holds of a history as an application sees them: from a grant to the release, the loss, or the end
-// of the client.
+// tracker follows the holds in a history. A hold lasts from the grant until the client releases, is told that it lost the
+// hold, or ends.
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
-	overlaps map[*projection.Key]*overlap // current overlap of each key
+	overlaps map[*projection.Key]*overlap // the current overlap of each key, if any
 	into     reader
 }
 
 // reader receives the events, holds and overlaps of a history.
 type reader interface {
 	event(histories.Event, *tracker) error
-	hold(run.Hold) // a hold that has ended, or is open at the end of the history
+	hold(run.Hold) // called for each hold when it ends, or at the end of the history
 	overlap(*overlap)
 }
 
@@ -73,7 +73,7 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 		k.event(e)
 		return into.event(e, k)
 	})
-	for _, key := range k.Keys { // holds that did not end
+	for _, key := range k.Keys { // overlaps of holds that did not end
 		if o := k.overlaps[key]; o != nil {
 			k.close(key, o)
 		}
@@ -82,7 +82,8 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 	return h, warnings, err
 }
 
-// overlap is a time in which two or more clients held one key: from the second grant until at most one holder is left.
+// overlap is a period in which two or more clients held the same key. It lasts from the second grant until at most one
+// holder remains.
 type overlap struct {
 	run.Overlap
 	Key     string
@@ -100,9 +101,9 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who lists the names of the clients of an overlap.
+// Who lists the names of the clients in an overlap, as text.
 func (o *overlap) Who() string {
-	if len(o.Clients) == 1 { // the client acquired the key again without knowing that it held the key
+	if len(o.Clients) == 1 { // the client was granted the key again after it lost track of its first hold
 		return "client " + clientWord(o.Clients[0]) + " twice"
 	}
 	const most = 6
@@ -145,7 +146,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends an overlap, and passes it to the reader unless its length is 0.
+// close ends the overlap of a key, and passes it to the reader unless its duration is 0.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)
@@ -156,7 +157,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether a hold that was granted before the given time has not ended.
+// holds reports whether any hold that was granted by the given time is still open.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

@@ -20,17 +20,18 @@ import (
 	"lockbench/reports/format"
 )
 
-// view selects a part of a history. The query of a link contains all fields, so that the link shows the same view.
+// view selects a period of a history, and optionally one client and one key. A link contains all fields in its query, so
+// that it always shows the same view.
 type view struct {
 	From, To time.Duration
-	Client   string // number of a client, "harness", or empty for all
-	Key      string // key, or empty for all
+	Client   string // client number, "harness", or "" for all clients
+	Key      string // "": all keys
 
 	until time.Duration // end of the history
 }
 
-// parseView reads a query. Times are in milliseconds, down to the nanosecond, and are moved into the history. Without
-// times the view is the standard one.
+// parseView parses the query of a request for a history. Times are decimal milliseconds and are limited to the length of the
+// history. Without times, parseView uses those that standard returns.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
 	v := view{Client: q.Get("client"), Key: q.Get("key"), until: max(until, narrowest)}
 	if v.Client != "" && v.Client != harness {
@@ -82,14 +83,15 @@ func ms(d time.Duration) string {
 // at formats a time in milliseconds for display, rounded to the microsecond.
 func at(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
 
-// fit moves the view into the history, and shortens it to the history's length.
+// fit moves the view so that it lies within the history, and shortens it if the history is shorter.
 func (v *view) fit() {
 	width := min(max(v.To-v.From, narrowest), v.until)
 	v.From = min(max(v.From, 0), v.until-width)
 	v.To = v.From + width
 }
 
-// wants reports whether an operation matches the filters. An operation without a key, such as a fault, matches every key.
+// wants reports whether an operation matches the client and the key of the view. Operations without a key, such as faults,
+// match every key.
 func (v view) wants(client int32, key string) bool {
 	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
@@ -101,7 +103,7 @@ func clientWord(client int32) string {
 	return strconv.Itoa(int(client))
 }
 
-// Query returns the view as a query. Equal views have equal queries.
+// Query returns the view as a URL query. Equal views have equal queries.
 func (v view) Query() string {
 	q := url.Values{"from": {ms(v.From)}, "to": {ms(v.To)}}
 	if v.Client != "" {
@@ -113,7 +115,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the view with other times, rounded to microseconds if it spans at least a millisecond.
+// at returns the view with other times. If they are at least a millisecond apart, they are rounded to microseconds.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -125,10 +127,10 @@ func (v view) at(from, to time.Duration) view {
 
 func (v view) half() time.Duration { return (v.To - v.From) / 2 }
 
-// In returns the middle half of the view.
+// In returns the view zoomed in to its middle half.
 func (v view) In() view { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
 
-// Out returns a view of twice the length.
+// Out returns the view zoomed out to twice its length.
 func (v view) Out() view { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
 
 // Left returns the view moved back by half its length.
@@ -152,8 +154,9 @@ func (v view) around(from, to time.Duration) view {
 	return v.at(max(0, from-margin), to+margin)
 }
 
-// stat describes a regular file in the served folder. All files are opened through the root, which follows links within
-// the folder and refuses links that lead out of it. A pipe is refused because reading it could block.
+// stat returns information about a regular file in the served folder. All files are opened through an os.Root, which follows
+// symbolic links within the folder and refuses links that lead out of it. stat refuses pipes, because reading one could
+// block.
 func (s *Server) stat(name string) (fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -186,8 +189,8 @@ func (s *Server) read(name string, into any) error {
 	return err
 }
 
-// contained returns an error if a folder has a link that leads out of the served folder. It guards readers of whole
-// folders, which follow links.
+// contained returns an error if a folder contains a symbolic link that leads out of the served folder. It must be called
+// before code that reads a whole folder and follows links.
 func (s *Server) contained(dir string) error {
 	return fs.WalkDir(s.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type().IsRegular() || d.IsDir() {
@@ -200,7 +203,7 @@ func (s *Server) contained(dir string) error {
 	})
 }
 
-// folderName reports whether a name may be that of a folder: in the served folder, or one level deeper.
+// folderName reports whether name is a valid name of a folder in the served folder, at most two levels deep.
 func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
@@ -210,12 +213,12 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath returns the path of a folder for readers of whole folders. Callers check the folder with stat or contained.
+// folderPath returns the file system path of a folder. Callers must check the folder with stat or contained first.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-// fileType returns the content type of a file, and whether it is shown or downloaded.
+// fileType returns the content type of a file, and whether browsers show it (true) or download it (false).
 func fileType(name string) (kind string, shown bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":
@@ -233,7 +236,7 @@ func fileType(name string) (kind string, shown bool) {
 // userinfo matches the user and password of a URL in a file.
 var userinfo = regexp.MustCompile(`://[^\s"'<>/?#@]*:[^\s"'<>/?#@]*@`)
 
-// file serves a report or a data file of a folder. Text is served without passwords and control characters.
+// file serves a report or a data file of a folder. It removes passwords and control characters from text.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	name, rest, ok := s.pathOf(w, r, "file")
 	if !ok {
@@ -263,7 +266,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	w.Write(format.Visible(userinfo.ReplaceAll(text, []byte("://***@"))))
 }
 
-// pathOf returns the folder and the path that a request names, or responds that it does not exist.
+// pathOf returns the folder name and the file path in a request. If the folder does not exist, it responds with an error and
+// returns false.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
 	if rest != "." && !strings.Contains(rest, `\`) {

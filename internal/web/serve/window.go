@@ -11,13 +11,13 @@ import (
 	"lockbench/reports/run"
 )
 
-// window is a part of a history, with its operations and holds.
+// window holds the part of a history that a view selects, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // the first operations, of Count, in the order of their calls
+	Ops      []histories.Op // the first Count operations or fewer, in the order of their calls
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // the first overlaps, of OverlapCount
+	Overlaps []*overlap // the first OverlapCount overlaps or fewer
 	Clients  []clientShare
 	Warnings []string
 
@@ -30,7 +30,7 @@ type window struct {
 	beyond int // number of events read after the window
 }
 
-// clientShare summarises the operations of one client in the window, as a text alternative of the drawing.
+// clientShare summarises the operations of one client in the window. It is the text alternative to the drawing.
 type clientShare struct {
 	Client   int32
 	Ops      int
@@ -44,16 +44,17 @@ type openID struct {
 	call   time.Duration
 }
 
-// Crowded reports whether the window has too many operations to draw each.
+// Crowded reports whether the window has too many operations to draw each of them.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history in a view, and the following events until the operations in the view have ended.
+// windowOf reads the part of a history that a view selects. It reads on after the view until all operations in the view have
+// ended.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
 	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	for _, op := range w.open { // these operations have no end
+	for _, op := range w.open { // operations that never ended
 		w.add(op)
 	}
 	w.settle()
@@ -99,8 +100,8 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold adds a hold that is in the window. In a crowded drawing, it merges a hold with the client's previous one if they are
-// close together.
+// hold adds a hold that overlaps the window. It also merges the hold with the client's previous one if the gap between them
+// is too short to draw.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
@@ -156,7 +157,7 @@ func (w *window) settle() {
 		w.Holds = nil
 		for _, c := range w.Clients {
 			for _, h := range w.merged[c.Client] {
-				h.Acquire.Validity = 0 // too many leases to draw
+				h.Acquire.Validity = 0 // do not draw leases: there are too many
 				w.Holds = append(w.Holds, h)
 			}
 		}

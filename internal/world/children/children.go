@@ -1,5 +1,5 @@
-// Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes
-// a command and returns a Child, which can be paused, resumed and killed together with every process it started.
+// Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes a
+// command and returns a Child. A Child can be paused, resumed and killed, together with every process that it has started.
 package children
 
 import (
@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	killTimeout   = 5 * time.Second // bounds the wait for a killed process to end
-	stopTimeout   = 2 * time.Second // bounds the wait for a process that was asked to stop
-	signalTimeout = time.Second     // bounds the wait for a pause or a resume to take effect
+	killTimeout   = 5 * time.Second // maximum wait for a killed process to end
+	stopTimeout   = 2 * time.Second // maximum wait for a process to end after a request to stop
+	signalTimeout = time.Second     // maximum wait for a pause or resume to take effect
 	pollInterval  = time.Millisecond
 )
 
-// Child is a child process and its process group. Processes that it starts belong to it, even in another group, as far as
-// the system lists them. It is reaped as soon as it ends.
+// Child is a child process with its process group. Its descendants in other process groups belong to it too, if the system
+// can list them. The child is reaped as soon as it ends.
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{}                // closed when the process has been reaped
 	tell func(verb, arg string) error // sends a request to the keeper
 }
 
-// watch waits for a started command in the background. It calls reaped when the command has ended, then closes done.
+// watch waits in the background for a started command. When the command has ended, it calls reaped and closes done.
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
+		_ = cmd.Wait()                 // the exit status is in cmd.ProcessState
 		_ = killGroup(cmd.Process.Pid) // kills the remaining processes of the group, if any
 		reaped()
 		close(c.done)
@@ -40,7 +40,7 @@ func watch(cmd *exec.Cmd, reaped func()) *Child {
 	return c
 }
 
-// Pid returns the number of the process and its group. The system may reuse it after the child has ended.
+// Pid returns the process ID, which is also the process group ID. The system may reuse it after the child has ended.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the process has been reaped.
@@ -54,8 +54,8 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause stops every process of the child and returns when all threads are stopped. If it fails, the processes are resumed.
-// A paused process can be killed; data sent to it waits in the system's buffers.
+// Pause pauses every process of the child, and returns when all threads are stopped. If it fails, the processes are resumed.
+// A paused process can still be killed. Data sent to it waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
@@ -72,22 +72,22 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseOtherGroups pauses descendants in other groups. The keeper kills those groups if the leader dies meanwhile.
+// pauseOtherGroups pauses descendants in other process groups. The keeper kills those groups if the child ends meanwhile.
 func (c *Child) pauseOtherGroups() {
 	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
-			_ = pauseGroup(group) // await verifies it
+			_ = pauseGroup(group) // await checks the result
 		}
 	}
 }
 
-// Resume resumes every process of the child and returns when no thread is stopped.
+// Resume resumes every process of the child, and returns when no thread is stopped.
 func (c *Child) Resume() error {
 	if err := c.signal(resumeGroup); err != nil {
 		return err
 	}
 	for _, group := range otherGroups(c.Pid()) {
-		_ = resumeGroup(group) // await verifies it
+		_ = resumeGroup(group) // await checks the result
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
@@ -95,7 +95,7 @@ func (c *Child) Resume() error {
 	return c.await("resume", func(states string) bool { return !strings.Contains(states, paused) })
 }
 
-// paused is the state letter of a stopped thread in /proc.
+// paused is the state letter in /proc of a stopped thread.
 const paused = "T"
 
 func (c *Child) signal(send func(leader int) error) error {
@@ -124,7 +124,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop calls ask, and kills the process if it has not ended after two seconds.
+// Stop calls ask, which requests the process to stop, and kills the process if it has not ended two seconds later.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil
@@ -132,15 +132,16 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill kills the child and its descendants and returns when all of them have ended. It returns nil if the child has ended.
+// Kill kills the child and its descendants, and returns when all of them have ended. If the child has already ended, it does
+// nothing.
 func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
 	}
-	_ = pauseGroup(c.Pid()) // so that it starts no process in a group missing from the list below
+	_ = pauseGroup(c.Pid()) // so that the child starts no more processes while the groups are listed
 	groups := append(otherGroups(c.Pid()), c.Pid())
 	for _, group := range groups {
-		_ = killGroup(group) // it fails only if the group has ended
+		_ = killGroup(group) // an error means that the group has ended
 	}
 	if !c.endsWithin(killTimeout) {
 		return fmt.Errorf("kill process %d: still running after %v", c.Pid(), killTimeout)
@@ -153,11 +154,11 @@ func (c *Child) Kill() error {
 	return nil
 }
 
-// awaitGone returns when no process of a group lives, and removes the group from the keeper's list.
+// awaitGone waits until no process of a group lives, and then removes the group from the keeper's list.
 func (c *Child) awaitGone(group int) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(pollInterval) {
 		if states, err := threadStates(group); err != nil || states == "" {
-			break // an error means that the system does not list processes
+			break // an error means that this system cannot list processes
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("kill process group %d: still running after %v", group, killTimeout)
@@ -169,7 +170,7 @@ func (c *Child) awaitGone(group int) error {
 	return nil
 }
 
-// Ended reports whether the process has ended and was reaped.
+// Ended reports whether the process has ended and has been reaped.
 func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
@@ -179,7 +180,7 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// endsWithin waits for the process to end and reports whether it has.
+// endsWithin waits for the process to end, at most for the timeout, and reports whether it ended.
 func (c *Child) endsWithin(timeout time.Duration) bool {
 	select {
 	case <-c.done:
@@ -189,7 +190,7 @@ func (c *Child) endsWithin(timeout time.Duration) bool {
 	}
 }
 
-// StartPiped starts a command with pipes that the caller closes. The pipes of os/exec would be closed before all output is
+// StartPiped starts a command with pipes that the caller must close. The pipes of os/exec may be closed before all output is
 // read.
 func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// asHarness is the environment variable that makes the test binary start a child, print its number and wait.
+// asHarness is the environment variable that makes the test binary start a child, print its process ID and wait.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
+	time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
 }
 
 func beHarness(how string) error {
@@ -98,7 +98,7 @@ func newFamily(t *testing.T) family {
 	return f
 }
 
-// sleeper starts a process that does nothing.
+// sleeper starts a process that only sleeps.
 func sleeper(t *testing.T, k *Keeper) *Child {
 	t.Helper()
 	c, err := k.Start(exec.Command("sleep", "1000"))
@@ -109,7 +109,7 @@ func sleeper(t *testing.T, k *Keeper) *Child {
 	return c
 }
 
-// state returns the first letter of a process's state in ps, or "" if there is no such process.
+// state returns the first letter of the state that ps shows for a process, or "" if there is no such process.
 func state(pid int) string {
 	says, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
 	if err != nil || len(says) == 0 {
@@ -118,7 +118,7 @@ func state(pid int) string {
 	return string(says[:1])
 }
 
-// runs reports whether a process runs or is paused. Zombies do not count.
+// runs reports whether a process exists and is not a zombie. It may be paused.
 func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
 
 func exists(path string) bool {
@@ -126,7 +126,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits until is returns true.
+// eventually waits until is returns true, and fails the test after a timeout.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -143,7 +143,7 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// harness holds a process that started a child, and the numbers of the started processes.
+// harness holds a process that has started a child, and the IDs of the processes that were started.
 type harness struct {
 	*exec.Cmd
 	child, grandchild, keeper int // process numbers
@@ -175,7 +175,7 @@ func (h harness) die(t *testing.T) {
 	if err := h.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.Wait() // it was killed
+	_ = h.Wait() // the process was killed
 	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
 }
 
@@ -198,9 +198,9 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 }
 
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
-	onLinux(t) // other systems cannot kill a child with its parent
+	onLinux(t) // on other systems a child does not die with its parent thread
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // only the keeper kills the processes that the child started
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // processes that the child started are killed only by the keeper
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -209,11 +209,11 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // several, since one might run on the main thread, which never ends
+	started := make([]*Child, len(keepers)) // several goroutines, because one might run on the main thread, which never ends
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 			c, err := k.Start(exec.Command("sleep", "1000"))
 			if err != nil {
 				t.Error(err)
@@ -227,7 +227,7 @@ func TestChildrenOutliveStartingThread(t *testing.T) {
 		if c == nil {
 			continue
 		}
-		if c.endsWithin(100 * time.Millisecond) { // a thread ends a little after its goroutine
+		if c.endsWithin(100 * time.Millisecond) { // a thread ends slightly later than its goroutine
 			t.Errorf("the child died with the thread that called Start: %s", c.State())
 		}
 		_ = c.Kill()
@@ -308,7 +308,7 @@ func TestStopKillsAfterTimeout(t *testing.T) {
 
 func TestDescendantsEndWithChild(t *testing.T) {
 	f := newFamily(t)
-	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // the child only, not its group
+	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // kill only the child, not its process group
 		t.Fatal(err)
 	}
 	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })

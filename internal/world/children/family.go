@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// clockTick is the unit of processor times in /proc. It does not depend on the kernel's configuration.
+// clockTick is the unit of processor times in /proc. It is the same for every kernel configuration.
 const clockTick = 10 * time.Millisecond
 
-// processes returns the entries of /proc by process number. It skips processes that end meanwhile.
+// processes returns the entries of /proc by process ID. It skips processes that end meanwhile.
 func processes() (map[int]procfs.ProcStat, error) {
 	list, err := procfs.AllProcs()
 	if err != nil {
@@ -28,7 +28,8 @@ func processes() (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// ProcessorTime returns the processor time used by processes and their descendants, or errors.ErrUnsupported.
+// ProcessorTime returns the total processor time used by the given processes and their descendants. It returns
+// errors.ErrUnsupported on systems without /proc.
 func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	all, err := processes()
 	if err != nil {
@@ -42,7 +43,7 @@ func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// familyOf returns the living processes of a leader's group, and its descendants in other groups.
+// familyOf returns the living processes in the process group of leader, and its living descendants in other groups.
 func familyOf(leader int) ([]procfs.ProcStat, error) {
 	all, err := processes()
 	if err != nil {
@@ -57,7 +58,8 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether p is the process from or descends from it. The loop is bounded in case the table has a cycle.
+// descends reports whether process p is the process from or one of its descendants. The loop is bounded because an
+// inconsistent process table may contain a cycle.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {
 		if p.PID == from {
@@ -68,7 +70,7 @@ func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	return false
 }
 
-// otherGroups returns the groups that a leader's descendants created.
+// otherGroups returns the process groups that the descendants of leader created.
 func otherGroups(leader int) []int {
 	all, _ := processes()
 	var groups []int
@@ -80,7 +82,7 @@ func otherGroups(leader int) []int {
 	return groups
 }
 
-// threadStates returns one state letter (R, S, D, T, ...) for each thread of a leader's family.
+// threadStates returns one state letter (R, S, D, T, ...) per thread, for all processes that familyOf returns.
 func threadStates(leader int) (string, error) {
 	members, err := familyOf(leader)
 	if err != nil {

@@ -4,7 +4,7 @@ package children
 
 import "syscall"
 
-// apart gives the keeper a session, so that signals to the harness's session do not reach it.
+// apart starts the keeper in a new session, so that it does not receive signals to the harness's session.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }
@@ -13,8 +13,8 @@ func pauseGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGSTOP
 
 func resumeGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGCONT) }
 
-// inOwnGroup gives a child a process group, so that Ctrl-C does not reach it: children run until the run has been judged.
-// On Linux a child also dies with the thread that started it.
+// inOwnGroup starts a child in a new process group, so that it does not receive Ctrl-C: children must run until the run has
+// been judged. On Linux the child is also killed when the thread that started it ends.
 func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if asked != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// startApart starts a child that starts a process in another group. It returns the child and that process's number.
+// startApart starts a child that starts a process in another process group. It returns the child and the ID of that process.
 func startApart(t *testing.T, k *Keeper) (c *Child, apart int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' & wait")
@@ -53,7 +53,8 @@ func TestOtherGroups(t *testing.T) {
 	}
 }
 
-// TestKeeperKillsPausedGroup checks that the keeper kills a paused group, which cannot notice that its leader died.
+// TestKeeperKillsPausedGroup checks that the keeper kills a paused process group. Paused processes cannot notice that the
+// leader of the group has died.
 func TestKeeperKillsPausedGroup(t *testing.T) {
 	k, err := New()
 	if err != nil {
@@ -73,8 +74,8 @@ func TestKeeperKillsPausedGroup(t *testing.T) {
 	}
 }
 
-// TestKillAwaitsTheGroup checks that no process of the child's group lives when Kill returns. One that is still exiting
-// would keep shared resources, such as the shared memory of a PostgreSQL that is restarted.
+// TestKillAwaitsTheGroup checks that all processes of the child's group have ended when Kill returns. A process that is
+// still exiting would hold shared resources, such as the shared memory of a PostgreSQL server that is restarted.
 func TestKillAwaitsTheGroup(t *testing.T) {
 	// tail has read 100 MB when it writes, so that it takes longer to exit than the others.
 	cmd := exec.Command("/bin/sh", "-c", "head -c 100000000 /dev/zero | tail -c 100000000 | { head -c 1 >/dev/null; echo ready; sleep 1000; }")

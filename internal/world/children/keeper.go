@@ -16,10 +16,9 @@ import (
 )
 
 // keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the listed
-// folders. It ignores signals, so its input ends when the harness closes it or dies.
-//
-// Children are killed by process group, because a reused process number is rarely also a group number. The sleep lets a
-// killed process finish a write, which could otherwise recreate its folder.
+// folders. It ignores signals, so it ends only when the harness closes the input or dies. It kills process groups instead of
+// processes, because a reused process ID is rarely also a group ID. It sleeps before it removes folders, because a killed
+// process may finish a write that creates its folder again.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -44,12 +43,12 @@ type Keeper struct {
 	script *Child
 	pipe   *os.File
 	starts chan func()
-	gone   chan struct{} // closed when no more children can be started
+	gone   chan struct{} // closed when no child can be started any more
 	once   sync.Once
 	closed error
 }
 
-// New starts a keeper process. Close ends it.
+// New starts a keeper process. Close must be called to end it.
 func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
 	cmd.Dir, cmd.SysProcAttr = "/", apart()
@@ -75,8 +74,8 @@ func New() (*Keeper, error) {
 	return k, nil
 }
 
-// runStarts starts all children from one locked thread. On Linux a child is killed when its parent thread ends, and the Go
-// runtime may end any other thread.
+// runStarts starts all children from one thread that never ends. On Linux a child is killed when its parent thread ends, and
+// the Go runtime may end other threads.
 func (k *Keeper) runStarts() {
 	runtime.LockOSThread()
 	for {
@@ -89,8 +88,8 @@ func (k *Keeper) runStarts() {
 	}
 }
 
-// Start starts a child that is killed with the keeper or the harness, whichever ends first. It sets the command's
-// WaitDelay, and its SysProcAttr except for Credential.
+// Start starts a child that is killed when the keeper or the harness ends. It sets the command's WaitDelay, and all fields
+// of its SysProcAttr that it needs except Credential.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputTimeout
 	result := make(chan error)
@@ -102,8 +101,8 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// The keeper learns of the child before it can be reaped: a "forget" sent before its "kill" would leave a number on the
-	// list that the system may reuse.
+	// Register the child with the keeper before it can be reaped. If "forget" were sent before "kill", the list would keep a
+	// process ID that the system may reuse.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -114,9 +113,9 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder makes a temporary folder. The caller removes it; otherwise the keeper removes it when the harness ends.
+// Folder creates a temporary folder. The keeper removes it when the harness ends, unless the caller has removed it.
 func (k *Keeper) Folder() (string, error) {
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // Leftovers reads the number
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // Leftovers parses the process ID in the name
 	if err != nil {
 		return "", err
 	}
@@ -133,8 +132,8 @@ func (k *Keeper) tell(verb, arg string) error {
 	return nil
 }
 
-// Close ends the keeper, which kills the processes and removes the folders on its list. Further calls return the first
-// result.
+// Close ends the keeper, which kills the processes and removes the folders in its list. Later calls return the result of the
+// first.
 func (k *Keeper) Close() error {
 	k.once.Do(func() {
 		close(k.gone)
@@ -143,7 +142,7 @@ func (k *Keeper) Close() error {
 	return k.closed
 }
 
-// folderPrefix begins the name of every temporary folder. The number of the owning process follows.
+// folderPrefix is the prefix of the names of temporary folders. The ID of the process that owns the folder follows.
 const folderPrefix = "lockbench-"
 
 var ownedFolder = regexp.MustCompile(`^` + folderPrefix + `([0-9]+)-[0-9]+$`)
@@ -151,11 +150,11 @@ var ownedFolder = regexp.MustCompile(`^` + folderPrefix + `([0-9]+)-[0-9]+$`)
 // Leftover is a temporary folder whose owner has ended.
 type Leftover struct {
 	Dir   string
-	Owner int // number of the process that made it
+	Owner int // ID of the process that created the folder
 	Since time.Time
 }
 
-// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's number is in use.
+// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's process ID is in use.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)
@@ -179,10 +178,10 @@ func Leftovers() ([]Leftover, error) {
 	return all, nil
 }
 
-// Remove removes the folder and its contents.
+// Remove deletes the folder and its contents.
 func (l Leftover) Remove() error { return os.RemoveAll(l.Dir) }
 
-// Gone reports whether no process has the given number.
+// Gone reports whether no process has the given process ID.
 func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TailSize is the number of bytes of a process's output that an error includes.
+// TailSize is the maximum number of bytes of a process's output that an error message includes.
 const TailSize = 2000
 
-// outputTimeout bounds the wait for the output of an ended process, which a descendant may hold open.
+// outputTimeout is the maximum wait for the output of a process that has ended. A descendant may hold the output open.
 const outputTimeout = time.Second
 
-// Tail is a writer that holds the last TailSize bytes. A child's output is complete when the child is Done.
+// Tail is a writer that keeps the last TailSize bytes written. A child's output is complete when its Done channel is closed.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte

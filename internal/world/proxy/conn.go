@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// conn is a client's connection and the corresponding connection to the server.
+// conn is a connection from a client and the corresponding connection to the server.
 type conn struct {
 	link     *Link
 	number   int
 	upstream string
-	ctx      context.Context // ends when the link closes the connection
+	ctx      context.Context // cancelled when the link closes the connection
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // no request waits for an answer; opaque protocols only
-	mute     atomic.Bool // everything read from now on is dropped, in both directions
-	deaf     atomic.Bool // everything that the server sends from now on is dropped
+	answered atomic.Bool // whether every request has been answered; for opaque protocols only
+	mute     atomic.Bool // whether to drop everything read from now on, in both directions
+	deaf     atomic.Bool // whether to drop everything that the server sends from now on
 
 	// Guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
-	torn   Direction    // directions in which a cut swallowed something
+	torn   Direction    // directions in which a cut dropped data
 	ended  Direction    // directions that have ended
 }
 
@@ -33,7 +33,7 @@ func (c *conn) run() {
 	defer c.forget()
 	server, err := c.dial()
 	if err != nil {
-		if c.tornByCut(Both) { // the client must not notice the refused connection through a cut
+		if c.tornByCut(Both) { // through a cut network, the client must not notice that the server refused the connection
 			_, _ = io.Copy(io.Discard, c.client)
 		}
 		return
@@ -82,7 +82,7 @@ func (c *conn) close() {
 	c.closeLocked()
 }
 
-// closeLocked closes both sides, which ends all waits. Data in the operating system's buffers is still delivered.
+// closeLocked closes both connections, which unblocks all reads and writes. Data in the system's buffers is still delivered.
 func (c *conn) closeLocked() {
 	c.cancel()
 	c.client.Close()
@@ -91,7 +91,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut reports whether the direction is cut, and records that something was swallowed.
+// tornByCut reports whether the direction is cut. If so, it records that data was dropped.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *conn) tornByCut(d Direction) bool {
 	return true
 }
 
-// end records that a direction has ended, and reports whether both have.
+// end records that a direction has ended, and reports whether the connection can be closed.
 func (c *conn) end(d Direction) (over bool) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -111,13 +111,13 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection. One goroutine reads, applies the rules and fills the delay line; another writes.
+// way is one direction of a connection. One goroutine reads data, applies the rules and queues the data; another writes it.
 type way struct {
 	conn      *conn
 	direction Direction
 	from, to  *net.TCPConn
 	scan      *scanner
-	batch     []byte // bytes to be queued as one load
+	batch     []byte // bytes to queue together
 	line      *line
 	parts     func(chunk []byte) iter.Seq[Part]
 }
@@ -142,7 +142,8 @@ func (w *way) read() {
 	}
 }
 
-// pass queues the parts that the rules pass. It returns false if a rule closes the connection.
+// pass queues the requests or replies in a chunk that the rules let through. It returns false if a rule closes the
+// connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -170,14 +171,14 @@ func (w *way) flush() {
 	w.batch = nil
 }
 
-// end queues the end of the stream and bounds the time for writing the queued data.
+// end queues the end of the stream, and sets a deadline for writing the queued data.
 func (w *way) end(how ending) {
 	due := w.due()
 	by := time.Now()
 	if !due.IsZero() {
 		by = due
 	}
-	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // it fails only if the connection is closed
+	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // an error means that the connection is closed
 	w.line.put(w.conn.ctx, load{due: due, ending: how})
 }
 
@@ -188,7 +189,7 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// decide applies the rules to a part, after queuing everything before it.
+// decide applies the rules to a request or reply. It first queues all data before it.
 func (w *way) decide(p Part) Fate {
 	link := w.conn.link
 	p.Command.Conn = w.conn.number
@@ -226,7 +227,7 @@ func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// write writes the loads. After an error it discards them until the end of the stream.
+// write writes the queued data. After a write error it discards data until the end of the stream.
 func (w *way) write() {
 	gone := false
 	for {
@@ -257,7 +258,7 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish ends this direction for the other side, and closes both directions after a while.
+// finish ends this direction on the receiving connection, and closes both connections after a delay.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {
@@ -265,9 +266,9 @@ func (w *way) finish(how ending) {
 		w.conn.close()
 		return
 	case w.conn.tornByCut(w.direction):
-		return // the cut swallows the end; healing closes the connection
+		return // the cut hides the end of the stream; healing closes the connection
 	}
-	_ = w.to.CloseWrite() // it fails only if the connection is closed
+	_ = w.to.CloseWrite() // an error means that the connection is closed
 	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {
 		w.conn.close()
 	}

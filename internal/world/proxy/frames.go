@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	maxHeld  = 1 << 20         // bytes of an incomplete frame that are held back; more are passed on at once
-	maxLine  = 64 << 10        // bytes of a line, as in Redis; a longer line is not RESP
-	maxDepth = 64              // nesting of arrays
-	maxArgs  = 64              // elements of a frame that are kept
-	maxArg   = 64              // bytes of each element that are kept
-	maxCount = math.MaxInt / 4 // elements or bytes, so that no sum overflows
+	maxHeld  = 1 << 20         // maximum bytes of an incomplete frame that are held; if there are more, they are forwarded at once
+	maxLine  = 64 << 10        // maximum bytes of a line, as in Redis; data with a longer line is not RESP
+	maxDepth = 64              // maximum nesting of arrays
+	maxArgs  = 64              // maximum elements of a frame that are stored
+	maxArg   = 64              // maximum bytes of each element that are stored
+	maxCount = math.MaxInt / 4 // maximum size in elements or bytes, so that sums do not overflow
 )
 
 // frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
@@ -21,38 +21,38 @@ type frame struct {
 	kind  byte     // first byte: '*' is an array, '>' a push; 0 for an inline command
 	args  []string // simple elements of an array or push, up to the limits
 	count int      // number of elements
-	begun bool     // too long to be held: its first part has been passed on
+	begun bool     // whether the frame is too long to be held, so that its first part has been forwarded
 }
 
-// piece holds bytes to pass on. The pieces together are the bytes read.
+// piece holds bytes to forward. All pieces together are the bytes that were read.
 type piece struct {
-	bytes []byte // part of the chunk, or owned by the caller
-	whole bool   // the piece ends a frame
+	bytes []byte // a part of the chunk, or a slice that the caller may keep
+	whole bool   // whether the piece ends a frame
 	frame frame
 }
 
 // scanner finds the frames in one direction of a connection. It holds at most maxHeld bytes.
 type scanner struct {
-	requests bool // the client's direction: arrays of bulk strings, and inline commands
+	requests bool // whether the data comes from a client: arrays of bulk strings, and inline commands
 
-	raw   bool    // the bytes are not RESP; everything is passed on from now on
-	held  []byte  // bytes of the current frame that have not been passed on
-	part  string  // unparsed bytes, whether passed on or not
+	raw   bool    // whether the data is not RESP, so that everything is forwarded at once
+	held  []byte  // bytes of the current frame that have not been forwarded
+	part  string  // bytes that have not been parsed, whether forwarded or not
 	seen  int     // length of the prefix of part without a line end
 	bulk  int     // bytes of the current string that have not arrived, including its line end
 	open  []level // the arrays around the current element, outermost first
-	frame frame   // the current frame, as far as it is parsed
+	frame frame   // the current frame, as far as it has been parsed
 }
 
 // level is an incomplete array or other aggregate.
 type level struct {
 	left      int  // number of elements that have not arrived
-	attribute bool // it precedes a value and is not a value
+	attribute bool // whether it is an attribute, which precedes a value
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		rest := chunk // bytes that have not been passed on
+		rest := chunk // bytes that have not been forwarded
 		text := s.part + string(chunk)
 		for more := true; more && text != ""; {
 			var f frame
@@ -75,7 +75,7 @@ func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// next parses to the end of a frame, or as far as possible.
+// next parses up to the end of a frame, or as far as the data allows.
 func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	for text != "" && !s.raw {
 		n, whole := s.step(text)
@@ -93,8 +93,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether the bytes of an incomplete frame are passed on. An inline command has no effect before its end;
-// other protocols may never send a line end.
+// streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command has no effect
+// on the server, so it can be; if the data is another protocol, a line end may never come.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -109,8 +109,8 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step parses one line with its string, or more of a string. It returns n = 0 if more bytes are needed, and reports whether
-// a frame is complete.
+// step parses one line and its string, if any, or continues a string. It returns n = 0 if it needs more bytes. whole reports
+// whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -139,7 +139,7 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain is a fast path for a complete string in an array, the usual case. It returns 0 in other cases.
+// plain is a fast path for the usual case, a complete string in an array. In other cases it returns 0.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -171,7 +171,8 @@ func controls(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
 }
 
-// plausible reports whether a line may begin like this. The result must not depend on where chunks end.
+// plausible reports whether text may be the beginning of a line of RESP. The result must not depend on how the data is split
+// into chunks.
 func (s *scanner) plausible(text string) bool {
 	switch {
 	case len(text) > maxLine:
@@ -222,7 +223,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 	return len(line), s.value()
 }
 
-// begin parses the beginning of a string at an index, as far as it is kept.
+// begin parses the beginning of a string at index at. It stores as much of the string as is needed.
 func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	if s.looksAt() {
 		kept := min(size, maxArg)
@@ -235,7 +236,7 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// string parses the available part of a string from an index on, and its line end.
+// string parses the part of a string that has arrived, from index at on, and the line end after the string.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -272,7 +273,7 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	return s.value() // empty or null
 }
 
-// value ends a value and the arrays that it completes. It reports whether the frame is complete.
+// value records the end of a value, and of the arrays that it completes. It reports whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
@@ -283,7 +284,7 @@ func (s *scanner) value() (whole bool) {
 		attribute := top.attribute
 		s.open = s.open[:len(s.open)-1]
 		if attribute {
-			return false // its value follows
+			return false // the value of the attribute follows
 		}
 	}
 	return true
