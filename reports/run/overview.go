@@ -92,9 +92,10 @@ type overviewRow struct {
 	starves, stuck   bool
 }
 
-// Overall returns the mark of the whole row. It is green if the lock excludes, recovers from every fault and starves no client.
+// Overall returns the mark of the whole row. It is green if the lock excludes, recovers from every fault, starves no client and
+// is not known-broken: the defect of a known-broken lock may need a fault that was not injected.
 func (row overviewRow) Overall() look {
-	if row.Class == excluded && (row.starves || row.stuck) {
+	if row.Class == excluded && (row.starves || row.stuck || row.KnownBroken) {
 		return look{"~", "yes", html.Unsure}
 	}
 	return row.Excludes
@@ -199,9 +200,9 @@ func (o Observation) failed() bool {
 // Ranked returns the rows from best to worst mark; among equal marks, known-broken locks come last.
 func (view overview) Ranked() []overviewRow {
 	rank := func(row overviewRow) int {
-		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + 2*int(row.Class)
+		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + int(row.Class)
 		if row.KnownBroken {
-			n++
+			n += 4
 		}
 		return n
 	}

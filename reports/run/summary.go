@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/checker"
 	"lockbench/reports/format"
 	"lockbench/reports/html"
@@ -124,6 +126,9 @@ func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any))
 		}
 	}
 	text := fmt.Sprintf("%d of %s excluded in every trial", len(by[excluded]), format.Plural(len(view.Rows), "lock"))
+	if broken := lo.CountBy(by[excluded], func(row overviewRow) bool { return row.KnownBroken }); broken > 0 {
+		text += fmt.Sprintf(" (%d known-broken)", broken)
+	}
 	if rows := by[overlapped]; len(rows) > 0 {
 		text += fmt.Sprintf("; %d let two clients hold at once: %s", len(rows), named(rows))
 	}
