@@ -41,13 +41,15 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		return err
 	}
 	h := figures.NewHistogram()
-	for begun := time.Now(); time.Since(begun) < pingFor*11/10; {
+	recorded := int64(0) // a stall may leave time for too few
+	for begun := time.Now(); recorded < figures.SamplesFor(0.5) || time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
 		if err := ask(); err != nil {
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
 			_ = h.RecordValue(int64(took)) // fails only above one hour
+			recorded++
 		}
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
