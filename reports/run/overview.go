@@ -221,7 +221,8 @@ func (view overview) Keys() [][]html.Key {
 		key(exclusionLooks[overlapped], "two clients held it at once"), key(exclusionLooks[unsettled], "the trials do not settle it"),
 	}}
 	if len(view.Faults) > 0 {
-		all = append(all, []html.Key{key(look{"✓", "ok", html.Good}, "excluded under the fault"), key(look{"✗", "stuck", html.Unsure}, "no other client got it within the bound")})
+		all = append(all, []html.Key{key(look{"✓", "ok", html.Good}, "excluded under the fault"), key(look{"✗", "stuck", html.Unsure}, "no other client got it within the bound"),
+			key(look{Word: format.None}, "not tried")})
 	}
 	if view.Workload != "" {
 		all = append(all, []html.Key{key(look{Word: "fair"}, "Jain's index, 1 is equal shares"), key(look{"✗", "starves", html.Unsure}, "a client got nothing")})
