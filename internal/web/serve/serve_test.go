@@ -277,7 +277,7 @@ func TestOlderResults(t *testing.T) {
 	}
 	write(t, file, strings.Replace(string(text), `"lockbench_results": 3`, `"lockbench_results": 1`, 1))
 	holds(t, "older", get(serverOf(t, dir).Handler("127.0.0.1"), "/").Body.String(), []string{
-		"results.json has version 1 and this lockbench reads version 2: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
+		"results.json has version 1 and this lockbench reads version 3: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
 }
 
 // TestInProgress checks that the page of a run under way shows its progress, and the page of a killed run the time of its
