@@ -81,8 +81,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestCompareRuns checks that the first table has the checks that are in both runs and have different results, and no
-// others.
+// TestCompareRuns checks that the comparison shows shared checks with different results, and folds the other checks.
 func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	for name, second := range map[string]string{"a": "broken", "b": "broken"} {
