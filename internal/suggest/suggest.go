@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// longest is the maximum length of a compared name, because the cost is quadratic.
+// longest is the maximum length of a name for which Nearest searches, because the cost is quadratic in the length.
 const longest = 80
 
-// Nearest returns the known name with the smallest edit distance, if that is at most half of its length.
+// Nearest returns the known name with the smallest edit distance from name, if the distance is at most half the length of
+// name. It also finds a known name that begins with name.
 func Nearest(name string, known []string) (string, bool) {
 	if len(name) > longest {
 		return "", false
@@ -23,7 +24,7 @@ func Nearest(name string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// Meant returns a hint at the nearest name, to be appended to an error, or "" if no name is near.
+// Meant returns a suffix for an error message that suggests the nearest known name, or "" if no known name is near.
 func Meant(name string, known []string) string {
 	if near, ok := Nearest(name, known); ok {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -31,7 +32,7 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// edits returns the Levenshtein distance of two names.
+// edits returns the Levenshtein distance between two names.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

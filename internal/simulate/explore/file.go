@@ -19,16 +19,17 @@ import (
 	"lockbench/workloads"
 )
 
-// Version is the version of case files that are written. Decode also reads version 1, in which two names were different.
+// Version is the current version of case files. Decode also reads version 1, which has other names for a
+// field and a fault action.
 const Version = 2
 
-// renamedInVersion2 replaces the two names of version 1 in the text of a case file by those of version 2.
+// renamedInVersion2 replaces the names that only version 1 of case files uses by their names in version 2.
 var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"give up"`, `"cancel"`)
 
 // File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
 type File struct {
 	Version  int      `json:"lockbench_case"`
-	Found    string   `json:"found,omitempty"`    // one sentence about its origin or meaning
+	Found    string   `json:"found,omitempty"`    // origin or meaning of the case, in one sentence
 	Property string   `json:"property"`           // the violated property that the counterexample shows
 	Violated []string `json:"violated,omitempty"` // all violated properties, in the order in which the judge lists them
 	Seed     uint64   `json:"seed,omitempty"`     // seed of the case before it was minimised
@@ -112,7 +113,7 @@ func (f File) check() error {
 	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
-// Limits of a case that is read from a file, so that running it takes a finite time.
+// Limits for a case that is read from a file, so that its trial ends in a finite time.
 const (
 	longest     = time.Hour // maximum of each duration in the case
 	mostClients = 1000

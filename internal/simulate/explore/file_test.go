@@ -19,7 +19,7 @@ import (
 	"lockbench/workloads"
 )
 
-// tableCase returns the case of a lock under a fault from the table of faults.
+// tableCase returns the case of a lock under a fault that package faults defines.
 func tableCase(lock, fault, load, on string) (File, error) {
 	l, err := lockNamed(lock)
 	if err != nil {

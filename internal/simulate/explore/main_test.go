@@ -10,7 +10,7 @@ import (
 	redislocks "lockbench/impls/redis"
 )
 
-// TestMain runs the tests. In a child process that a Pool started, it serves the pool's requests instead.
+// TestMain runs the tests, or serves the requests of a Pool if a Pool started this process.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	debug.SetGCPercent(400) // the same setting as in the child processes of a Pool

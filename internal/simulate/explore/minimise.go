@@ -21,7 +21,7 @@ type Counterexample struct {
 	Fails    bool   `json:"failed"` // whether the property was expected to hold
 	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
-	Trials   int    `json:"trials"`            // number of trials that minimising took
+	Trials   int    `json:"trials"`            // number of trials run to minimise the case
 	CutOff   bool   `json:"cut_off,omitempty"` // whether minimising ran out of time
 	Shown
 	Witness checker.Witness `json:"witness"`
@@ -35,7 +35,7 @@ type Shown struct {
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
 	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
-	Disagreements []string  `json:"disagreements,omitempty"` // differences between the monitor and the oracle
+	Disagreements []string  `json:"disagreements,omitempty"` // differences between the verdicts of the monitor and the oracle
 	History       *Recorded `json:"history,omitempty"`
 }
 
@@ -45,8 +45,8 @@ type Recorded struct {
 	Text string `json:"text"`
 }
 
-// Show judges the recorded history again, also with the oracle, and returns the result with the event list and the timeline
-// for a property. width is the width of the timeline in characters.
+// Show judges the recorded history again and compares the verdict with the oracle's. It returns the result with the event
+// list and the timeline for a property. width is the width of the timeline in characters.
 func (r *Run) Show(property string, width int) (Shown, error) {
 	verdict, err := r.Rejudge()
 	if err != nil {
@@ -79,11 +79,11 @@ func (s Size) compare(o Size) int {
 	return cmp.Or(cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Operations, o.Operations))
 }
 
-// Minimised holds the result of minimising the violations that were found in a subject.
+// Minimised holds the counterexamples found for a subject, and problems found while minimising.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
 	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds whose second run recorded a different history
-	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between monitor and oracle: a defect of lockbench
+	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the verdicts of monitor and oracle: a defect of lockbench
 }
 
 // timelineWidth is the width in characters of the timelines of counterexamples.
@@ -93,8 +93,8 @@ const timelineWidth = 98
 const mostMinimised = 16
 
 // Minimise minimises the violations found with the given seeds and returns at most the given number of counterexamples,
-// failed expectations first. It omits a counterexample if a smaller one shows the same violation with some of its faults.
-// Seeds whose second run records a different history are listed as nondeterministic.
+// failed expectations first. It omits a counterexample if a smaller one violates the same property with a subset of its
+// faults. If the second run of a seed records a different history, the seed is listed as nondeterministic.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s}
 	until := time.Now().Add(timeLimit)
@@ -117,7 +117,8 @@ type minimiser struct {
 	count   int
 }
 
-// take minimises the most significant violation of a seed that no counterexample covers yet.
+// take minimises the case of a seed for one violated property, unless the counterexamples cover every property that the
+// seed violates. It chooses the most significant property that is not covered.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -194,7 +195,7 @@ func compare(a, b Counterexample) int {
 	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// rank returns the position of a property in the order of significance. Properties that any long pause violates come last.
+// rank returns the position of a property in the order of significance, most significant first.
 func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}

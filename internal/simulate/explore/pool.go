@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Pool runs seeds in child processes: instances of this program that call Serve.
+// Pool runs the cases of seeds in child processes. Each child process runs this program and calls Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
@@ -71,12 +71,12 @@ func (p *Pool) Close() {
 
 func (e *explorer) end() {
 	e.in.Close()
-	_ = e.cmd.Process.Kill() // killing it is safe: it stores nothing
+	_ = e.cmd.Process.Kill() // killing it is safe: a child process writes no files
 	_ = e.cmd.Wait()
 }
 
-// Search runs count seeds and returns their outcomes in seed order. A seed that hangs or crashes its child process is
-// reported as failed.
+// Search runs the cases of count seeds, starting with seed from, and returns their outcomes in seed order. If a seed hangs
+// or crashes its child process, its outcome has Failed set.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
@@ -155,7 +155,7 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 // died is the error for a child process that exited, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request is a request to a child process: run seeds, minimise the violations of seeds, or replay a case.
+// request asks a child process to run seeds, minimise the violations of seeds, or replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`
@@ -167,7 +167,7 @@ type request struct {
 	TimeLimit time.Duration `json:"time_limit_ns,omitempty"`
 }
 
-// reply is the reply to a request.
+// reply is a child process's reply to a request.
 type reply struct {
 	Seeds     []Seed    `json:"seeds,omitempty"`
 	Minimised Minimised `json:"minimised,omitzero"`

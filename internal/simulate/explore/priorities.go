@@ -6,10 +6,11 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// priorities chooses a plan that delays the network messages of each process differently, in a random order of processes.
-// Once or twice it makes one process the slowest, and it adds at most one fault. It applies PCT (Burckhardt et al., A
-// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010) to messages instead of threads: a bug
-// that needs d messages in a certain order is found with a guaranteed minimum probability by d-1 changes of priority.
+// priorities chooses a plan that delays the network messages of each process by a different time, in a random order of
+// processes. Once or twice during the trial a random process becomes the slowest. Often the plan has another fault too. The
+// strategy applies PCT (Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS
+// 2010) to messages instead of threads. With d-1 changes of priority, PCT finds a bug that needs d events in a certain
+// order with a guaranteed minimum probability.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, ttl/6)
 	if s.allows("slow-network") {
@@ -27,7 +28,7 @@ func priorities(s *scene) (p faults.Plan) {
 	return p
 }
 
-// slow returns a step that delays all messages to and from a process from a start time on.
+// slow returns a step that begins at the given time and delays all messages to and from a process.
 func (s *scene) slow(process int, by, from time.Duration) faults.Step {
 	return faults.Step{Name: "slow-network", When: faults.Trigger{Later: from},
 		Do: faults.Action{Verb: faults.Slow, Process: process, By: by}, For: s.own(2 * s.params.Duration)}

@@ -94,7 +94,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		seeds    uint64 // several times the number of seeds needed
+		seeds    uint64 // several times as many seeds as are needed to find the defect
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -293,7 +293,8 @@ func TestExpectationsOfPlans(t *testing.T) {
 	}
 }
 
-// TestStepsAreFaultsOfTheTable checks that every step has a name, and that every kind of step is in the table of faults.
+// TestStepsAreFaultsOfTheTable checks that every step has a name, and that package faults defines a fault for every kind of
+// step.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -323,7 +324,8 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestFixed replays the cases of defects that exploring once found in lockbench's locks, and checks that they stay fixed.
+// TestFixed replays cases that once violated an expectation because of a defect in one of lockbench's locks, and checks
+// that they no longer do.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")
@@ -356,7 +358,7 @@ func TestOrphanedExplorer(t *testing.T) {
 	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // the request has probably started by then; the process must end in either case
+	time.Sleep(100 * time.Millisecond) // the child process is probably handling the request now; if not, it must end too
 	e.in.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.cmd.Wait() }()

@@ -30,9 +30,9 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// shrink minimises a case that violates the property: it reduces the number of faults first, then the numbers of clients and
-// iterations, and then simplifies durations. The result is a local minimum: without any one of its elements the case no
-// longer violates the property.
+// shrink minimises a case that violates the property. It first reduces the number of faults, then the numbers of clients
+// and iterations, and then simplifies durations. The result is a local minimum: if any single fault, client or iteration is
+// removed, the case no longer violates the property.
 func (r *Run) shrink(property string) *shrinker {
 	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
 	for {
@@ -47,7 +47,7 @@ func (r *Run) shrink(property string) *shrinker {
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // a step that ordered the clients may no longer be needed
+	s.dropSteps() // a fault step that ordered the clients may no longer be needed
 	return s
 }
 
@@ -85,7 +85,7 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
-// clone returns a copy of the case whose plan can be modified.
+// clone returns a copy of the case. Modifying the plan of the copy does not change the original.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps = slices.Clone(c.Plan.Steps)
@@ -100,8 +100,8 @@ func (c Case) clone() Case {
 	return c
 }
 
-// reduce removes elements from a list in the case while the violation remains, at first half of them at once. It keeps at
-// least the given number.
+// reduce removes elements from a list in the case as long as the case still violates the property. It tries to remove half
+// of the elements at once, then fewer. It keeps at least least elements.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -118,16 +118,17 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first tries a modification of the case with each value in turn, until one is accepted.
+// first tries a modification of the case with each value in turn until one is accepted. It reports whether one was
+// accepted.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
 
-// shortenTurns reduces the number of iterations of each client.
+// shortenTurns reduces the number of iterations that each client runs.
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for larger numbers save trials
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger increments for larger numbers, to save trials
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}
@@ -150,7 +151,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients removes clients that do nothing, starting with the last.
+// dropClients removes clients that run no iterations, from the last client on.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
@@ -164,7 +165,7 @@ func (s *shrinker) dropClients() {
 	}
 }
 
-// simplify tries modifications that make a case easier to understand but not smaller.
+// simplify tries modifications that make a case easier to understand, although it keeps its size.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
 		s.try(func(c *Case) { c.Workload = "contend" })
@@ -188,8 +189,8 @@ func (s *shrinker) simplify() {
 // plainer maps each deployment to a simpler deployment of the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-// plainTrigger replaces a trigger at a time or at a command by a trigger at a point of a client's iteration, which does not
-// depend on the machine. It also replaces later iterations by earlier ones.
+// plainTrigger tries to replace a step's trigger at a time or at a command by a trigger at a point of a client's iteration,
+// which does not depend on the machine. Otherwise it tries an earlier iteration.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
 	var moments []workloads.Moment
@@ -210,7 +211,8 @@ func (s *shrinker) plainTrigger(i int) {
 	}
 }
 
-// plainTimes rounds durations, and reduces hold and think times.
+// plainTimes replaces the durations of fault steps by simple fractions of the lease, and changes hold and think times to
+// usual values.
 func (s *shrinker) plainTimes() {
 	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
 	for i := range s.Plan.Steps {
@@ -246,8 +248,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn adds gates so that each client acquires only after the previous client was granted the lock. The events are then
-// easier to follow and do not depend on the machine's timing.
+// inTurn adds gates so that clients get the lock one after another: each acquires only after the previous client was
+// granted the lock. The events are then easier to follow and do not depend on the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

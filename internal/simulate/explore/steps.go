@@ -8,10 +8,10 @@ import (
 	"lockbench/workloads"
 )
 
-// maker creates fault steps of one kind that affect a client. The strategy adds a trigger to steps that have none.
+// maker creates fault steps of one kind. If a step has no trigger, the strategy adds one.
 type maker struct {
-	name string // name of the fault in the table of faults and in histories
-	on   string // supported deployments: "" for all, one, five or replica; notifies: only locks with notifications
+	name string // name of the fault in package faults and in histories
+	on   string // where the fault is possible: "" everywhere, "one" with one server, "five" with five, "replica" with a replica, "notifies" if the lock uses notifications
 
 	at              workloads.Point // point of the client's iteration that triggers the step
 	verb            faults.Verb
@@ -46,7 +46,7 @@ func makers() []maker {
 	}
 }
 
-// steps creates steps without names. Changing the order of its random draws would change the case of every seed.
+// steps creates fault steps without names. Changing the order of its random draws would change the case of every seed.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)
@@ -75,7 +75,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 
 func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
 
-// minorityDown stops one or two servers for good. A plan stops at most two servers in all.
+// minorityDown stops one or two servers until the trial ends. A plan stops at most two servers in this way.
 func minorityDown(s *scene, _ int32) []faults.Step {
 	nodes := s.nodes(2)
 	if s.down += len(nodes); s.down > 2 {
@@ -95,7 +95,7 @@ func drifting(s *scene, _ int32) []faults.Step {
 // failover promotes the replica. In three of four cases the replica stops replicating first, so that it misses later writes.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
-		return nil // there is only one replica, and it is promoted already
+		return nil // the only replica has been promoted already
 	}
 	s.promoted = true
 	over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
@@ -141,7 +141,7 @@ func passing() []maker {
 	}
 }
 
-// fits reports whether the subject allows steps of this kind and the deployment supports them.
+// fits reports whether steps of this kind are allowed and possible with the deployment and the lock.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "notifies": s.lock.Notifies}
 	return s.allows(m.name) && on[m.on]
@@ -151,7 +151,7 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns steps of a randomly chosen kind that affect a client, or nil if no kind is possible.
+// some returns steps of a randomly chosen kind for the client, or nil if no kind is possible.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {

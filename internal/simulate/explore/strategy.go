@@ -27,7 +27,8 @@ func Strategies() []string {
 // points lists the points of a client's iteration in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the lease in explored cases. It equals the lease in fault trials on real servers, on which cases can be replayed.
+// ttl is the lease in explored cases. It equals the lease in fault trials on real servers, so that cases can be replayed
+// there.
 const ttl = 800 * time.Millisecond
 
 // Subject is a lock to explore, optionally restricted to one deployment and to some faults.
@@ -55,8 +56,7 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	return c, strategy.name, nil
 }
 
-// deployments returns the deployments on which a lock is explored. The usual one occurs twice so that it is chosen more
-// often.
+// deployments returns the deployments on which a lock is explored. One may occur twice so that it is chosen more often.
 func deployments(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
@@ -64,15 +64,15 @@ func deployments(lock impls.Impl) []string {
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene holds the inputs and the state of a strategy that chooses a plan.
+// scene holds the inputs and the state of the choice of a fault plan.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of durations that own made unique
-	down       int // number of servers stopped for good
+	steps      int // number of calls of own
+	down       int // number of servers stopped until the trial ends
 	promoted   bool
 }
 
@@ -119,7 +119,7 @@ func (s *scene) between(low, high time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// around returns a random duration between 0.3 and 2 leases.
+// around returns a random duration between 0.3 and 2 times the lease.
 func (s *scene) around() time.Duration {
 	parts := []time.Duration{30, 60, 110, 130, 150, 200}
 	return ttl * parts[s.rand.IntN(len(parts))] / 100
@@ -139,7 +139,7 @@ func (s *scene) own(d time.Duration) time.Duration {
 	return d + time.Duration(s.steps)
 }
 
-// nodes returns the indexes of randomly chosen servers, at most the given number.
+// nodes returns the indexes of randomly chosen servers: at least one, at most the given number.
 func (s *scene) nodes(most int) []int {
 	if !s.several() {
 		return []int{0}

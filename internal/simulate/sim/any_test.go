@@ -86,7 +86,7 @@ func TestAnyPlan(t *testing.T) {
 	}
 }
 
-// counter returns the workload named counter.
+// counter returns the workload with the name "counter".
 func counter(t *testing.T) workloads.Workload {
 	for _, w := range workloads.All() {
 		if w.Name == "counter" {

@@ -32,15 +32,15 @@ func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
-// greeting is the first command that the client library sends on a connection. The reply, welcome, makes the library use the
-// older protocol.
+// greeting is the beginning of the command HELLO, which the client library sends first. The reply, welcome, makes the
+// library use RESP2.
 var (
 	greeting = []byte("*2\r\n$5\r\nhello\r\n")
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends bytes, but answers the handshake at once. Virtual time does not advance while a goroutine waits for a mutex,
-// and the client library may hold one until the handshake is answered.
+// Write sends bytes to the other end, except the command HELLO, to which it replies at once. Virtual time does not advance
+// while a goroutine waits for a mutex, and the client library may hold a mutex until it has received this reply.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
 		return c.out.send(b)
@@ -60,7 +60,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error { // only the writer has this deadline
+func (c *conn) SetWriteDeadline(t time.Time) error { // the deadline is in the pipe that this end writes to
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	c.out.sendBy = t
@@ -77,8 +77,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn implements the check that a connection pool makes: Read returns an error if the connection is dead or has unread
-// bytes. It has no file descriptor.
+// rawConn lets a connection pool check whether a connection is alive: Read returns an error if the connection is dead or
+// has unread bytes. It has no file descriptor.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -91,7 +91,7 @@ func (r rawConn) Read(func(uintptr) bool) error {
 }
 
 // pipe is one direction of a connection. Messages arrive in order, at the times that the link's timetable determines.
-// Sending never blocks, so that clients hold no mutex while virtual time advances.
+// Sending never blocks, so a client that sends while it holds a mutex does not stop virtual time.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
@@ -100,10 +100,10 @@ type pipe struct {
 	mu             sync.Mutex   // guards the fields below; never held across a wait
 	soleWriter     bool         // there is only one writer, so data need not pass through the outbox
 	bell           *time.Timer  // timer that wakes the only reader
-	rings          time.Time    // time for which bell is set; zero: not set, or due at once
+	rings          time.Time    // time for which bell is set; zero if it is not set or is due at once
 	waits          bool         // whether the reader is waiting for bell
 	held           []proxy.Part // data that waits because the sender is paused or a rule delays it
-	deciding       bool         // whether a rule is deciding about a part
+	deciding       bool         // whether a rule is being called for a request or reply
 	welcome        []byte       // unread bytes of the reply to greeting
 	discards       bool         // whether to discard everything sent from now on
 	last           time.Time    // arrival time of the last message
@@ -111,7 +111,7 @@ type pipe struct {
 	ended          bool         // whether the writer has closed this direction
 	abandoned      bool         // whether the reader has closed this direction
 	readBy, sendBy time.Time    // read and write deadlines; zero: none
-	awake          time.Time    // no deadline ends a read before this time
+	awake          time.Time    // reads fail with a timeout only after this time
 }
 
 // message holds the bytes of one write and their arrival time. Nil bytes mean the end of the stream.
@@ -152,7 +152,7 @@ func silent() *time.Timer {
 	return bell
 }
 
-// ring sets the timer bell to a time. Zero stops it.
+// ring sets the timer named bell to the given time, or stops it if the time is zero.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -165,7 +165,7 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look resets the timer of a waiting reader after the state of the pipe has changed.
+// look sets the timer of a waiting reader again after the state of the pipe has changed.
 func (p *pipe) look() {
 	switch {
 	case !p.waits:
@@ -177,7 +177,8 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the reader's next event, an arrival or a deadline, or zero if it has no next event.
+// next returns the time of the next arrival or deadline, whichever is earlier, or zero if there is neither or the reader is
+// paused.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -189,8 +190,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read fails. It is slightly later than readBy, which may coincide with a context's
-// deadline: it is the next nanosecond that belongs to the last request on the connection.
+// deadline returns the time at which a read fails. It is slightly later than readBy, because a context's deadline may be at
+// the same time as readBy: it is the next nanosecond that belongs to the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -232,11 +233,11 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the other end would not receive the end of the stream
+		p.pair.sever() // close both directions, because the other end would not receive the end of the stream
 	}
 }
 
-// leave sends chunks that were written in the same nanosecond.
+// leave sends the chunks that the outbox collected for this pipe in one nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
@@ -251,7 +252,8 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk, or stores it if the writer is paused or a rule is deciding. A nil chunk is the end of the stream.
+// offer sends a chunk, or stores it if the writer is paused or a rule is being called. A nil chunk means the end of the
+// stream.
 func (p *pipe) offer(chunk []byte) {
 	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
 	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
@@ -282,7 +284,8 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-// receive waits for bytes, the end of the stream, the deadline, or until this end is closed.
+// receive waits for bytes, the end of the stream, the deadline, or the closing of this end, and returns the bytes or an
+// error.
 func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,8 +304,8 @@ func (p *pipe) receive(b []byte) (int, error) {
 	}
 }
 
-// take returns the next bytes, or the time at which to call it again (zero: after the next change). The caller holds the
-// mutex.
+// take returns the next bytes. Without unread bytes, it returns the time at which to call it again, or zero to wait for a
+// change of the pipe. The caller holds the mutex.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -331,8 +334,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns the result that a read would have: nil if it would wait, errUnread if there are bytes, io.EOF at the end of
-// the stream, or net.ErrClosed if this end is closed.
+// peek returns nil if a read would wait, errUnread if there are bytes, io.EOF at the end of the stream, or net.ErrClosed if
+// this end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

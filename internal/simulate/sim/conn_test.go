@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// inPair runs f in virtual time with both ends of a connection.
+// inPair calls f in virtual time with both ends of a simulated connection.
 func inPair(t *testing.T, f func(t *testing.T, client, server *conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // much less than the variation of the message delays
+				time.Sleep(latency / 20) // much less than the difference between message delays, so that a message could overtake another
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
@@ -61,13 +61,14 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// wire identifies one simulated connection whose message delays are compared.
+// wire identifies a simulated connection by the seed, the process, the server and the number of earlier dials.
 type wire struct {
 	seed                uint64
 	process, node, dial int
 }
 
-// delays returns the delays of the messages on a link, in each direction, after the given number of other dials.
+// delays returns the delays of the messages on a connection, in each direction. Before it dials the connection, it dials
+// the server the given number of times from another process.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)
@@ -92,7 +93,7 @@ func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	return there, back
 }
 
-// alike reports whether two lists of delays differ by less than a quantum each.
+// alike reports whether two lists of delays differ by at most quantum in each element.
 func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
@@ -163,7 +164,7 @@ func TestDirectionsOwnNanoseconds(t *testing.T) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
 		for i := range uint64(messages) {
-			time.Sleep(10*latency + 7*time.Nanosecond) // so that messages do not queue
+			time.Sleep(10*latency + 7*time.Nanosecond) // so that no message waits for an earlier one
 			sent := time.Now()
 			client.Write([]byte("x"))
 			if _, err := server.Read(make([]byte, 10)); err != nil {

@@ -25,15 +25,15 @@ type link struct {
 	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards the fields below; never held across a wait
-	pairs []*pair    // in the order in which they were created
+	pairs []*pair    // in order of creation
 }
 
 var _ inject.Link = (*link)(nil)
 
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut implements inject.Link. It drops all data in the given directions, and heals the other directions. Healing closes each
-// connection on which data was dropped.
+// Cut implements inject.Link. From now on it drops all data in the given directions, and no data in the others. If a
+// direction is healed, Cut closes every connection that lost data in that direction.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -48,8 +48,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do for each connection, in the order of last use. The order of creation would not be reproducible, because
-// concurrent clients may take connections from a pool in any order.
+// each calls do for each connection, in the order of the last message to the server. The order of creation would not be
+// reproducible, because concurrent clients may take connections from a pool in any order.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -107,7 +107,7 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends waiting data until the writer is paused or a rule has to decide. The caller holds the mutex.
+// advance sends waiting data until the writer is paused or a rule is called. The caller holds the mutex.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -116,9 +116,8 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet counts a request or reply and applies the matching rules to it in a new goroutine. Each such goroutine starts in a
-// different nanosecond, because commands to several servers may match at once, and only the first of them triggers the
-// fault.
+// meet counts a request or reply and applies the matching rules to it in a new goroutine. Each of these goroutines starts
+// in a different nanosecond: if commands to several servers match at once, only the first triggers the fault.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -145,7 +144,7 @@ func (p *pipe) meet(part proxy.Part) {
 	}()
 }
 
-// decide calls the rules in order, and applies the first decision other than Pass.
+// decide calls the rules in order, and applies the first result other than Pass.
 func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
@@ -180,8 +179,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume sends the waiting data of a writer that was paused, and delivers the messages for a reader that was paused. Each
-// message arrives in a nanosecond that belongs to it.
+// resume continues a pipe after its writer or its reader was paused. It sends the waiting data, and delivers messages that
+// arrived during the pause, each at a different nanosecond.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,11 +198,11 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox collects the data written in one nanosecond, and sends it in the next, when all goroutines that may write have
-// finished.
+// outbox collects the data written in one nanosecond, and sends it in the next nanosecond, when all goroutines that may
+// write have finished.
 //
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the data by
-// content, so that neither arrival times nor the matching of rules depends on that order.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the data
+// by content, so that neither arrival times nor the matching of rules depends on that order.
 type outbox struct {
 	mu      sync.Mutex // guards the fields below; locked after a pipe's mutex
 	letters []letter
@@ -252,27 +251,27 @@ func (o *outbox) leave() {
 	}
 }
 
-// before is the sort order of letters. Letters with equal content, such as a notice to several subscribers, are sorted by
-// connection.
+// before compares two letters for sorting. Letters with equal content, such as a notice to several subscribers, are sorted
+// by connection.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message on a link, and the nanoseconds in which it may arrive. Both depend only on
-// the seed, the link, the direction and the number of the message on the link. They do not depend on the connection, because
-// concurrent goroutines may use any.
+// timetable determines the delay of each message on a link, and the nanoseconds in which the message may arrive. Both
+// depend only on the seed, the link, the direction and the number of the message on the link. They do not depend on the
+// connection, because concurrent goroutines may use the link's connections in any order.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset in each quantum of the link's first arrival nanosecond
+	first   int // offset of the link's first arrival nanosecond from the start of each quantum
 	step    int // distance in nanoseconds between the arrival nanoseconds of consecutive messages
 	counts  [2]atomic.Uint64
 }
 
-// often is the number of processes whose messages can all have different arrival nanoseconds. With more processes, some
-// messages share them with later messages of other processes. Each quantum has 909 arrival nanoseconds.
+// often is the maximum number of processes for which arrival nanoseconds of different processes differ. With more
+// processes, messages of different processes may share an arrival nanosecond.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -285,7 +284,7 @@ func (n *network) timetable(process, node int) timetable {
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // remainder modulo quantum of the times at which the message may arrive
+	residue time.Duration // arrival nanosecond: the arrival time modulo quantum
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
@@ -298,7 +297,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own returns the first time from t on whose remainder modulo quantum is residue.
+// own returns the first time not before t that equals residue modulo quantum.
 func own(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

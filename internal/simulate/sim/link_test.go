@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// onLink runs f in virtual time with a client of process 0 and the link between this process and the server.
+// onLink calls f in virtual time with a client in process 0 and the link from this process to the server.
 func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *link)) {
 	t.Helper()
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
@@ -29,7 +29,7 @@ func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *l
 	})
 }
 
-// within returns a context with a timeout of one second.
+// within returns a context that times out after one second.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
@@ -147,9 +147,9 @@ func TestPauses(t *testing.T) {
 		for _, who := range []struct {
 			name   string
 			pause  func()
-			stored bool // while the process is paused
+			stored bool // whether the server stores the value during the pause
 		}{
-			{"the process", n.processes[0].pause, false}, // must be first: a new connection begins with other commands
+			{"the process", n.processes[0].pause, false}, // must be first: on a new connection, the client sends other commands before SET
 			{"the answer", atReply, true},
 		} {
 			name := who.name

@@ -28,10 +28,10 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 			p := workloads.Defaults()
 			p.Duration = 10 * time.Second
 			enough := 1000
-			if impl.Name == "shared-token" { // this lock's keys remain until they expire
+			if impl.Name == "shared-token" { // keys of this lock are not released: they remain until they expire
 				enough = 2
 			}
-			if raced { // the race detector makes it ten times slower
+			if raced { // with the race detector the test is ten times slower
 				p.Duration, enough = 2*time.Second, enough/5
 			}
 			first := driveTwice(t, impl, p)
@@ -58,7 +58,7 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // clients still waiting at the end of the trial are refused too
+			for op := range strings.Lines(first) { // includes the operations that fail at the end of the trial
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
 					t.Error("a release was refused: the lease expired during the hold")
 				}
@@ -133,7 +133,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return string(text)
 }
 
-// lines returns the operations of a history in order, without the fields that depend on when marks were written.
+// lines returns the operations of a history in order, one per line, without the fields that depend on the times of marks.
 func lines(t *testing.T, file io.Reader) []byte {
 	t.Helper()
 	r, err := histories.NewReader(file)

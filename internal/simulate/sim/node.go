@@ -23,7 +23,7 @@ type node struct {
 	mu     sync.Mutex
 	server *miniredis.Miniredis // nil if the server is dead
 	gains  time.Duration        // drift of the server's clock per second
-	since  time.Time            // when the drift was last applied
+	since  time.Time            // time at which the drift was last added to the offset
 	ahead  time.Duration        // offset of the server's clock from virtual time
 	serves []*served            // its connections
 	slow   bool                 // whether to run scripts in the emulator, which is slower
@@ -45,7 +45,7 @@ func (n *node) newServer() *miniredis.Miniredis {
 	return m
 }
 
-// answerTime replies to the command TIME if the server's clock has an offset. It reports whether it replied.
+// answerTime replies to the command TIME if the server's clock is offset from virtual time. It reports whether it replied.
 func (n *node) answerTime(peer *server.Peer, command string) bool {
 	n.mu.Lock()
 	ahead := n.ahead
@@ -94,18 +94,18 @@ func (n *node) restart(with contents) {
 	}
 }
 
-// bounce kills the server and restarts it, either at once or when the returned function heals it. It keeps the data if the
-// action says so.
+// bounce kills the server and restarts it, with its data if the action keeps data. If the action has a delay, bounce does
+// not restart the server but returns a function that does.
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // an earlier step has killed the server and decides about its data
+			return nil, err // an earlier step killed the server and determines its data at the restart
 		}
 	}
 	n.kill()
 	if a.By > 0 {
-		return func() { n.restart(knows) }, err // called at the end of the trial at the latest, before the epilogue
+		return func() { n.restart(knows) }, err // called before the epilogue at the latest
 	}
 	n.restart(knows)
 	return nil, err
@@ -124,8 +124,8 @@ func (n *node) resetClock() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp applies the clock drift since the last call. Calling it before each command has the same effect as a continuous
-// drift.
+// catchUp adds the drift since the last call to the server's clock. Calling it before each command has the same effect as a
+// continuous drift.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -165,7 +165,7 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is a copy of a server's data. Each function restores one key on an empty server.
+// contents is a copy of a server's data. Each function stores one key in an empty server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -209,9 +209,9 @@ func (n *node) contents() (contents, error) {
 	return all, nil
 }
 
-// served is the server's end of a connection. It handles commands when they arrive, in the goroutine of the timer bell,
-// which is much cheaper than the emulator's two goroutines per connection. A connection that subscribes is handed over to
-// the emulator, which detects when a subscriber disconnects.
+// served is the server's end of a connection. It handles commands when they arrive, in the goroutine of the timer named
+// bell, which is much faster than the emulator's two goroutines per connection. If a client subscribes, the connection is
+// handed over to the emulator, which detects when a subscriber disconnects.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis
@@ -235,8 +235,8 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	return s
 }
 
-// answer handles the data that has arrived, unless another goroutine is handling data already. That goroutine may be blocked
-// in a command.
+// answer handles the data that has arrived, unless another goroutine is already handling data (and may be blocked in a
+// command).
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
@@ -265,7 +265,8 @@ func (s *served) answer() {
 	}
 }
 
-// take adds bytes and handles all complete commands. It returns false if the connection was closed or handed over.
+// take appends b to the unread bytes and handles all complete commands. It returns false if the connection was closed or
+// handed over.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
 	kept := s.unread[:0] // reuse the slice
@@ -304,11 +305,11 @@ func (s *served) handOver() {
 	s.emulator.Server().ServeConn(s.conn)
 }
 
-// command parses the first command in b and returns the bytes after it. For an invalid command args is nil. whole reports
-// whether the command is complete.
+// command parses the first command in b and returns its words and the bytes after it. args is nil if the command is
+// invalid. whole is false if the command is incomplete.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // a longer first line cannot be the number of a command's words
+		return nil, b, true // a longer first line cannot be a number of words
 	}
 	s.source.Reset(b)
 	s.lines.Reset(&s.source)

@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// lasts returns the time for which a lease of one second excludes another process.
+// lasts measures for how long a lease of one second on a server keeps another process from acquiring.
 func lasts(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
@@ -196,7 +196,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if fourth <= third {
 			t.Errorf("empty server: token %d follows %d", fourth, third)
 		}
-		if err := w.failover(0); err != nil { // this replica has not missed writes: it has the counter
+		if err := w.failover(0); err != nil { // the replica has all writes, so it has the counter
 			t.Error(err)
 		}
 		if fifth := token(); fifth != fourth+1 {

@@ -23,7 +23,7 @@ type process struct {
 	resource workloads.Resource
 	life     context.Context // cancelled when the process is killed or the trial ends
 	end      context.CancelFunc
-	stops    bool // whether the process may be paused, so that notices of lost leases must wait
+	stops    bool // whether the process may be paused, so that notices of lost leases must be delayed by a pause
 	work     sync.WaitGroup
 }
 
@@ -53,8 +53,8 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask runs a request in the process. A request that returns an error may still have taken effect, if the process was killed
-// meanwhile or was paused when the context ended.
+// ask runs a request in the process. Even if it returns an error, the request may have taken effect: the process may have
+// been killed during the request, or paused when the context ended.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
 	if err := p.runs(ctx); err != nil {
@@ -70,11 +70,11 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum time for a lock to return after its context has ended.
+// lastWord is the maximum time that a lock has to return after its context has ended.
 const lastWord = 2 * time.Second
 
-// answer waits for the result of a request. After the context has ended, it waits at most lastWord longer, or not at all if the process is
-// paused.
+// answer calls do and returns its result. When the context ends, answer waits at most lastWord for the result, or not at
+// all if the process is paused.
 func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
 	if !p.stops {
 		return do()
@@ -104,7 +104,8 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 	return nothing, ctx.Err()
 }
 
-// told returns a channel that is closed when the hold is lost and the process is not paused.
+// told returns a channel that is closed when the hold is lost. If the process is paused then, the channel is closed when
+// the process is resumed.
 func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
@@ -143,7 +144,8 @@ func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock returns a lock that runs in the process. It implements the same optional interfaces as the process's lock.
+// asLock returns a lock whose requests run in the process. It implements the same optional interfaces as the process's
+// lock.
 func (p *process) asLock() impls.Lock {
 	prober, canProbe := p.lock.(impls.Prober)
 	if canProbe {
@@ -168,7 +170,7 @@ func (r remote) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Renew extends a lease if the lock supports renewal.
+// Renew extends a lease. It returns an error if the lock does not support renewal.
 func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	renewer, ok := r.p.lock.(impls.Renewer)
 	if !ok {
@@ -214,10 +216,10 @@ const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // start time of the last caller
+	last time.Time // start time assigned to the last caller
 }
 
-// next returns the time for which the caller must wait, so that callers continue one after another.
+// next returns how long the caller must sleep, so that concurrent callers continue one after another.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -34,7 +34,7 @@ func TestRecordIsRun(t *testing.T) {
 	}
 }
 
-// recordedTwice returns the difference between the history of a trial recorded in a file and in memory.
+// recordedTwice records a trial both in a file and in memory, and returns the difference between the two histories.
 func recordedTwice(t *testing.T, trial Trial) string {
 	t.Helper()
 	var file bytes.Buffer

@@ -70,8 +70,8 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript runs the scripts of EVAL and EVALSHA. It returns false for other commands and for errors, which the emulator
-// must handle. known holds the hashes of the scripts sent to this server.
+// runScript handles EVAL and EVALSHA and reports whether it has replied. It returns false for other commands and for
+// errors, which the emulator must handle. known holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
 		return false
@@ -103,7 +103,7 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the same message as the emulator's
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator replies with the same message
 		return
 	}
 	reply(peer, in.Get(1))
@@ -124,12 +124,13 @@ func (in *interpreter) single(field, text string) *lua.LTable {
 	return t
 }
 
-// redisCall runs a command on the server for a script. It raises an error reply, or returns it as a table.
+// redisCall runs a command on the server for a script. If the reply is an error, redisCall raises it or, if raise is false,
+// returns it as a table.
 func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
 		if value := in.Get(i + 1); !lua.LVCanConvToString(value) {
-			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the same message as the emulator's
+			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator replies with the same message
 		}
 		args[i] = in.ToString(i + 1)
 	}

@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts checks in thousands of states that every script gives the same reply, data and published messages in a reused
-// interpreter as in the emulator.
+// TestScripts checks that every script gives the same reply, data and published messages in a reused interpreter as in the
+// emulator. It runs the scripts in thousands of random states of the store.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {
@@ -67,7 +67,7 @@ func readScripts(t *testing.T) []luaScript {
 	return all
 }
 
-// store is an emulator with a stopped clock and a subscriber.
+// store is an emulated server with a stopped clock and a subscriber.
 type store struct {
 	*miniredis.Miniredis
 	hears *miniredis.Subscriber
@@ -106,7 +106,7 @@ func (s *store) eval(source string, args []string) string {
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // when this message is received, all earlier messages have been stored
+	s.Publish("fe", "that was all") // messages arrive in order: when this one is received, s.heard has all earlier ones
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,13 +125,13 @@ func (s *store) contents() string {
 	return all.String() + s.Dump()
 }
 
-// Owners and leases that occur in the tested states.
+// Owners and leases that occur in the tested states of the store.
 var (
 	names  = []string{"aa", "bb", "cc"}
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// Tokens, subscribers, queue entries and records that occur in the tested states of the lock named fenced.
+// Tokens, subscribers, queue entries and records that occur in the tested states of the lock "fenced".
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
@@ -150,7 +150,7 @@ var (
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
-// arrange puts the store into a state and returns the arguments of an EVAL of the script.
+// arrange puts the store into a random state and returns the arguments of an EVAL of the script.
 func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -200,7 +200,7 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced makes the lock named fenced free or held, with a queue of waiters.
+// arrangeFenced stores a record of the lock "fenced" that is free or held, with a queue of waiters.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
 	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
@@ -208,7 +208,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	switch kind := r.IntN(6); {
 	case kind == 0:
 		since, lease = 0, 0
-	case kind < 3: // it expires at about the current time
+	case kind < 3: // the lease expires at about the current time
 		since = now - lease*1000 + r.IntN(3) - 1
 	}
 	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)

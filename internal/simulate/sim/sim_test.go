@@ -114,7 +114,7 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 			errs++
 		}
 	}
-	// At most 100 leases of 50 ms fit into 5 s, and fewer with the pauses between them.
+	// At most 100 leases of 50 ms fit into 5 s, and fewer if there are pauses between them.
 	if grants < 60 || grants > 100 || errs > 0 {
 		t.Errorf("%d grants and %d errors in %d attempts", grants, errs, len(trace))
 	}

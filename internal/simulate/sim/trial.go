@@ -33,7 +33,7 @@ type Trial struct {
 	slow         bool                    // whether to run scripts in the emulator, which is slower; for tests
 }
 
-// oneWay is the mean latency of a message. It is similar to the latency through a proxy on one machine.
+// oneWay is the mean latency of a message, similar to the latency of a proxy on the same machine.
 const oneWay = 200 * time.Microsecond
 
 const prefix = "sim:"
@@ -79,7 +79,7 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 // servers maps each deployment to the number of servers that a lock uses.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
-// Refused returns the reason why the trial cannot be simulated, or nil.
+// Refused returns the reason why the trial cannot be simulated, or nil if it can.
 func (t Trial) Refused() error {
 	_, known := servers[t.On()]
 	switch {
@@ -230,8 +230,8 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect acquires and releases a separate key for each client and for the epilogue. Thus connections are open and servers
-// have the scripts before recording begins.
+// connect acquires and releases a separate key in each client and in the epilogue's process. This opens connections and
+// sends scripts to the servers before recording begins.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()

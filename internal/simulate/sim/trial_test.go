@@ -17,12 +17,13 @@ import (
 	"lockbench/workloads"
 )
 
-// differs lists the known differences between virtual and real time, by lock, fault and property, with reasons.
+// differs lists the properties with different results in virtual and in real time, by lock, fault and property, with the
+// reason.
 var differs = map[string]string{
 	"blind-renewal process-pause renewal": "the renewal is due during the pause and recorded then, although it is sent after the process has resumed: it counts as sent before the next grant",
 }
 
-// acted holds the result of a trial under a fault.
+// acted holds the history of a trial under a fault, and the verdict.
 type acted struct {
 	discarded string
 	file      []byte

@@ -1,11 +1,11 @@
 // Package sim runs locks in virtual time. It takes a Trial and returns its history. On one processor (GOMAXPROCS=1), the
 // same seed gives the same history.
 //
-// For this, no delay may depend on the order in which goroutines run, and no two events may happen in the same nanosecond,
+// For this, no delay may depend on the order in which goroutines run. No two events may happen in the same nanosecond,
 // because the runtime wakes the goroutines of one nanosecond in any order. Bytes written in the same nanosecond are
-// therefore sent in an order that depends on their content (outbox). Each message has one arrival nanosecond in every 1009
-// (timetable). The number is prime, so that two clients that receive replies in different nanoseconds, and then sleep for
-// round durations, do not wake at the same time.
+// therefore sent in an order that depends on their content (outbox). Each message may arrive only in one nanosecond of
+// every 1009 (timetable). The number is prime, so that two clients that receive replies in different nanoseconds, and then
+// sleep for round durations, do not wake at the same time.
 package sim
 
 import (
@@ -26,10 +26,10 @@ import (
 // world implements inject.World in virtual time: processes with opened locks, and a network and servers in memory.
 type world struct {
 	net       *network
-	processes []*process // the last process is for the epilogue, without faults
+	processes []*process // the last process runs the epilogue and has no faults
 	clients   int
 	key       string           // name of the lock's key in the store
-	copies    map[int]contents // data of replicas that stopped replicating, by replica index
+	copies    map[int]contents // for each replica that stopped replicating, its data at that time
 }
 
 var _ inject.World = (*world)(nil)
@@ -97,7 +97,7 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // replicas are not simulated as servers
+	if a.Verb == faults.Unlink { // a replica is simulated only as a copy of the primary's data
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -124,8 +124,8 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	return nil, nil
 }
 
-// kill ends a process: it closes the connections, and the process reports nothing more. The lock is closed in the background
-// so that its goroutines end.
+// kill ends a process and closes its connections. Later reports of the process are ignored. The lock is closed in the
+// background so that its goroutines end.
 func (w *world) kill(i int) {
 	p := w.processes[i]
 	if p.life.Err() != nil {
@@ -146,7 +146,7 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
-	w.net.nodes[0].resetClock() // faults did not change the replica's clock
+	w.net.nodes[0].resetClock() // the replica's clock was not changed by faults on the primary
 	w.net.nodes[0].restart(knows)
 	return nil
 }
@@ -168,11 +168,11 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of nanoseconds in each quantum in which no message arrives. Goroutine i starts in nanosecond i, so
-// that no two goroutines start in the same one.
+// reserved is the number of nanoseconds in each quantum in which no message arrives. Goroutine i starts in nanosecond i of
+// a quantum, so that no two goroutines start in the same nanosecond.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // period of the nanoseconds in which a message may arrive
+const quantum = 1009 * time.Nanosecond // period of the arrival nanoseconds of messages
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {

@@ -16,17 +16,18 @@ const (
 	Left  = kb.ArrowLeft
 )
 
-// mostStops limits the number of controls that walk visits.
+// mostStops is the maximum number of controls that walk visits.
 const mostStops = 600
 
-// Accessible checks whether people who cannot see the page or have no mouse can use it: names, headings, landmarks, text
-// beside colours, and a visible focus on every stop of the Tab key. It checks the unfolded page in light and dark mode.
+// Accessible checks whether people can use the page if they cannot see it or have no mouse. It checks names, headings,
+// landmarks, that colours are accompanied by text, and that each control shows its focus. It unfolds the page first, and
+// checks it in light and dark mode.
 func (b *Page) Accessible() {
 	b.t.Helper()
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
-// walk visits the controls of the page with the Tab key, and returns the complaints about them.
+// walk moves the focus through the controls of the page with the Tab key, and returns the complaints about them.
 func (b *Page) walk() []string {
 	b.t.Helper()
 	stops := Evaluate[int](b, b.wrapped("setOut()"))
@@ -50,7 +51,7 @@ func (b *Page) Press(keys string) {
 	}
 }
 
-// Await waits at most 20 seconds until a script returns true. The page may be loading meanwhile.
+// Await runs a script repeatedly until it returns true, for at most 20 seconds. The page may be loading meanwhile.
 func (b *Page) Await(script string) {
 	b.t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -1,6 +1,6 @@
-// Package chromium checks pages in a headless browser, for tests. Load and Visit open a file or an address as a Page. Its
-// methods check that the page makes no foreign requests, logs nothing, fits every width and paper, and has enough contrast in
-// light and dark mode, and that it is accessible.
+// Package chromium checks pages in a headless browser, for tests. Load opens a file as a Page, and Visit opens an address.
+// The methods of Page check that the page requests nothing from other origins, logs nothing, fits screens of several widths
+// and printed paper, has enough contrast in light and dark mode, and is accessible.
 package chromium
 
 import (
@@ -25,12 +25,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// measures holds the checks of layout and contrast.
+// measures is the script that checks layout and contrast.
 //
 //go:embed measures.js
 var measures string
 
-// accessible holds the checks of accessibility.
+// accessible is the script that checks accessibility.
 //
 //go:embed accessible.js
 var accessible string
@@ -48,7 +48,8 @@ func program(t testing.TB) string {
 	return program
 }
 
-// Open starts a browser that fetches nothing by itself. It ends with the test, or after two minutes.
+// Open starts a browser that makes no background requests, such as update checks. The browser ends with the test, or after
+// two minutes.
 func Open(t testing.TB) context.Context {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -71,24 +72,24 @@ func Open(t testing.TB) context.Context {
 	return ctx
 }
 
-// Page is a page in a separate tab, with its foreign requests and its console.
+// Page is a page in a separate tab. It records requests that are not allowed, and the console output.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string // requests to other addresses
+	requests []string // addresses of requests that are not allowed
 	console  []string
 }
 
-// Load shows a file, which may fetch nothing.
+// Load opens a file as a page. The page may fetch nothing else.
 func Load(t testing.TB, ctx context.Context, file string) *Page {
 	t.Helper()
 	page := (&url.URL{Scheme: "file", Path: file}).String()
 	return show(t, ctx, page, func(request string) bool { return request == page })
 }
 
-// Visit shows a page of a local server, which may fetch from that server.
+// Visit opens a page of a local server. The page may only fetch from that server.
 func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	t.Helper()
 	u, err := url.Parse(page)
@@ -99,7 +100,7 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a new tab. own reports whether a request is allowed.
+// show opens a page in a new tab. The function own reports whether the page may make a request.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -143,7 +144,8 @@ func Evaluate[T any](b *Page, script string) T {
 	return v
 }
 
-// Complaints returns the result of a function of measures.js or accessible.js.
+// Complaints calls a function of measures.js or accessible.js on the page, and returns the complaints that the function
+// returns.
 func (b *Page) Complaints(call string) []string {
 	b.t.Helper()
 	return Evaluate[[]string](b, b.wrapped(call))
@@ -165,7 +167,7 @@ func (b *Page) Emulate(media, scheme string, width int64) {
 	}
 }
 
-// Quiet checks that the page made no foreign request and logged nothing.
+// Quiet checks that the page made no request that is not allowed, and logged nothing.
 func (b *Page) Quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +183,8 @@ func (b *Page) unfold() {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 }
 
-// Fits checks at several widths that the unfolded page does not scroll sideways, and that its scrolling parts can be
-// scrolled with keys.
+// Fits checks at several widths that the page does not scroll sideways, and that parts that scroll can be scrolled with
+// keys. It unfolds the page first.
 func (b *Page) Fits() {
 	b.unfold()
 	for _, width := range []int64{400, 800, 1280} {
@@ -193,15 +195,17 @@ func (b *Page) Fits() {
 	}
 }
 
-// Contrast checks every text of a page with at least 50 texts, in light and dark mode.
+// Contrast checks the contrast of every text on the page, in light and dark mode. It complains if the page has fewer than
+// 50 texts.
 func (b *Page) Contrast() { b.ContrastOf(50) }
 
-// ContrastOf checks every text of a page with at least the given number of texts, in light and dark mode.
+// ContrastOf checks the contrast of every text on the page, in light and dark mode. It complains if the page has fewer than
+// the given number of texts.
 func (b *Page) ContrastOf(texts int) {
 	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
 }
 
-// inSchemes runs a check on the unfolded page in light and dark mode.
+// inSchemes unfolds the page and runs a check in light and in dark mode.
 func (b *Page) inSchemes(check func() []string) {
 	b.t.Helper()
 	b.unfold()
@@ -216,7 +220,8 @@ func (b *Page) inSchemes(check func() []string) {
 	}
 }
 
-// Prints checks the page as printed on A4, where nothing can be scrolled or unfolded; main selects its main table.
+// Prints checks the page as printed on A4, where nothing can be scrolled or unfolded. The argument main is a selector of
+// the page's main table.
 func (b *Page) Prints(main string) {
 	b.Emulate("print", "light", 718) // A4 at 96 px per inch, less margins of 1 cm
 	for _, c := range b.Complaints(fmt.Sprintf(`[...cut(%q), ...folded(), ...faint(4.5)]`, main)) {

@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// liveServer serves folders of every kind over HTTP.
+// liveServer starts an HTTP server for result folders of every kind.
 func liveServer(t *testing.T) (s *Server, address string) {
 	t.Helper()
 	s = serverOf(t, writeAll(t))
@@ -18,7 +18,7 @@ func liveServer(t *testing.T) (s *Server, address string) {
 	return s, live.URL
 }
 
-// TestChromium audits the pages of folders: accessibility, layout and contrast.
+// TestChromium checks accessibility, layout and contrast of the pages of result folders.
 func TestChromium(t *testing.T) {
 	lookAt(t, map[string]string{
 		"list":      "/",
@@ -32,7 +32,8 @@ func TestChromium(t *testing.T) {
 	})
 }
 
-// TestChromiumMore audits histories and comparisons in another browser, since each browser has two minutes.
+// TestChromiumMore checks pages of histories and comparisons. It starts another browser, because a browser ends after two
+// minutes.
 func TestChromiumMore(t *testing.T) {
 	lookAt(t, map[string]string{
 		"runs":    "/compare?a=20261118-100000-first&b=20261119-100000-second",
@@ -53,14 +54,14 @@ func lookAt(t *testing.T, pages map[string]string) {
 			b.Accessible()
 			b.Fits()
 			b.ContrastOf(8)
-			if name != "not there" { // the browser reports status 404 on its console
+			if name != "not there" { // the browser logs status 404 on the console
 				b.Quiet()
 			}
 		})
 	}
 }
 
-// TestReports checks that the pages of a report work on the server as they do as files, and fetch nothing.
+// TestReports checks that report pages work on the server in the same way as when opened as files, and fetch nothing.
 func TestReports(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
@@ -83,7 +84,7 @@ func TestReports(t *testing.T) {
 	bench.Quiet()
 }
 
-// TestKeyboard opens a run and a history, and moves the history's window, with the keyboard alone.
+// TestKeyboard uses only the keyboard to open a run and a history, and to move the window of the history.
 func TestKeyboard(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
@@ -145,7 +146,7 @@ func TestKeyboard(t *testing.T) {
 	if got := chromium.Evaluate[string](b, `location.search`); got == "" {
 		t.Error("the view was lost")
 	}
-	// A jump moves the window.
+	// A link to a violation or an overlap moves the window.
 	tabTo("a jump", "a[data-jump]")
 	b.Press(chromium.Enter)
 	b.Await(from + " == 15 && " + to + " == 35")

@@ -27,8 +27,8 @@ type group struct {
 	Folders []string
 }
 
-// comparedTable holds the rows that differ between the two folders. Folded holds the rows that are equal or that only one
-// folder has.
+// comparedTable holds the rows of a table that differ between the two folders. Folded holds tables that are folded on the
+// page: rows that are equal, and rows that only one folder has.
 type comparedTable struct {
 	Title, Status string
 	Head          []string
@@ -188,7 +188,7 @@ func seen(o *run.Observation) comparedCell {
 	return c
 }
 
-// silent reports whether a check has neither an expectation nor a violation.
+// silent reports whether a check has no expectation and found no violation.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }

@@ -28,7 +28,7 @@ const (
 	adviceKind kind = "advice"
 )
 
-// manifests lists the file that identifies each kind of folder.
+// manifests lists, for each kind of folder, the file that identifies it.
 var manifests = []struct {
 	kind kind
 	file string
@@ -38,7 +38,7 @@ var manifests = []struct {
 type folder struct {
 	Name     string
 	Kind     kind
-	What     string // description in a few words
+	What     string // short description of the contents, such as the locks of a run
 	Started  time.Time
 	States   []state // states of the results, worst first
 	Expected expectations
@@ -53,9 +53,9 @@ type folder struct {
 
 	// The following fields are set for a run or a bench.
 	manifest    string // name of the manifest file
-	interrupted bool   // whether the user interrupted it
-	cells       []cell // cells of the plan, with results
-	unreported  error  // reason why there are no results
+	interrupted bool   // whether the user interrupted the run or bench
+	cells       []cell // cells of the plan, with their results
+	unreported  error  // error from reading the results; nil: there are results
 }
 
 func (f folder) passes(filter string) bool {
@@ -70,8 +70,8 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or bench is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the summaries of at most mostFolders folders, newest first and unreadable ones last. more is the number of
-// older folders that are left out.
+// all returns the summaries of the newest folders, at most mostFolders, in order from new to old, with unreadable folders
+// last. more is the number of older folders that are left out.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -110,8 +110,9 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// foldersIn returns the name itself if it is a run or a bench, and otherwise the names of the run, bench and advice folders
-// in it. For an advice it returns both, because an advice folder contains the runs and benches with its evidence.
+// foldersIn returns the names of the runs, benches and advice in a folder. If the folder is itself a run or a bench, it
+// returns only the name of the folder. If it is an advice, the result also includes the folder, because an advice folder
+// contains the runs and benches with its evidence.
 func (s *Server) foldersIn(name string) (names []string) {
 	if k, _ := s.kindOf(name); k != "" {
 		if names = append(names, name); k != adviceKind {
@@ -145,7 +146,7 @@ func (s *Server) isFolder(name string) bool {
 	return k != ""
 }
 
-// folder returns the summary of a folder. If the run has ended, the summary is cached until one of its files changes.
+// folder returns the summary of a folder. A summary with Ended set is cached until the manifest or the results change.
 func (s *Server) folder(name string) folder {
 	var stamps string
 	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
@@ -208,7 +209,7 @@ func (s *Server) startedOf(whole string) time.Time {
 	return time.Time{}
 }
 
-// reason returns the text of an error as a sentence, without the path of the served folder.
+// reason returns the text of an error as a sentence. It removes the path of the served folder from the text.
 func reason(err error, dir string) string {
 	text := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
 	var syntax *json.SyntaxError
@@ -219,8 +220,8 @@ func reason(err error, dir string) string {
 	return text
 }
 
-// sum completes the summary of a run or a bench. If it was interrupted or has not finished, the first state says so, and no
-// state is green.
+// sum completes the summary of a run or a bench. If the run or bench was interrupted or has not finished, the first state
+// says so, and no state is green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
@@ -257,7 +258,7 @@ func soFar(states []state) {
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run into its summary. It takes the number of trials per cell from the run's command line.
+// readRun reads a run and fills in its summary. It takes the number of trials per cell from the run's command line.
 func (s *Server) readRun(f *folder) error {
 	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {
@@ -293,7 +294,7 @@ func (s *Server) readRun(f *folder) error {
 	return nil
 }
 
-// lockNames returns the names of the locks of a run as text, at most four of them.
+// lockNames returns the names of the locks of a run, at most four, as text.
 func lockNames(m run.Manifest) string {
 	const most = 4
 	var names []string

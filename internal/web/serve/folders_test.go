@@ -51,7 +51,7 @@ func overlapping(key string) []histories.Op {
 	}
 }
 
-// sound returns a history of clients that hold the key in turn, each for a millisecond.
+// sound returns a history in which clients hold the key one after another, each for a millisecond.
 func sound(clients, sections int) []histories.Op {
 	var ops []histories.Op
 	for i := range sections {
@@ -63,7 +63,7 @@ func sound(clients, sections int) []histories.Op {
 	return ops
 }
 
-// writeHistory writes a history without a verdict, as during a trial.
+// writeHistory writes a history without a verdict, as in a trial that is running.
 func writeHistory(t testing.TB, dir string, h histories.Header, ops []histories.Op) {
 	t.Helper()
 	var b bytes.Buffer
@@ -120,7 +120,7 @@ func exclusionExpected() []histories.Expectation {
 	return []histories.Expectation{{Property: "mutual-exclusion", Expected: histories.ToHold}}
 }
 
-// writeRun writes a run of two locks. Only the first excludes.
+// writeRun writes a run of two locks. In the run, the first lock excludes and the second does not.
 func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	t.Helper()
 	m := manifestOf(started, "sound", second)
@@ -137,7 +137,8 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-// writeBench writes a recorded bench with a seed, in which the goodput of fenced is multiplied by a factor.
+// writeBench writes a bench with the given seed, from recorded test data. It multiplies the goodput of the lock "fenced" by
+// a factor.
 func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))
@@ -154,7 +155,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // also in the controls
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // also in the trials of the controls
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))
@@ -176,11 +177,11 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	}
 }
 
-// theTime returns the current time of the tests.
+// theTime returns the fixed current time that the tests use.
 func theTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// writeGoing writes a run under way whose last write was at the given time: one cell has finished, one has begun, and one has
-// not.
+// writeGoing writes a run under way whose last write was at the given time. In the run, one cell has finished, one has
+// begun, and one has not.
 func writeGoing(t testing.TB, dir string, last time.Time) {
 	t.Helper()
 	m := manifestOf(last.Add(-time.Minute), "done", "driven", "waits")
@@ -273,7 +274,7 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds checks that a text has the texts of has, escaped or not, and none of those of lacks.
+// holds checks that a text contains each string in has, escaped or not, and no string in lacks.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

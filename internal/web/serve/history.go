@@ -34,7 +34,7 @@ type historyPage struct {
 	Warnings    []string
 }
 
-// jumps holds links to places in the history, and the number of places without a link.
+// jumps holds links to places in the history. More is the number of places without a link.
 type jumps struct {
 	First []jump
 	More  int
@@ -107,7 +107,8 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns the times of the default view: around the first violation or overlap, or else the first operations.
+// standard returns the start and the end of the default view: around the first violation, or else around the first overlap,
+// or else from the first operation on.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)
@@ -122,7 +123,7 @@ func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration)
 	return all.From, all.To
 }
 
-// shown reports whether a finding is a violation that has a known time.
+// shown reports whether a finding is a violation with a known time.
 func shown(f checker.Finding) bool { return f.Observed == checker.Violated && f.Witness != nil }
 
 func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
@@ -164,7 +165,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	}
 }
 
-// strip sets the bars of the overview chart (operations and overlaps over time), and marks the part that is in the window.
+// strip sets the bars of the overview chart: operations and overlaps over time. It marks the bars that are in the window.
 func (p *historyPage) strip(v view) {
 	o := p.Over
 	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)

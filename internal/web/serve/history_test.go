@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// serverWith serves one trial with a history.
+// serverWith starts a server with one trial that has a history.
 func serverWith(t testing.TB, ops []histories.Op) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,8 @@ func serverWith(t testing.TB, ops []histories.Op) *Server {
 
 const trialFile = "run/cell/001/" + run.HistoryName
 
-// TestWindow checks that a window has the operations and holds that overlap it, with their true ends, and no others.
+// TestWindow checks that a window has all operations and holds that overlap its period, with their true end times, and no
+// others.
 func TestWindow(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for _, c := range []struct {
@@ -165,7 +166,7 @@ func TestTornHistory(t *testing.T) {
 	}
 }
 
-// TestMoves checks that each move gives the expected times, within the history.
+// TestMoves checks the start and end times of a view after each move, and that they lie within the history.
 func TestMoves(t *testing.T) {
 	v := view{From: 40 * msec, To: 60 * msec, until: 100 * msec}
 	for name, c := range map[string]struct {

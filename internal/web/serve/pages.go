@@ -60,7 +60,8 @@ type folderPage struct {
 	s       *Server
 }
 
-// Here returns the name of the folder that a source of evidence names, or "" if it is not in the served folder.
+// Here returns the name of the folder dir, which contains evidence of this advice, or "" if the folder is not in the served
+// folder.
 func (p folderPage) Here(dir string) string {
 	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
@@ -104,7 +105,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
 
-// overview summarises a whole history: clients, keys, activity over time, and places with a link.
+// overview summarises a whole history: clients, keys, activity over time, overlaps and faults.
 type overview struct {
 	Header   histories.Header
 	Until    time.Duration
@@ -114,7 +115,7 @@ type overview struct {
 	MoreKeys bool
 	Width    time.Duration // duration of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first OverlapCount overlaps or fewer
+	Overlaps []*overlap // the first overlaps; OverlapCount counts all
 	Faults   []checker.Band
 	Warnings []string
 
@@ -186,7 +187,8 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket returns the bucket for a time. If the time is after the last bucket, it doubles the duration of all buckets.
+// bucket returns the bucket for a time. If the buckets end before that time, it doubles their duration until they cover the
+// time.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {
@@ -204,7 +206,7 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // saves memory; windowOf reads the parts again
+		v.Parts = nil // saves memory; windowOf reads the holds again
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }

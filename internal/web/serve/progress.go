@@ -28,7 +28,7 @@ type progress struct {
 	Newest                       []trial // newest trials; nil if the run is not running
 }
 
-// cell is one cell of the plan of a run or a bench. In a bench it is a lock under one condition.
+// cell is a cell of the plan of a run or a bench. In a bench, a cell is a lock under one condition.
 type cell struct {
 	Name, Dir                    string
 	Planned, Finished, Discarded int
@@ -39,7 +39,7 @@ type cell struct {
 	Trials                       []trial
 }
 
-// expectations is the mark beside a state. It shows whether the expectations were met.
+// expectations is the text beside a state that shows whether the expectations were met.
 type expectations struct {
 	Text  string
 	Unmet bool
@@ -47,13 +47,13 @@ type expectations struct {
 
 var asExpected = expectations{Text: "as expected"}
 
-// trial is the folder of a trial. History reports whether the folder contains a history.
+// trial describes the folder of a trial. History is true if the folder contains a history.
 type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
 	Result    trialResult // set for the newest trials only
-	at        time.Time   // time of the last write
+	at        time.Time   // time of the last write to the trial's folder
 }
 
 // trialResult holds the verdict on a trial: whether the lock excluded other clients, and a mark for each property checked.
@@ -68,7 +68,8 @@ type mark struct {
 	Text  string
 }
 
-// Counts returns the numbers of finished and discarded trials, and the time left, as text.
+// Counts returns a text with the numbers of finished and discarded trials and either the time left or the time since the
+// last write.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
@@ -83,7 +84,7 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells whose stage is the given word.
+// Cut returns the number of cells in the stage with the given name.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -139,7 +140,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the trials of a cell and sets its stage. If the run is not alive, unfinished trials are marked as not judged.
+// count counts the trials of a cell and sets its stage. alive is false if the run has stopped: then unfinished trials are
+// marked as not judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -237,7 +239,7 @@ func tallyOf(rows []run.Observation) (t run.Tally) {
 	return t
 }
 
-// expectationsOf returns the worst kind of unexpected result with its count, or that all results were as expected.
+// expectationsOf returns a text with the worst kind of unexpected result and its count, or "as expected".
 func expectationsOf(t run.Tally) expectations {
 	for _, result := range []checker.Result{checker.Fail, checker.XPass, checker.Inconclusive} {
 		if n := *t.Of(result); n > 0 {

@@ -41,7 +41,7 @@ const (
 	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
 	mostScans     = 2         // histories read concurrently
-	mostUnmarked  = 2_000_000 // operations between two marks in a history, which replay holds in memory
+	mostUnmarked  = 2_000_000 // operations between two marks in a history; replay holds them in memory
 	mostFileBytes = 256 << 20 // size of a JSON file
 	mostPageBytes = 64 << 20  // size of a report
 	mostNewest    = 6         // newest trials of a running run that are shown with a verdict
@@ -59,17 +59,17 @@ const (
 	mostParts    = 500 // holds in one overlap; without a lock an overlap may last as long as the run
 	mostJumps    = 24
 
-	// Limits of a window.
+	// Limits of the window of a history.
 	narrowest  = time.Microsecond
 	mostOps    = 300 // operations that are drawn and listed one by one
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // holds are merged in the drawing if the gap between them is less than 1/450 of the window
+	resolution = 450 // the drawing merges two holds of a client if the gap between them is less than 1/450 of the window
 	mostHatch  = 60
 	mostBeyond = 20_000 // events read after the window to find the end of its operations
 )
 
-const harness = "harness" // the harness as a value of the query parameter client
+const harness = "harness" // value of the query parameter client that selects the harness
 
 // New returns a server for the folder with results. The caller must close it.
 func New(dir string) (*Server, error) {
@@ -158,8 +158,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	return server.Close()
 }
 
-// Content security policies. Pages of the server may run one script and fetch from this server only. Reports may have been
-// written by other people. They run in a sandbox and may use inline styles and scripts, but fetch nothing.
+// Content security policies. Pages of the server may run one script, and may fetch from this server only. Reports run in a
+// sandbox, because other people may have written them. They may use inline styles and scripts, but fetch nothing.
 const (
 	ownPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -198,8 +198,8 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether the request names this server: by a loopback name, by the host that it listens on, or by the address
-// that received the request. A request with another name may be a DNS rebinding attack.
+// ours reports whether the request's host is this server: a loopback name, the host that the server listens on, or the
+// address that received the request. A request for another host may be a DNS rebinding attack.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestCompareRuns checks that the open table has the checks of both runs whose results differ, and no others.
+// TestCompareRuns checks that the comparison shows shared checks with different results, and folds the other checks.
 func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	for name, second := range map[string]string{"a": "broken", "b": "broken"} {
@@ -105,7 +105,7 @@ func TestCompareRuns(t *testing.T) {
 	holds(t, "nothing shared", get(s, "/compare?a=a&b=unlike").Body.String(), []string{"A and B share no check.", "2 checks only in A", "1 check only in B"}, []string{`class="differs"`, "the same in both"})
 }
 
-// TestHostile checks that hostile texts of files are escaped, and that control characters and passwords are removed.
+// TestHostile checks that malicious texts in files are escaped, and that control characters and passwords are removed.
 func TestHostile(t *testing.T) {
 	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
 	for _, path := range []string{"/", "/folder/20261114-hostile", "/history/20261114-hostile/lock0/contend+none/001",

@@ -50,8 +50,8 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, ctx.Err()
 }
 
-// tracker follows the holds in a history. A hold lasts from the grant until the client releases, is told that it lost the
-// hold, or ends.
+// tracker follows the holds in a history. A hold lasts from the grant until the client releases the key, is told that it
+// lost the hold, or ends.
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
@@ -73,7 +73,7 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 		k.event(e)
 		return into.event(e, k)
 	})
-	for _, key := range k.Keys { // overlaps of holds that did not end
+	for _, key := range k.Keys { // overlaps that last until the end of the history
 		if o := k.overlaps[key]; o != nil {
 			k.close(key, o)
 		}
@@ -82,8 +82,8 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 	return h, warnings, err
 }
 
-// overlap is a period in which two or more clients held the same key. It lasts from the second grant until at most one
-// holder remains.
+// overlap is a period in which two or more holds of the same key exist. It lasts from the second grant until at most one
+// hold remains.
 type overlap struct {
 	run.Overlap
 	Key     string
@@ -101,9 +101,9 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who lists the names of the clients in an overlap, as text.
+// Who lists the names of the clients in an overlap as text.
 func (o *overlap) Who() string {
-	if len(o.Clients) == 1 { // the client was granted the key again after it lost track of its first hold
+	if len(o.Clients) == 1 { // the client was granted the key twice, the second time before the first hold ended
 		return "client " + clientWord(o.Clients[0]) + " twice"
 	}
 	const most = 6
@@ -146,7 +146,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends the overlap of a key, and passes it to the reader unless its duration is 0.
+// close ends the overlap of a key. If the duration of the overlap is not 0, close passes it to the reader.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)
@@ -157,7 +157,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether any hold that was granted by the given time is still open.
+// holds reports whether any hold that was granted at or before the given time has not ended.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

@@ -30,8 +30,8 @@ type view struct {
 	until time.Duration // end of the history
 }
 
-// parseView parses the query of a request for a history. Times are decimal milliseconds and are limited to the length of the
-// history. Without times, parseView uses those that standard returns.
+// parseView parses the query of a request for a history. Times are decimal milliseconds and are limited to the length of
+// the history. If the query has no times, parseView calls standard to get them.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
 	v := view{Client: q.Get("client"), Key: q.Get("key"), until: max(until, narrowest)}
 	if v.Client != "" && v.Client != harness {
@@ -55,7 +55,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if text == "" {
 			continue
 		}
-		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond, unlike a float
+		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond, unlike a floating-point number
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
@@ -115,7 +115,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the view with other times. If they are at least a millisecond apart, they are rounded to microseconds.
+// at returns a view with the given times. If the times are at least a millisecond apart, at truncates them to microseconds.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -149,7 +149,7 @@ func (v view) End() view { v.From, v.To = v.until-(v.To-v.From), v.until; return
 func (v view) All() view { v.From, v.To = 0, v.until; return v }
 
 func (v view) around(from, to time.Duration) view {
-	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // the times come from an unchecked file
+	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // the times come from a file and may be invalid
 	margin := max((to-from)/2, time.Millisecond/2)
 	return v.at(max(0, from-margin), to+margin)
 }
@@ -203,7 +203,7 @@ func (s *Server) contained(dir string) error {
 	})
 }
 
-// folderName reports whether name is a valid name of a folder in the served folder, at most two levels deep.
+// folderName reports whether name is a valid path of a folder in the served folder: one or two names.
 func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
@@ -218,7 +218,8 @@ func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-// fileType returns the content type of a file, and whether browsers show it (true) or download it (false).
+// fileType returns the content type of a file. The second result is true if browsers show the file, and false if they
+// download it.
 func fileType(name string) (kind string, shown bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":

@@ -14,10 +14,10 @@ import (
 // window holds the part of a history that a view selects, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // the first Count operations or fewer, in the order of their calls
+	Ops      []histories.Op // the first operations in the view, in the order of their calls; Count counts all
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // the first OverlapCount overlaps or fewer
+	Overlaps []*overlap // the first overlaps in the view; OverlapCount counts all
 	Clients  []clientShare
 	Warnings []string
 
@@ -30,7 +30,8 @@ type window struct {
 	beyond int // number of events read after the window
 }
 
-// clientShare summarises the operations of one client in the window. It is the text alternative to the drawing.
+// clientShare summarises the operations of one client in the window. The page shows it as a text alternative to the
+// drawing.
 type clientShare struct {
 	Client   int32
 	Ops      int
@@ -54,7 +55,7 @@ func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, 
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	for _, op := range w.open { // operations that never ended
+	for _, op := range w.open { // operations that never returned
 		w.add(op)
 	}
 	w.settle()
@@ -100,8 +101,8 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold adds a hold that overlaps the window. It also merges the hold with the client's previous one if the gap between them
-// is too short to draw.
+// hold adds a hold to the window if their times overlap. For the drawing, it merges the hold with the client's previous
+// hold if the gap between them is too short to draw.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {

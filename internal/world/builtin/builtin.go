@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// servers holds the function that runs each server until its context ends. It logs to its last argument.
+// servers maps the name of each server to the function that runs it until its context ends. The function's last argument
+// receives the log.
 var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
 
 // Serve runs the server named by the first argument with the other arguments.

@@ -13,14 +13,14 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// etcd serves until its context ends; it syncs every write to disk before it answers. The arguments are: name, folder,
-// client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
+// etcd runs an etcd server until its context ends. The server syncs every write to disk before it replies. The arguments
+// are: name, folder, client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
 func etcd(ctx context.Context, args []string, says io.Writer) error {
 	config, err := etcdConfig(args)
 	if err != nil {
 		return err
 	}
-	// Warnings would only report slow disks and members that are killed on purpose.
+	// A warning would only report a slow disk or a member that was killed on purpose.
 	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(says), zapcore.ErrorLevel))
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	e, err := embed.StartEtcd(config)

@@ -11,7 +11,8 @@ import (
 	"github.com/FerretDB/FerretDB/ferretdb"
 )
 
-// ferretDB serves MongoDB's protocol from SQLite files. The arguments are --listen host:port and --dir folder.
+// ferretDB runs a server for MongoDB's protocol that stores its data in SQLite files. The arguments are --listen host:port
+// and --dir folder.
 func ferretDB(ctx context.Context, args []string, says io.Writer) error {
 	flags := flag.NewFlagSet("ferretdb", flag.ContinueOnError)
 	flags.SetOutput(says)
@@ -25,7 +26,7 @@ func ferretDB(ctx context.Context, args []string, says io.Writer) error {
 	}
 	s, err := ferretdb.New(&ferretdb.Config{
 		Listener: ferretdb.ListenerConfig{TCP: *listen},
-		// Below this level it logs every closed connection.
+		// At a lower log level, FerretDB logs every closed connection.
 		Logger:    slog.New(slog.NewTextHandler(says, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
 		SQLiteURL: "file:" + *dir + "/",

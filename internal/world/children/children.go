@@ -1,5 +1,5 @@
 // Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes a
-// command and returns a Child. A Child can be paused, resumed and killed, together with every process that it has started.
+// command and returns a Child. A Child can be paused, resumed and killed, together with all of its descendants.
 package children
 
 import (
@@ -76,7 +76,7 @@ func (c *Child) Pause() error {
 func (c *Child) pauseOtherGroups() {
 	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
-			_ = pauseGroup(group) // await checks the result
+			_ = pauseGroup(group) // await checks whether the pause took effect
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (c *Child) Resume() error {
 		return err
 	}
 	for _, group := range otherGroups(c.Pid()) {
-		_ = resumeGroup(group) // await checks the result
+		_ = resumeGroup(group) // await checks whether the resume took effect
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
@@ -95,7 +95,7 @@ func (c *Child) Resume() error {
 	return c.await("resume", func(states string) bool { return !strings.Contains(states, paused) })
 }
 
-// paused is the state letter in /proc of a stopped thread.
+// paused is the state letter of a stopped thread in /proc.
 const paused = "T"
 
 func (c *Child) signal(send func(leader int) error) error {
@@ -132,8 +132,8 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill kills the child and its descendants, and returns when all of them have ended. If the child has already ended, it does
-// nothing.
+// Kill kills the child and its descendants, and returns when all of them have ended. It does nothing if the child has
+// already ended.
 func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
@@ -154,7 +154,7 @@ func (c *Child) Kill() error {
 	return nil
 }
 
-// awaitGone waits until no process of a group lives, and then removes the group from the keeper's list.
+// awaitGone waits until every process of a group has ended, and then removes the group from the keeper's list.
 func (c *Child) awaitGone(group int) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(pollInterval) {
 		if states, err := threadStates(group); err != nil || states == "" {

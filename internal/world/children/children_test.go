@@ -126,7 +126,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits until is returns true, and fails the test after a timeout.
+// eventually waits until the function is returns true, and fails the test after a timeout.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -175,7 +175,7 @@ func (h harness) die(t *testing.T) {
 	if err := h.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.Wait() // the process was killed
+	_ = h.Wait() // wait returns an error because the process was killed
 	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
 }
 
@@ -198,7 +198,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 }
 
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
-	onLinux(t) // on other systems a child does not die with its parent thread
+	onLinux(t) // only on Linux does a child end with the thread that started it
 	h := startHarness(t, "running")
 	defer syscall.Kill(-h.child, syscall.SIGKILL) // processes that the child started are killed only by the keeper
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
@@ -209,7 +209,7 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // several goroutines, because one might run on the main thread, which never ends
+	started := make([]*Child, len(keepers)) // several goroutines, because one of them might run on the main thread, which never ends
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {

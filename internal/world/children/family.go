@@ -43,7 +43,8 @@ func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// familyOf returns the living processes in the process group of leader, and its living descendants in other groups.
+// familyOf returns the living processes in the process group with the ID leader, and the living descendants of process
+// leader in other groups.
 func familyOf(leader int) ([]procfs.ProcStat, error) {
 	all, err := processes()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 // keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the listed
-// folders. It ignores signals, so it ends only when the harness closes the input or dies. It kills process groups instead of
-// processes, because a reused process ID is rarely also a group ID. It sleeps before it removes folders, because a killed
-// process may finish a write that creates its folder again.
+// folders. It ignores signals, so it ends only when the harness closes the input or dies. It kills process groups instead
+// of single processes, because the system rarely reuses a process ID as a group ID. It sleeps before it removes folders,
+// because a killed process may finish a write that creates its folder again.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -43,7 +43,7 @@ type Keeper struct {
 	script *Child
 	pipe   *os.File
 	starts chan func()
-	gone   chan struct{} // closed when no child can be started any more
+	gone   chan struct{} // closed when the keeper stops starting children
 	once   sync.Once
 	closed error
 }
@@ -113,9 +113,9 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder creates a temporary folder. The keeper removes it when the harness ends, unless the caller has removed it.
+// Folder creates a temporary folder. When the harness ends, the keeper removes the folder if it still exists.
 func (k *Keeper) Folder() (string, error) {
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // Leftovers parses the process ID in the name
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // the name must contain the process ID, which Leftovers parses
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,8 @@ type Leftover struct {
 	Since time.Time
 }
 
-// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's process ID is in use.
+// Leftovers returns the temporary folders whose owner has ended. It skips a folder if any process now has the owner's
+// process ID.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)

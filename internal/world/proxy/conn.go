@@ -19,7 +19,7 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // whether every request has been answered; for opaque protocols only
+	answered atomic.Bool // whether every request has been answered; only set if the protocol is opaque
 	mute     atomic.Bool // whether to drop everything read from now on, in both directions
 	deaf     atomic.Bool // whether to drop everything that the server sends from now on
 
@@ -33,7 +33,7 @@ func (c *conn) run() {
 	defer c.forget()
 	server, err := c.dial()
 	if err != nil {
-		if c.tornByCut(Both) { // through a cut network, the client must not notice that the server refused the connection
+		if c.tornByCut(Both) { // if the network is cut, the client must not notice that the server refused the connection
 			_, _ = io.Copy(io.Discard, c.client)
 		}
 		return
@@ -91,7 +91,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut reports whether the direction is cut. If so, it records that data was dropped.
+// tornByCut reports whether the direction is cut. If so, it records that the cut dropped data.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *conn) tornByCut(d Direction) bool {
 	return true
 }
 
-// end records that a direction has ended, and reports whether the connection can be closed.
+// end records that a direction has ended, and reports whether the connection can be closed now.
 func (c *conn) end(d Direction) (over bool) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -142,8 +142,8 @@ func (w *way) read() {
 	}
 }
 
-// pass queues the requests or replies in a chunk that the rules let through. It returns false if a rule closes the
-// connection.
+// pass applies the rules to the requests or replies in a chunk, and queues the data that the rules do not drop. It returns
+// false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -189,7 +189,7 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// decide applies the rules to a request or reply. It first queues all data before it.
+// decide applies the rules to a request or reply. Before it calls a rule, it queues all earlier data.
 func (w *way) decide(p Part) Fate {
 	link := w.conn.link
 	p.Command.Conn = w.conn.number
@@ -208,7 +208,7 @@ func (w *way) decide(p Part) Fate {
 	return Pass
 }
 
-// anyRequest treats each chunk of an opaque protocol as one request.
+// anyRequest treats each chunk from the client as one request, for opaque protocols.
 func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -218,7 +218,7 @@ func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// anyAnswer treats the first chunk after a request as its reply.
+// anyAnswer treats the first chunk from the server after a request as its reply, for opaque protocols.
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -258,7 +258,7 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish ends this direction on the receiving connection, and closes both connections after a delay.
+// finish ends this direction on the connection to the receiver. After a delay it closes the connections to client and server.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {
@@ -266,7 +266,7 @@ func (w *way) finish(how ending) {
 		w.conn.close()
 		return
 	case w.conn.tornByCut(w.direction):
-		return // the cut hides the end of the stream; healing closes the connection
+		return // the cut hides the end of the stream until it is healed, which closes the connection
 	}
 	_ = w.to.CloseWrite() // an error means that the connection is closed
 	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {

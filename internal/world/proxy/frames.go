@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	maxHeld  = 1 << 20         // maximum bytes of an incomplete frame that are held; if there are more, they are forwarded at once
+	maxHeld  = 1 << 20         // maximum bytes of an incomplete frame that are held back; a longer frame is forwarded in parts
 	maxLine  = 64 << 10        // maximum bytes of a line, as in Redis; data with a longer line is not RESP
 	maxDepth = 64              // maximum nesting of arrays
 	maxArgs  = 64              // maximum elements of a frame that are stored
 	maxArg   = 64              // maximum bytes of each element that are stored
-	maxCount = math.MaxInt / 4 // maximum size in elements or bytes, so that sums do not overflow
+	maxCount = math.MaxInt / 4 // maximum number of elements or bytes in a header line, so that sums do not overflow
 )
 
 // frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
 type frame struct {
-	kind  byte     // first byte: '*' is an array, '>' a push; 0 for an inline command
-	args  []string // simple elements of an array or push, up to the limits
+	kind  byte     // first byte of the value: '*' is an array, '>' a push; 0 for an inline command
+	args  []string // elements of an array or push that are not arrays, at most maxArgs, each cut at maxArg bytes
 	count int      // number of elements
-	begun bool     // whether the frame is too long to be held, so that its first part has been forwarded
+	begun bool     // whether the frame's first part was forwarded before the frame was complete
 }
 
-// piece holds bytes to forward. All pieces together are the bytes that were read.
+// piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
 type piece struct {
 	bytes []byte // a part of the chunk, or a slice that the caller may keep
 	whole bool   // whether the piece ends a frame
 	frame frame
 }
 
-// scanner finds the frames in one direction of a connection. It holds at most maxHeld bytes.
+// scanner finds the frames in one direction of a connection. It holds back at most maxHeld bytes.
 type scanner struct {
-	requests bool // whether the data comes from a client: arrays of bulk strings, and inline commands
+	requests bool // whether the data comes from a client, so that frames are arrays of bulk strings or inline commands
 
-	raw   bool    // whether the data is not RESP, so that everything is forwarded at once
+	raw   bool    // whether the data is not RESP; then everything is forwarded at once
 	held  []byte  // bytes of the current frame that have not been forwarded
 	part  string  // bytes that have not been parsed, whether forwarded or not
-	seen  int     // length of the prefix of part without a line end
+	seen  int     // length of the prefix of part that is known to contain no line end
 	bulk  int     // bytes of the current string that have not arrived, including its line end
 	open  []level // the arrays around the current element, outermost first
 	frame frame   // the current frame, as far as it has been parsed
@@ -47,7 +47,7 @@ type scanner struct {
 // level is an incomplete array or other aggregate.
 type level struct {
 	left      int  // number of elements that have not arrived
-	attribute bool // whether it is an attribute, which precedes a value
+	attribute bool // whether the aggregate is an attribute, which precedes a value
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
@@ -75,7 +75,8 @@ func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// next parses up to the end of a frame, or as far as the data allows.
+// next parses up to the end of a frame, or to the end of the available data. It returns the unparsed rest. whole reports
+// whether a frame is complete.
 func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	for text != "" && !s.raw {
 		n, whole := s.step(text)
@@ -93,8 +94,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command has no effect
-// on the server, so it can be; if the data is another protocol, a line end may never come.
+// streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command is
+// forwarded, because it has no effect on the server. If it is not RESP, a line end may never come.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -109,8 +110,8 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step parses one line and its string, if any, or continues a string. It returns n = 0 if it needs more bytes. whole reports
-// whether a frame is complete.
+// step parses one line and the string after it, if any, or more of a string that has begun. n is the number of parsed
+// bytes, or 0 if step needs more data. whole reports whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -139,7 +140,7 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain is a fast path for the usual case, a complete string in an array. In other cases it returns 0.
+// plain parses a complete string in an array, the most common case. In other cases it returns 0.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -223,7 +224,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 	return len(line), s.value()
 }
 
-// begin parses the beginning of a string at index at. It stores as much of the string as is needed.
+// begin parses the beginning of a string at index at. It stores at most maxArg bytes of the string.
 func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	if s.looksAt() {
 		kept := min(size, maxArg)
@@ -236,7 +237,8 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// string parses the part of a string that has arrived, from index at on, and the line end after the string.
+// string parses the rest of the current string, and the line end after it, as far as the data has arrived. The data begins
+// at index at.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -257,7 +259,7 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 		return false
 	}
 	if kind == '%' || kind == '|' {
-		n *= 2 // keys and values
+		n *= 2 // each entry of a map or attribute has a key and a value
 	}
 	if len(s.open) == 0 && kind != '|' {
 		s.frame.count = max(n, 0)
@@ -273,7 +275,7 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	return s.value() // empty or null
 }
 
-// value records the end of a value, and of the arrays that it completes. It reports whether the frame is complete.
+// value records that a value is complete, and which arrays it completes. It reports whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
