@@ -19,10 +19,10 @@ import (
 
 // The baselines ping and bare record no history.
 
-// pingFor is the measured time of a ping trial. A warm-up of a tenth of that time precedes it.
+// pingFor is the measured duration of a ping trial. It is preceded by a warm-up of a tenth of pingFor.
 const pingFor = 100 * time.Millisecond
 
-// ping measures the round trip to an otherwise unused store.
+// ping measures the round-trip time to a store that has no other load.
 func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {
@@ -47,7 +47,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // fails only above one hour
+			_ = h.RecordValue(int64(took)) // fails only for a latency above one hour
 		}
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
