@@ -19,10 +19,10 @@ import (
 
 // The baselines ping and bare record no history.
 
-// pingFor is the measured time of a ping trial. A warm-up of a tenth of that time precedes it.
+// pingFor is the measured duration of a ping trial. It is preceded by a warm-up of a tenth of pingFor.
 const pingFor = 100 * time.Millisecond
 
-// ping measures the round trip to an otherwise unused store.
+// ping measures the round-trip time to a store that has no other load.
 func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // whether to remove histories without an unexpected violation after judging
+	Forget  bool                             // whether to remove the history of a trial after judging, unless a violation was unexpected
 	Setting trial.Setting                    // settings that all trials share
 	Begin   func(p Progress)                 // called before each trial
 	End     func(p Progress, t *bench.Trial) // called after each trial
@@ -41,7 +41,7 @@ type Bench struct {
 // Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // number of the current block, counted from 1, and expected number of blocks
+	Block, Blocks  int // number of the current block, counted from 1, and the expected number of blocks
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
@@ -97,8 +97,8 @@ func (b *Bench) start(ctx context.Context, s store) error {
 }
 
 // todo returns the pairs of subject and point to measure in a block, or the reason why the bench ends before that block.
-// After MinTrials blocks the bench ends if every interval is narrow. After Trials blocks it only measures pairs whose
-// interval is wide.
+// After MinTrials blocks the bench ends if every confidence interval is narrow. After Trials blocks it measures only the
+// pairs whose interval is still wide.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -120,7 +120,7 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether a pair needs no more trials, because its interval is narrow or its lock is unsafe.
+// narrow reports whether a pair needs no more trials, because its confidence interval is narrow or its lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -136,7 +136,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds the pairs of all baselines, because the other figures of a block are compared with them.
+// withBaselines adds the pairs of all baselines, so that a block's other figures can be compared with them.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -146,8 +146,8 @@ func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order shuffles the pairs of a block; the seed determines the order. Round trips come first, because other figures depend on
-// them.
+// order returns the pairs of a block in a random order that the seed determines. Round-trip measurements come first, because
+// other figures depend on them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -157,8 +157,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures the pairs of a block, except those with results in the folder. If the budget is used up, cut is the reason
-// to stop.
+// block measures the pairs of a block, except those whose results are already in the folder. If the budget is used up, cut
+// is the reason to stop.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -180,7 +180,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// watchIdle measures the background activity of all servers, once per block.
+// watchIdle measures the background activity of every server. It is called once per block.
 func (b *Bench) watchIdle(ctx context.Context) error {
 	if b.idle != nil {
 		return nil
@@ -232,14 +232,14 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known stores the measured round-trip time, which other trials of the block use.
+// known stores the round-trip time if the trial measured it, for other trials of the block.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
 	}
 }
 
-// estimate returns the expected remaining time of this block and all later planned blocks.
+// estimate returns the expected remaining time of the current block and all later planned blocks.
 func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	one := func(p bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
@@ -301,7 +301,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 // setting returns the setting of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // leaves folder numbers for repeated trials
+	setting.Trials = 1000 // high enough for the folder numbers of repeated trials
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")

@@ -32,7 +32,7 @@ func small(t *testing.T, trials int) *Plan {
 	return p
 }
 
-// ready returns a bench that runs a plan in a folder.
+// ready returns a bench that is ready to run a plan in a folder.
 func ready(p *Plan, dir string) *Bench {
 	return &Bench{Plan: p, Dir: dir, Setting: trial.Setting{Run: "test", Servers: servers.Embedded},
 		Begin: func(Progress) {}, End: func(Progress, *bench.Trial) {}}
@@ -81,7 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn checks that an interrupted bench can be resumed, and that finished trials are kept and not repeated.
+// TestGoesOn checks that an interrupted bench can be resumed, and that trials that had finished are not repeated.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -100,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // does not remove the histories of earlier trials
+	again.Forget = true // applies only to trials that this bench runs
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -141,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures checks figures of a small bench for relations that hold on any machine.
+// checkFigures checks that the figures of a small bench have the relations that hold on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -231,8 +231,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestCheckSufficient checks that too few trials and too short a budget are refused, that the error names sufficient values,
-// and that the shipped suites are accepted.
+// TestCheckSufficient checks that too few trials or too small a budget cause an error that names sufficient values, and that
+// the built-in suites are accepted.
 func TestCheckSufficient(t *testing.T) {
 	for _, c := range []struct {
 		trials int

@@ -77,10 +77,10 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle holds the activity of an unused server: a fixed part for each pair of readings, and a part for each second.
+// idle holds the background activity of an unused server: the part that each measurement causes, and the part per second.
 type idle struct{ fixed, perSecond counts }
 
-// idleFor is the time for which an unused server is measured.
+// idleFor is the duration of the measurement of an unused server.
 const idleFor = 100 * time.Millisecond
 
 // watchIdle measures the background activity of servers while no client uses them.

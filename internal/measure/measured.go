@@ -120,8 +120,8 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 	return f
 }
 
-// classes returns the name of each latency curve. Refusals are called "refused" in the workload try and "timed-out" in other
-// workloads.
+// classes returns the name of each latency curve. The curve of refused acquires is called "refused" in the workload try and
+// "timed-out" in other workloads.
 func classes(point bench.Point) map[figures.Class]string {
 	refused := "timed-out"
 	if point.Workload == "try" {
@@ -145,7 +145,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds those percentiles of h that are metrics and have enough samples.
+// percentiles adds the percentiles of h that are metrics, unless there are too few samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -178,7 +178,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
 	if asked == 0 || s.Grants == 0 {
-		return // without grants, or if the lock does not count attempts
+		return // nothing was granted, or the lock does not count attempts
 	}
 	f["attempts"] = asked / float64(s.Grants)
 	if p.wakes {
@@ -186,7 +186,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	}
 }
 
-// counted adds the counts during the window, divided by the number of grants.
+// counted adds, for each counter, the increase during the window divided by the number of grants.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
@@ -203,7 +203,7 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again computes figures from the stored history of a trial: latencies, rates and shares. dir is the bench folder.
+// Again recomputes figures from the stored history of a trial: latencies, rates and shares. dir is the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {
@@ -212,7 +212,7 @@ func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error)
 	return ofHistory(stats, point, 0), nil
 }
 
-// StatsAgain computes statistics from the stored history of a trial. dir is the bench folder.
+// StatsAgain recomputes the statistics from the stored history of a trial. dir is the bench folder.
 func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
 		return nil, errors.New("its history was not stored")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/go-zookeeper/zk"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -41,11 +41,11 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 	return &countingConn{Conn: conn, of: n}, nil
 }
 
-// countingConn counts round trips: a read after one or more writes.
+// countingConn counts round trips. A round trip is one or more writes followed by a read.
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // whether a write was not yet followed by a read
+	pending atomic.Bool // whether a write was not followed by a read yet
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {
@@ -65,10 +65,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is more than the time by which a sleep usually exceeds its duration.
+// oversleep is an upper bound on the time by which a sleep usually exceeds its duration.
 const oversleep = time.Millisecond
 
-// holdUp waits for the delay with microsecond precision. It spins for the last part, because a sleep is too imprecise.
+// holdUp waits for the configured delay with microsecond precision. It spins at the end, because a sleep is too imprecise.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -89,7 +89,7 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// pinger sends the simplest command of a store, which needs one round trip.
+// pinger sends a store its simplest command, which needs one round trip.
 type pinger struct {
 	ask   func(context.Context) error
 	close func()
@@ -169,7 +169,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // Exists does not take a context
+		answered := make(chan error, 1) // Exists has no context parameter
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

@@ -31,7 +31,7 @@ type pace struct {
 	err           error // first error of reading the counters
 }
 
-// run takes the readings. It returns at the end of the window, or when ctx is done.
+// run reads the counters at the start and the end of the window. It returns at the end of the window, or when ctx is done.
 func (p *pace) run(ctx context.Context, r trial.Running) {
 	begun := time.Now()
 	p.steady = p.warm(ctx, r)
@@ -43,8 +43,8 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
-// warm waits until two consecutive slices have the same grant rate and there were as many grants as clients. It returns false
-// if the rate is not steady within the time limit.
+// warm waits until two consecutive slices have the same grant rate and there were at least as many grants as clients. It
+// returns false if the rate is not steady within the time limit.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {

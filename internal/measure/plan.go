@@ -25,8 +25,8 @@ import (
 // Parameters of the self-checks that every bench includes.
 const (
 	reference = "set-px-lua"
-	delay     = 5 * time.Millisecond   // network delay added in a self-check that the bench must measure
-	stall     = 100 * time.Millisecond // stall of the load generator in a self-check that the bench must detect
+	delay     = 5 * time.Millisecond   // network delay that a self-check adds, to see whether the bench measures it
+	stall     = 100 * time.Millisecond // stall of the load generator that a self-check causes, to see whether the bench detects it
 	controls  = bench.ControlSection
 	pingPoint = "round-trip"
 )
@@ -38,11 +38,11 @@ type Plan struct {
 	MinTrials int
 	MaxTrials int
 	Absent    []string              // missing stores
-	locks     map[string]impls.Impl // by name of the subject
+	locks     map[string]impls.Impl // locks by subject name
 	stores    []store
 }
 
-// store identifies servers that trials share.
+// store identifies a group of servers that all trials with the same store and deployment share.
 type store struct{ name, deployment string }
 
 func (s store) String() string {
@@ -71,8 +71,8 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	return p, nil
 }
 
-// CheckSufficient returns an error if there are too few trials, or if the budget is too short, for the self-checks. The error
-// names sufficient values.
+// CheckSufficient returns an error if the self-checks need more trials or a larger budget. The error names sufficient
+// values.
 func (p *Plan) CheckSufficient() error {
 	if p.Trials < fewest {
 		return fmt.Errorf("%s cannot suffice: the controls need at least %d trials", format.Plural(p.Trials, "trial"), fewest)
@@ -192,7 +192,8 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// baseline adds a baseline to a point, unless the point has a fault, because clients then run in separate processes.
+// baseline adds a baseline to a point. It does nothing if the point has a fault, because clients then run in separate
+// processes.
 func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
@@ -210,7 +211,8 @@ func (p *Plan) baseline(name string, point bench.Point, at int) {
 	}
 }
 
-// again adds the reference lock as a second subject at its points with few clients. The results of both must agree.
+// again adds the reference lock a second time, under another subject name, at the points with few clients. The results of
+// both subjects must agree.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]

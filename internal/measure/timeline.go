@@ -10,9 +10,9 @@ import (
 
 const (
 	mostSlices   = 50
-	shortestTime = 10 * time.Millisecond // minimum length of a slice
+	shortestTime = 10 * time.Millisecond // minimum length of a time slice
 	firstEdge    = 8 * time.Microsecond
-	edges        = 44 // number of latency ranges; each edge is the square root of 2 times the previous one
+	edges        = 44 // number of latency ranges; each limit is the previous one times the square root of 2
 )
 
 // timeline counts granted acquires by time and latency.
@@ -20,11 +20,11 @@ type timeline struct {
 	clients   int32
 	slice     time.Duration
 	edges     []int64
-	low, high int // first and last latency range with a grant
+	low, high int // first and last latency range that contain a grant
 	counts    [][]int
 }
 
-// newTimeline returns an empty timeline for a trial of about this length.
+// newTimeline returns an empty timeline for a trial of approximately the given length.
 func newTimeline(clients int, length time.Duration) *timeline {
 	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices), low: edges}
 	for e := range edges {
@@ -54,8 +54,8 @@ func (t *timeline) visit(ev histories.Event) {
 	t.low, t.high = min(t.low, row), max(t.high, row)
 }
 
-// timeline returns the counts by time and latency range, from the first to the last range with a grant. It returns nil if
-// nothing was granted.
+// timeline returns the number of grants by time and latency range, from the first to the last range that contains a grant.
+// It returns nil if nothing was granted.
 func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// selfExplanatory lists methods of well-known interfaces, which need no comment.
+// selfExplanatory lists methods of well-known interfaces. They need no comment.
 var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
 
 // riddle matches the beginning of a comment that does not say what the identifier stands for.
@@ -43,7 +43,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// problemsOf returns the faults in the comments of a declaration.
+// problemsOf returns the problems with the comments of a declaration.
 func problemsOf(d ast.Decl) (problems []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -88,7 +88,8 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 	return nil
 }
 
-// commentsIn returns a comment for each name in a group: the one at its value, or that of the group.
+// commentsIn returns a comment for each name in a group of constants or variables: the comment of the name, or that of the
+// group.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)

@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// mayImport is the table of docs/design.md: each room and the rooms that it may import. A room stands for the packages
-// beneath it as well, unless they have a separate row, and packages of one room may import each other. The record is the only
-// link between the half that measures and the half that judges.
+// mayImport repeats the import table of docs/design.md: for each folder, the folders that it may import. A folder includes
+// its subfolders, unless they have a separate row. Packages in the same folder of the table may import each other.
 var mayImport = map[string][]string{
 	"histories":         {},
 	"impls":             {"histories"}, // expectations of locks use types of the package histories
@@ -50,7 +49,7 @@ const (
 	maxFile     = 400
 )
 
-// crowded holds the maximum number of files directly in a folder. More files must go into subfolders.
+// crowded holds the maximum number of files directly in a folder. Further files must go into subfolders.
 var crowded = map[string]int{"impls": 12, "checker": 12, "reports": 12, "internal/cli": 12}
 
 func TestImports(t *testing.T) {

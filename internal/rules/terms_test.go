@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// scope is a set of text kinds in which a term is forbidden.
+// scope is a bit set of text kinds in which a term is forbidden.
 type scope uint8
 
 const (
@@ -21,13 +21,13 @@ const (
 	everywhere = printed | comments
 )
 
-// term is a forbidden pattern. A space in a pattern matches any white space, and case is ignored.
+// term is a forbidden pattern. A space in the pattern matches any white space, and upper and lower case are the same.
 type term struct {
 	pattern string
 	in      scope
 	say     string // instead
-	found   string // a text in which the pattern is found
-	allowed string // a similar text in which it is not found; "": none
+	found   string // example text that the pattern matches
+	allowed string // similar example text that the pattern does not match; "": none
 }
 
 // forbidden lists words that the project's vocabulary replaces, and words that make sentences hard to read.
@@ -101,7 +101,7 @@ var exceptions = []struct{ pattern, path, because string }{
 // finder finds a pattern in a text.
 type finder struct {
 	*regexp.Regexp
-	literals []string // every match contains one of these, which are searched first because that is faster
+	literals []string // every match contains one of these literals; they are searched first, because that is faster
 }
 
 func finderOf(pattern string) finder {
@@ -113,7 +113,7 @@ func finderOf(pattern string) finder {
 	return finder{regexp.MustCompile(`(^|[^\w'’-])(?P<word>` + pattern + `)($|[^\w-])`), literalsOf(parsed)}
 }
 
-// literalsOf returns a set of literals such that every match of an expression contains at least one of them.
+// literalsOf returns a set of literals. Every match of the expression contains at least one of them.
 func literalsOf(re *syntax.Regexp) (all []string) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -142,7 +142,7 @@ func shortest(all []string) int {
 	return len(slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// in returns the start and end of each match in a lower-case text.
+// in returns the start and the end of each match of the pattern in a lower-case text.
 func (f finder) in(lower string) (all [][2]int) {
 	if f.literals != nil && !slices.ContainsFunc(f.literals, func(l string) bool { return strings.Contains(lower, l) }) {
 		return nil
@@ -154,7 +154,7 @@ func (f finder) in(lower string) (all [][2]int) {
 	return all
 }
 
-// TestTermsAreFound checks each pattern on a text that it must find and on one that it must not.
+// TestTermsAreFound checks each pattern on a text that it must match and on a text that it must not match.
 func TestTermsAreFound(t *testing.T) {
 	for _, f := range forbidden {
 		p := finderOf(f.pattern)

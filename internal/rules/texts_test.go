@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// text is a piece of text of the project.
+// text is a piece of text in a file of the project, such as a comment.
 type text struct {
 	path string // path relative to the root of the module
 	line int    // line number at which the text begins
@@ -25,7 +25,7 @@ var (
 	commentMark = regexp.MustCompile(`(?m)^\s*(//|--)`)
 )
 
-// without replaces every match with spaces, so that line numbers do not change.
+// without replaces every match with spaces but keeps the line breaks, so that line numbers do not change.
 func without(code *regexp.Regexp, s string) string {
 	return code.ReplaceAllStringFunc(s, func(m string) string { return strings.Map(blank, m) })
 }
@@ -37,10 +37,10 @@ func blank(r rune) rune {
 	return ' '
 }
 
-// results lists folders of data files, which are not checked.
+// results lists folders of generated data, which are not checked.
 var results = []string{"reports/published", "runs", "bin"}
 
-// eachText calls a function for each document, message and comment of the project. Inline code is left out.
+// eachText calls visit for each document, message and comment of the project, without inline code.
 func eachText(t *testing.T, visit func(text)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -73,7 +73,7 @@ func eachText(t *testing.T, visit func(text)) {
 
 func textsOf(path, rel string, visit func(text)) error {
 	switch {
-	case rel == "internal/rules/terms_test.go" || strings.HasPrefix(filepath.Base(rel), "advice."): // the table of terms itself, and generated results
+	case rel == "internal/rules/terms_test.go" || strings.HasPrefix(filepath.Base(rel), "advice."): // the table of forbidden terms, and generated results
 		return nil
 	case strings.HasSuffix(rel, ".go"):
 		return goTexts(path, rel, visit)

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// long is a duration that no passing test reaches.
+// long is longer than any passing test takes.
 const long = time.Minute
 
 // injecting returns an injector for three clients in separate processes, and a function that returns the recorded operations.
@@ -203,7 +203,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// passing is a fake network link with a settable number of commands.
+// passing is a fake network link with a counter of passed commands that the test can change.
 type passing struct {
 	commands int64
 	rules    proxy.Rules
@@ -252,7 +252,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders checks the orders that the injector gives a client, and that an abandoned client is recorded as gone.
+// TestOrders checks which instructions the injector gives to a client, and that an abandoned client is recorded as gone.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// slow is a World whose actions take some time to be verified.
+// slow is a World that takes some time to verify each action.
 type slow struct{ nowhere }
 
 const untilSeen = 30 * time.Millisecond

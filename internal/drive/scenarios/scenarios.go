@@ -23,7 +23,7 @@ type Scenario struct {
 	Parts   []Part
 }
 
-// Part lists locks, faults and workloads of trials in a scenario.
+// Part lists the locks, faults and workloads of some of a scenario's trials.
 type Part struct {
 	Locks    string // lock names separated by spaces; lock@deployment selects a deployment
 	Fault    string // "": none
@@ -72,7 +72,7 @@ func All() []Scenario {
 	return slices.Concat(ofAlgorithms, ofClients, ofPauses, ofNetworks, ofServers, ofStores, ofSessions, ofTime)
 }
 
-// ofAlgorithms lists the scenarios without a fault. They show defects in a lock's algorithm.
+// ofAlgorithms lists the scenarios that need no fault, because they show defects in a lock's algorithm.
 var ofAlgorithms = []Scenario{
 	{
 		Name:    "mutex-in-each-process",

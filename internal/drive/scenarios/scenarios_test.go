@@ -80,8 +80,8 @@ func situation(c trial.Cell) impls.Situation {
 	return impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 2}
 }
 
-// TestEveryFaultIsShown checks that the scenarios cover every fault, every expected violation, and every expectation about a
-// deployment.
+// TestEveryFaultIsShown checks that the scenarios cover every fault, every expected violation, and every expectation that is
+// specific to a deployment.
 func TestEveryFaultIsShown(t *testing.T) {
 	acted, shown := map[string]bool{}, map[string]bool{}
 	for _, c := range cells(t) {

@@ -150,7 +150,7 @@ var ofTime = []Scenario{
 	},
 }
 
-// ofStores lists the scenarios of locks that are stored as a database row or a document.
+// ofStores lists the scenarios with locks that are stored as a database row or a document.
 var ofStores = []Scenario{
 	{
 		Name:    "row-without-an-owner",
@@ -175,7 +175,7 @@ var ofStores = []Scenario{
 	},
 }
 
-// ofSessions lists the scenarios of locks that are released when a session ends.
+// ofSessions lists the scenarios with locks that are released when the session with the store ends.
 var ofSessions = []Scenario{
 	{
 		Name:    "session-ended",

@@ -22,7 +22,7 @@ type account struct {
 	sent, received time.Duration // when the request was sent, and when its answer was received
 	hold           func() int64  // returns a new hold number
 	ops            []histories.Op
-	last           time.Duration // end of the last operation
+	last           time.Duration // end time of the last operation
 	number         int64         // hold number of the current step
 	unplaced       int           // number of holds that could not be recorded, because the clock offset is too uncertain
 }
@@ -57,7 +57,7 @@ func (a *account) one(steps []Step) {
 			end = min(end, a.early(s.Called))
 		}
 	}
-	room := time.Duration(2*len(inside) + 2) // leaves a nanosecond between the operations of one client
+	room := time.Duration(2*len(inside) + 2) // enough time for a nanosecond between the client's operations
 	placed := a.earliest <= a.latest && end-acquire.Return >= max(shortest, room)
 	if !placed {
 		a.unplaced++
@@ -80,8 +80,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire records an acquire. If the call is recorded later than the request was sent, it shortens the validity by the
-// difference.
+// acquire returns the operation that records an acquire. If the recorded call is later than the request was sent, it
+// shortens the lease validity by the difference.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -102,9 +102,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds, for each service process, bounds on the start of its clock in history time. The process reads a request after
-// it was sent, and answers before the answer is received. Each request can narrow the bounds, because all clocks run at the
-// same rate.
+// clocks holds, for each service process, bounds on the start of its clock in history time. The bounds follow from each
+// request: the process reads it after it was sent, and answers before the answer is received. All clocks are assumed to run
+// at the same rate, so each request can narrow the bounds.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process
@@ -114,7 +114,7 @@ type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn narrows the bounds of a process's clock by the times of one more request, and returns them.
+// learn narrows the bounds of a process's clock by the times of one more request, and returns the new bounds.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()

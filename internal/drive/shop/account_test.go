@@ -8,7 +8,7 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order with its true times, on the history's clock and on the clock of a service started at began.
+// truth holds an order with its true times on two clocks: that of the history, and that of a service started at time began.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
@@ -87,7 +87,7 @@ func acquires(steps []Step) (n int) {
 func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	last, step := o.sent, -1
 	for i, op := range ops {
-		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be missing in the record
+		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // the release of a recorded hold may not be recorded
 			if o.answer.Steps[step].Kind != histories.Release {
 				t.Errorf("step %d is missing", step)
 			}
@@ -113,7 +113,7 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHold checks that a recorded hold ends no later than the client noticed the loss of the lock.
+// TestLostHold checks that a recorded hold ends no later than when the client noticed that the lock was lost.
 func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{

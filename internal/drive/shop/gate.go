@@ -20,7 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is an nginx process in front of the services. After the sell-out it answers orders without asking a service.
+// Gate is an nginx process in front of the services. After the sell-out it answers orders itself, without a request to a
+// service.
 type Gate struct {
 	URL   string
 	child *children.Child

@@ -20,8 +20,8 @@ import (
 	"lockbench/impls"
 )
 
-// inside is the time limit for the operations under the lock, in addition to the hold. They continue if the buyer
-// disconnects.
+// inside is the time limit for the work of an order under the lock, in addition to the hold time. The work continues even if
+// the buyer disconnects.
 const inside = 10 * time.Second
 
 // Service handles the orders that one process receives. It sells the stock under a lock.
@@ -70,7 +70,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // fails only if the buyer has disconnected
+	_ = json.NewEncoder(w).Encode(v) // an error means that the buyer has disconnected
 }
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
@@ -88,7 +88,7 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// elsewhere is the outcome if this segment is empty but another may have stock.
+// elsewhere is the outcome if a segment is empty but another segment may have stock.
 const elsewhere Outcome = ""
 
 type visit struct {
@@ -156,7 +156,8 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing records that a segment is empty. It returns SoldOut if all segments are, and elsewhere if not.
+// nothing records that a segment is empty. It returns SoldOut if all segments are known to be empty, and elsewhere
+// otherwise.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -184,8 +185,8 @@ func isLost(lost <-chan struct{}) bool {
 
 const stockTimeout = 5 * time.Second
 
-// Stock is the stock for sale in a separate Redis: a counter for each key that the lock grants. Reads and writes are not
-// atomic, so only the lock prevents overselling.
+// Stock is a client of the separate Redis that holds the stock for sale: one counter for each lock key. Reads and writes are
+// not atomic, so only the lock prevents overselling.
 type Stock struct {
 	client *redis.Client
 	prefix string
@@ -243,7 +244,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 		return tell(out, fmt.Errorf("read the first line: %w", err))
 	}
 	var o Opening
-	if json.Unmarshal(text, &o) != nil { // the JSON error is dropped, because it may quote secrets from the line
+	if json.Unmarshal(text, &o) != nil { // the JSON error is not returned, because it may quote secrets from the line
 		return tell(out, errors.New("invalid first line"))
 	}
 	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
@@ -266,7 +267,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // the input ends when lockbench closes it or ends
+		_, _ = io.Copy(io.Discard, in) // the input ends when lockbench closes it or exits
 		server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -25,7 +25,7 @@ type Opening struct {
 	Stock   string        `json:"stock"`   // URL of the Redis that holds the stock
 	Product string        `json:"product"` // key of the item for sale
 	TTL     time.Duration `json:"ttl_ns"`
-	Wait    time.Duration `json:"wait_ns"` // timeout of an acquire; negative: no limit
+	Wait    time.Duration `json:"wait_ns"` // timeout of an acquire; negative: no timeout
 	Hold    time.Duration `json:"hold_ns"` // duration of the work under the lock
 }
 
@@ -44,7 +44,8 @@ const (
 	Failed  Outcome = "failed"   // unknown
 )
 
-// Answer is the reply to an order. It lists the steps of the service, with times since the service process started.
+// Answer is the reply to an order. It lists the operations of the service, with times measured from the start of the service
+// process.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// halves is an in-memory lock with two segments, which it grants in turn.
+// halves is an in-memory lock with two segments. It grants the two segments alternately.
 type halves struct {
 	mu   [2]sync.Mutex
 	next int

@@ -9,10 +9,10 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover checks that after a failover two clients hold the lock at once only if the promoted replica had not
-// received the grant.
+// TestClusterFailover checks that two clients hold the lock at once after a failover only if the promoted replica had not
+// received the first client's grant.
 func TestClusterFailover(t *testing.T) {
-	t.Parallel() // the test waits more than it computes
+	t.Parallel() // the test spends most of its time waiting
 	needRedis(t)
 	own, err := OwnWorker()
 	if err != nil {

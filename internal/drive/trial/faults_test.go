@@ -29,14 +29,14 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// acted holds a fault, a lock, and the inject and heal operations that the history must contain.
+// acted holds a fault, a lock, and the clients of the inject and heal operations that the history must contain.
 type acted struct {
 	fault, lock string
-	injected    string // clients of the inject operations, in order; "harness" for a server
+	injected    string // clients of the inject operations, in order; "harness" for a server fault
 	healed      string // clients of the heal operations, in order
 }
 
-// actedOut returns a lock to test for each fault except "none".
+// actedOut returns each fault except "none", together with a lock to test it with.
 func actedOut() []acted {
 	return []acted{
 		{"holder-stall", "set-px", "0", "0"},

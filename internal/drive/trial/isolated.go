@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// openApart starts the worker processes of the clients, and one more for the check at the end of the trial.
+// openApart starts a worker process for each client process, and one more for the check at the end of the trial.
 func (t *trial) openApart(ctx context.Context) error {
 	register := t.Workload.Register()
 	a := t.world
@@ -55,7 +55,7 @@ func (t *trial) openApart(ctx context.Context) error {
 		a.processes = append(a.processes, p)
 		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
 	}
-	t.processes[t.Params.Processes].Resource = register // the check at the end accesses the resource without a worker process
+	t.processes[t.Params.Processes].Resource = register // the final check accesses the resource directly, not through a worker process
 	return nil
 }
 
@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns an error if the cell's fault does not apply to a cluster. A restarted cluster node refuses commands for
-// two seconds, and memory and clock differ between nodes.
+// unclustered returns an error if the cell's fault does not apply to a cluster. For example, a restarted cluster node
+// refuses commands for two seconds, and each node has separate memory and a separate clock.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("test.parallel", "3"); err != nil { // trials wait more than they compute, so more can run at once
+	if err := flag.Set("test.parallel", "3"); err != nil { // trials spend most of their time waiting, so more of them can run at once
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -25,7 +25,7 @@ type Cell struct {
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // name of the scenario; "": none
-	Partly     bool   // whether to keep a trial if some steps of its fault plan were not carried out
+	Partly     bool   // whether to keep a trial even if some steps of its fault plan were not carried out
 }
 
 // On returns the deployment on which the lock runs; "" if it uses no server.
@@ -56,11 +56,12 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether the clients run in separate processes. They do under a fault, and if the lock is an external
-// program.
+// InProcesses reports whether each client runs in a separate process. This is so under a fault, and if the lock is an
+// external program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan returns the combinations that apply, in the order of the lists. A lock that uses no server is combined with no faults.
+// Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the lists. A lock that
+// uses no server is not combined with faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
@@ -101,7 +102,7 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, injected)
 }
 
-// Usual returns a plan without the cells that run only if the user names both the lock and the workload.
+// Usual returns a plan without the cells that should run only if the user names both the lock and the workload.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
@@ -146,7 +147,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut returns the text that names an omitted cell: its store if the store is missing, else its lock, workload and fault.
+// leftOut returns a description of an omitted cell: the store if it is missing, otherwise the lock, workload and fault.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -193,9 +194,9 @@ const (
 	mostProcesses = 16 // maximum number of client processes, each of which needs proxies
 )
 
-// Planned returns a cell that injects a given plan instead of a built-in fault. Its parameters replace those of the run,
-// except for the seed, which differs between trials. A trial is kept even if a step was not carried out. Planned returns an
-// error if real processes and servers do not support an action.
+// Planned returns a cell that injects a given fault plan instead of a built-in fault. The given parameters replace those of
+// the run, except for the seed, which differs between trials. A trial is kept even if a step of the plan was not carried
+// out. Planned returns an error if an action of the plan is not supported on real processes and servers.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were already adapted to the workload
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{

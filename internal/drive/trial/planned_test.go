@@ -55,7 +55,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// TestPlannedOn checks that a server stores its data on disk if the plan restarts it without data loss.
+// TestPlannedOn checks that a server stores data on disk if the plan restarts the server without data loss.
 func TestPlannedOn(t *testing.T) {
 	c, err := plannedFor(t, "single", plannedParams(), faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true})
 	if err != nil || c.On() != "durable" {

@@ -16,7 +16,7 @@ const (
 	markEvery = 500 * time.Millisecond // half of the interval that the history format requires, so that a late tick does not exceed it
 )
 
-// whilePulsed runs do and pulse at the same time, and closes the recorder afterwards. If the recorder fails, it cancels do.
+// whilePulsed calls do while pulse runs, and then closes the recorder. If the recorder fails, it cancels the context of do.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -72,7 +72,7 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	excused map[int]time.Time // when the last pause of each process by a fault ends or ended
+	excused map[int]time.Time // for each process, the end of its last pause by a fault; far in the future while it is paused
 }
 
 const (
@@ -106,7 +106,7 @@ func (s *stalls) watch(ctx context.Context, i int, p *workers.Process) {
 	}
 }
 
-// answered records how long a process took to answer a probe, unless a fault paused it since.
+// answered records how long a process took to answer a probe, unless a fault paused the process after the probe was sent.
 func (s *stalls) answered(i int, asked, answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,13 +16,13 @@ import (
 	"lockbench/workloads"
 )
 
-// Default parameters of a shop: many buyers, and a hold that takes longer than an acquire.
+// Default parameters of a shop. It has many buyers, and a hold takes longer than an acquire.
 const (
 	UsualBuyers = 40
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked holds the shop parameters that the user set. A nil parameter stands for the default.
+// Asked holds the shop parameters that the user set. A parameter that is nil was not set and has its default value.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration
@@ -35,7 +35,7 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 	return p
 }
 
-// sale is a trial of a shop, whose clients are buyers.
+// sale is a trial of a shop workload. Its clients are the buyers.
 type sale struct {
 	*trial
 	stocked   *servers.Group // Redis server that only holds the stock
@@ -134,7 +134,7 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin returns the time limit of the sale: about three times the duration of selling one item after another, plus 30 s.
+// sellWithin returns the time limit of the sale: 30 s plus about three times the duration of a sale without concurrency.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
@@ -164,7 +164,7 @@ func (s *sale) form(segments int) string {
 	}
 	switch {
 	case len(parts) == 0 && s.Lock.Store == "":
-		return "unshared" // the services share no lock
+		return "unshared" // a lock without a store is local to each service
 	case len(parts) == 0:
 		return "plain"
 	}

@@ -122,8 +122,8 @@ func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	return n
 }
 
-// TestSplitStockSellsFaster checks that a stock in five segments sells at least four times as many orders per second if most
-// time is spent in holds. It tries up to three times, because other load can slow a sale.
+// TestSplitStockSellsFaster checks that splitting the stock into five segments makes the sale at least four times as fast if
+// most time is spent in holds. It makes up to three attempts, because other load can slow a sale.
 func TestSplitStockSellsFaster(t *testing.T) {
 	needRedis(t)
 	s := saleSetting(t, 20*time.Millisecond)

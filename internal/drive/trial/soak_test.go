@@ -25,10 +25,10 @@ import (
 
 var summary = flag.String("summary", "", "write the results of the soak to this file")
 
-// soakAtOnce is the number of concurrent trials. It is large because trials wait more than they compute.
+// soakAtOnce is the number of concurrent trials. It is large because trials spend most of their time waiting.
 const soakAtOnce = 14
 
-// soakCell is a cell and the results of its trials, each of which has a different seed.
+// soakCell holds a cell and the results of its trials. Each trial has a different seed.
 type soakCell struct {
 	Cell
 	trials int
@@ -36,7 +36,7 @@ type soakCell struct {
 	mu        sync.Mutex
 	done      int
 	discarded int // number of discarded attempts
-	abandoned int // number of trials of which every attempt was discarded
+	abandoned int // number of trials for which all attempts were discarded
 	why       string
 	longest   time.Duration
 	server    string
@@ -223,8 +223,8 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyXPass returns a failure message if too many known defects were not detected. It adds up all cells, because a cell
-// has too few trials for a rate.
+// tooManyXPass returns a failure message if too many expected violations were not found. It adds up the results of all
+// cells, because one cell has too few trials to estimate a rate.
 func tooManyXPass(cells []*soakCell) string {
 	xpass, all := 0, 0
 	for _, c := range cells {
@@ -247,7 +247,7 @@ func soakCells(n int) []*soakCell {
 	all := []*soakCell{underSentinels(n)} // first, because these trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // CI fails elsewhere if a store that it installs is missing
+			continue // another CI test fails if a store that should be installed is missing
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)

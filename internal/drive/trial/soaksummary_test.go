@@ -13,7 +13,7 @@ import (
 	"lockbench/histories"
 )
 
-// soakSummary returns the results of a soak as Markdown.
+// soakSummary returns the results of a soak test as Markdown.
 func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	var b strings.Builder
 	trials, discarded, abandoned, hold, violated := 0, 0, 0, tally{}, tally{}
@@ -31,7 +31,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // largest number of trials of a cell; less than n if a time limit ended the soak
+	begun := 0 // largest number of trials of any cell; less than n if a time limit ended the soak test
 	for _, c := range cells {
 		begun = max(begun, c.done+c.abandoned)
 	}
@@ -67,7 +67,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes a table row with the properties of a cell that are expected to hold. It writes nothing if no
+// expectedToHold writes a table row with the properties that are expected to hold in a cell. It writes nothing if no
 // property is.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string

@@ -39,8 +39,8 @@ type Setting struct {
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// The fields below are for benchmarks.
-	Pace  func(context.Context, Running)                                    // returns when clients should stop; nil: they stop after the duration
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // connects locks to their servers; nil: the usual way over the network
+	Pace  func(context.Context, Running)                                    // waits and returns when the clients should stop; nil: they stop after Params.Duration
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens a lock's connections to its servers; nil: ordinary network connections
 	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: not counted
 }
 
@@ -48,7 +48,7 @@ type Setting struct {
 type Running struct {
 	Since   func() time.Duration // returns the time since the start of the history
 	Granted *atomic.Int64
-	Group   *servers.Group // has no nodes if the lock uses no server
+	Group   *servers.Group // group without nodes if the lock uses no server
 }
 
 // Outcome is the result of a trial that ended.
@@ -60,7 +60,7 @@ type Outcome struct {
 	Header     histories.Header
 	Verdict    *checker.Verdict
 	Discarded  string // reason why the trial is discarded, or ""
-	Missed     string // the steps of the plan that were not carried out, if the trial is kept
+	Missed     string // the steps of the fault plan that were not carried out; set only if Cell.Partly is set
 }
 
 // ErrDiscarded is returned if every attempt at a trial was discarded.
@@ -136,10 +136,10 @@ type trial struct {
 	prefix  string // prefix of all keys of the trial
 	watch   *workloads.Watch
 
-	group     *servers.Group // has no nodes if the lock uses no server
+	group     *servers.Group // group without nodes if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // has no processes if all clients run in this process
+	world     *world // without processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
@@ -242,7 +242,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the longest stall that is too short to make a holder outlive its lease.
+// mayBeLate returns the longest stall that is sure not to make a holder outlive its lease.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
@@ -259,7 +259,7 @@ func (t *trial) judge() (Outcome, error) {
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // this process ends the work of a hold
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // a stall of this process makes a hold longer
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	if out.Discarded != "" {

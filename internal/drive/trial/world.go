@@ -87,7 +87,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 				break
 			}
 			errs = append(errs, n.Kill())
-			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // all faults are healed before the check at the end of the trial
+			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // every fault is healed before the final check, even if ctx is done
 		case faults.Down:
 			errs = append(errs, n.Kill())
 		case faults.Freeze:
@@ -129,7 +129,7 @@ func (w *world) failover(ctx context.Context, to int) error {
 	if err != nil {
 		return err
 	}
-	if w.scene.Deployment != servers.Cluster { // clients of a cluster have a link to every node and find the new primary without help
+	if w.scene.Deployment != servers.Cluster { // clients of a cluster have a link to every node and find the new primary themselves
 		for _, of := range w.links {
 			of[0].Upstream(u.Host)
 		}

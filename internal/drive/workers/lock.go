@@ -41,7 +41,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
-	g.SentAfter = min(g.SentAfter, time.Since(call)) // the worker may report at most the time that has passed
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // the worker must not report more time than has passed
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
 		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
@@ -49,7 +49,8 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	return hold, nil
 }
 
-// milliseconds rounds up, so that a short wait is not 0. It returns -1 for a negative duration, which means no limit.
+// milliseconds converts a duration to milliseconds, rounded up so that a short wait is not 0. It returns -1 for a negative
+// duration, which means no limit.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -210,10 +211,10 @@ func (p *Process) released(g impls.Grant) {
 	}
 }
 
-// notice handles a worker's report of a renewal or a loss. A time later than now is replaced by the present.
+// notice handles a worker's report of a renewal or a loss. It replaces a time in the future by the current time.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // only one of the two is not 0
+	h := p.held[l.Lost+l.Renewed] // one of the two IDs is 0
 	if h == nil {
 		p.mu.Unlock()
 		return

@@ -21,10 +21,10 @@ import (
 )
 
 type bounds struct {
-	ready  time.Duration // from the start of the process to its first line
-	answer time.Duration // from a request to its answer, plus the wait time in the request; must exceed the longest pause by a fault
-	giveUp time.Duration // from a cancel request to the answer
-	end    time.Duration // from a shutdown request, or the end of the process's output, to the exit
+	ready  time.Duration // limit on the time from the start of the process to its first line
+	answer time.Duration // limit on the time from a request to its answer, without the wait time in the request; must exceed the longest pause that a fault causes
+	giveUp time.Duration // limit on the time from a cancel request to the answer
+	end    time.Duration // limit on the time to exit after a shutdown request, or after the output of the process has ended
 	write  time.Duration // time limit for writing a request
 }
 
@@ -41,7 +41,7 @@ type Process struct {
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when the output of the process has ended
 
-	writing sync.Mutex // guards in; separate from mu, so that answers can be read while a write blocks
+	writing sync.Mutex // guards in; separate from mu, so that answers can be read while a write of a request blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards the fields below
@@ -303,7 +303,7 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	select { // wait until the log is complete
+	select { // wait until the process's output was logged completely
 	case <-p.child.Done():
 	case <-time.After(p.bounds.end):
 	}
@@ -315,13 +315,13 @@ func (p *Process) Can(capability string) bool {
 	return slices.Contains(p.Ready.Capabilities, capability)
 }
 
-// Running pings the process and returns nil when it answers.
+// Running pings the process. It returns nil if the process answers.
 func (p *Process) Running(ctx context.Context) error {
 	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
 	return outcome(l, err)
 }
 
-// Pause pauses the process and returns when that is verified.
+// Pause pauses the process. It returns after the pause has been verified.
 func (p *Process) Pause() error { return p.child.Pause() }
 
 // Resume resumes a paused process.
@@ -340,7 +340,7 @@ func (p *Process) Kill() error {
 func (p *Process) shut() error {
 	select {
 	case <-p.gone:
-	case <-time.After(p.bounds.end): // a child of the process may still hold its output open
+	case <-time.After(p.bounds.end): // the output stays open if a child process of the worker still has it open
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAnswersTwice checks that a second answer to a request is an error that names the request.
+// TestAnswersTwice checks that a second answer to the same request makes the process fail with an error that names the
+// request.
 func TestAnswersTwice(t *testing.T) {
 	p := begin(t, generous(), "scripted", nil)
 	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // succeeds or fails, depending on when the second answer is read

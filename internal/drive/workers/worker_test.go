@@ -32,7 +32,7 @@ func misbehave(how string) {
 	case "chatty":
 		fmt.Println("Listening on port 7")
 	case "silent":
-		time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
+		time.Sleep(time.Hour) // without cgo, the runtime would report an empty select as a deadlock
 	case "old":
 		fmt.Println(`{"lockbench_worker":0,"name":"old"}`)
 	case "unable":

@@ -22,10 +22,10 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// with returns the suite few with one more line in its section.
+// with returns the suite few with an additional line in its section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held returns the suite few with one threshold.
+// held returns the suite few with an additional threshold.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {
@@ -103,7 +103,7 @@ func upTo(n int, unit string) string {
 
 var excerpts = regexp.MustCompile(`(?m)\n    .*$`)
 
-// listedOf returns the lines of an error message that begin with a position in the file.
+// listedOf returns the lines of an error message that begin with a file position.
 func listedOf(err error) string { return excerpts.ReplaceAllString(err.Error(), "") }
 
 func TestBroken(t *testing.T) {

@@ -41,7 +41,7 @@ func Write(s Suite) []byte {
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold as written in a file. It may apply to several subjects and numbers of clients.
+// limit is a threshold as written in the YAML file. It may apply to several subjects and several numbers of clients.
 type limit struct {
 	Lock       string
 	Section    string
@@ -61,16 +61,16 @@ func thresholds(limits []limit) []bench.Threshold {
 	})
 }
 
-// orZero returns the list, or a list of one zero if it is empty.
+// orZero returns list, or a list that contains only a zero if list is empty.
 func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
-// UnmarshalText reads a lock name, or name@deployment.
+// UnmarshalText parses a lock name, optionally followed by @ and a deployment.
 func (l *Lock) UnmarshalText(text []byte) error {
 	l.Name, l.Deployment, _ = strings.Cut(string(text), "@")
 	return nil
 }
 
-// MarshalText returns the lock name, or name@deployment.
+// MarshalText returns the lock name, followed by @ and the deployment if there is one.
 func (l *Lock) MarshalText() ([]byte, error) { return []byte(l.place()), nil }
 
 const each = "clients"
@@ -96,7 +96,7 @@ func (k *Keys) MarshalText() ([]byte, error) {
 // Known holds the names that a suite may use. A nil list allows any name.
 type Known struct {
 	Locks, Workloads, Faults []string
-	// Lock returns an error if the lock does not support its deployment or a parameter.
+	// Lock returns an error if the lock does not support the deployment or a parameter.
 	Lock func(Lock) error
 }
 
@@ -107,7 +107,7 @@ func (k Known) lock(into any) error {
 	return k.Lock(*into.(*Lock))
 }
 
-// Table returns the keys of a suite, for its documentation and schema.
+// Table returns a description of all keys of the suite format, for its documentation and JSON schema.
 func Table() []yamlfile.Key { return suiteKeys(new(Suite), new([]limit), Known{}) }
 
 func suiteKeys(s *Suite, limits *[]limit, k Known) []yamlfile.Key {
@@ -192,13 +192,14 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	}
 }
 
-// window returns the measured time of a trial: at least Duration, and long enough for Rounds turns of each client.
+// window returns the measured duration of a trial. It is at least Duration, and long enough for each client to have Rounds
+// turns.
 func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))
 }
 
-// short formats a duration in whole units and ASCII letters, for the name of a folder.
+// short formats a duration for a folder name, with whole units and ASCII letters.
 func short(d time.Duration) string {
 	switch {
 	case d%time.Millisecond == 0:

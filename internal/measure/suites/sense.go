@@ -63,7 +63,7 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects checks that each subject name stands for the same lock in every section.
+// subjects checks that a subject name stands for the same lock in all sections.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Baselines) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor baselines: want one of them", c.Name)
@@ -88,7 +88,7 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	}
 }
 
-// limit checks that a threshold applies to at least one point. Otherwise it could never fail.
+// limit checks that a threshold applies to at least one point. A threshold that applies to none could never fail.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })

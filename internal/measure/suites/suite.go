@@ -18,14 +18,14 @@ type Suite struct {
 	Name      string
 	Doc       string
 	Trials    int           // number of trials for each pair of lock and point
-	MaxTrials int           // maximum number of trials of pairs whose confidence interval is wide
+	MaxTrials int           // maximum number of trials of a pair if its confidence interval stays wide
 	Budget    time.Duration // time limit of the whole bench; 0: unlimited
-	// Narrow is the half width of the 95 % interval of the goodput, relative to the median, below which no more trials are
-	// needed.
+	// Narrow ends the trials of a pair: no more are needed if the half width of the 95 % confidence interval of the goodput,
+	// relative to the median, is below Narrow.
 	Narrow     float64
 	Seed       uint64 // seed of all random choices; 0: a random seed
 	Sections   []Section
-	Thresholds []bench.Threshold // each applies to one number of clients and is relative to at most one other lock
+	Thresholds []bench.Threshold // Each threshold applies to one number of clients, and is relative to at most one other lock.
 }
 
 // Section lists locks and points, which are combinations of conditions. Every lock is measured at every point.
@@ -49,9 +49,9 @@ type Section struct {
 
 // Lock names a lock and sets its parameters.
 type Lock struct {
-	Name       string            // name in the table of locks
+	Name       string            // lock name, as in the table of locks
 	Deployment string            // empty: the default deployment of the lock
-	As         string            // name in figures and thresholds; empty: the name of the lock
+	As         string            // subject name in figures and thresholds; empty: the name of the lock
 	Params     map[string]string // parameters of the lock
 }
 
@@ -60,7 +60,7 @@ func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
-// Keys is a number of keys, or OneEach.
+// Keys is a number of keys, or the constant OneEach.
 type Keys int
 
 // OneEach stands for one key per client, so that no client has to wait.

@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// whole is a suite that sets every key.
+// whole is the YAML text of a suite that sets every key.
 const whole = `name: all
 doc: every key
 trials: 8

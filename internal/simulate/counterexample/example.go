@@ -15,32 +15,32 @@ import (
 	"lockbench/workloads"
 )
 
-// MostEvents is the largest number of events in an example. The list has two more lines: the number of operations left
-// out, and the verdict.
+// MostEvents is the largest number of events in an example. The event list has two additional lines: the number of
+// operations left out, and the verdict.
 const MostEvents = 12
 
-// Trial holds a recorded and judged trial.
+// Trial holds the settings, faults, operations and verdict of a judged trial.
 type Trial struct {
 	Deployment string
 	Params     workloads.Params
 	Strikes    []inject.Strike
-	Ops        []histories.Op // in the order of their calls
+	Ops        []histories.Op // in the order of call time
 	Verdict    *checker.Verdict
 }
 
-// Example holds the events of a trial that matter to one property, violated or not.
+// Example holds the events of a trial that are relevant to one property, whether or not it was violated.
 type Example struct {
 	Trial
 	property string
 	finding  checker.Finding
 	witness  *checker.Witness // empty if the property was not violated
-	waits    bool             // the property is about acquires that take too long
+	waits    bool             // whether the property is about acquires that take too long
 	holds    []*hold
 	of       map[holdKey]*hold
-	inner    map[holdKey]bool // acquired again by the holder
+	inner    map[holdKey]bool // holds whose key was already held by the same client
 	faults   []*fault
-	until    time.Duration // operations called later are ignored
-	granted  time.Duration // the last grant in the violation; earlier events weigh more than later ones
+	until    time.Duration // operations called after this time are ignored
+	granted  time.Duration // time of the last grant in the violation; holds after it have a lower weight
 	events   []*event
 }
 
@@ -48,24 +48,24 @@ type Example struct {
 type event struct {
 	at     time.Duration
 	rank   int
-	weight int // the lightest events are removed first
+	weight int // if there are too many events, those with the lowest weight are removed first
 	fault  *fault
-	ops    []*histories.Op // one, or several failed acquires
+	ops    []*histories.Op // one operation, or several failed acquires
 	text   string
 }
 
-// Ranks order events at the same time.
+// Ranks determine the order of events that have the same time.
 const (
 	faultEnds = iota
 	returns
 	faultBegins
 	calls
-	commandStruck // a fault that a command on the network triggered
+	commandStruck // start of a fault that a command on the network triggered
 )
 
-// Weights decide which events are removed if there are more than MostEvents.
+// Weights determine which events are removed first if there are more than MostEvents.
 const (
-	ignored = iota // not an event
+	ignored = iota // not shown as an event
 	background
 	faultEnd
 	overlapping
@@ -119,7 +119,7 @@ func (x *Example) addFault(f *fault) {
 	}
 }
 
-// addOp adds the events of an operation that is not ignored.
+// addOp adds the events of an operation. It does nothing if the operation has the weight ignored.
 func (x *Example) addOp(op *histories.Op) {
 	weight := x.weigh(op)
 	if weight == ignored {
@@ -146,7 +146,7 @@ func (x *Example) addOp(op *histories.Op) {
 		} else {
 			call(" starts to release ")
 		}
-	case histories.Read, histories.Write, histories.Append: // the call may be later than the return if the process was paused
+	case histories.Read, histories.Write, histories.Append: // the recorded call may be later than the return if the process was paused
 		when, rank = max(op.Call, op.Return), calls
 	case histories.Lost, histories.Probe:
 		when, rank = op.Call, calls
@@ -154,8 +154,8 @@ func (x *Example) addOp(op *histories.Op) {
 	add(when, rank, x.line(op, when))
 }
 
-// triesAgain adds a failed acquire to the event of the client's previous one, and reports whether it did. It does so only
-// if the client did nothing else in between.
+// triesAgain adds a failed acquire to the event of the client's previous failed acquire, if the client did nothing else in
+// between. It reports whether it added the acquire.
 func (x *Example) triesAgain(op *histories.Op) bool {
 	for _, e := range slices.Backward(x.events) {
 		if e.fault != nil || e.ops[0].Client != op.Client {
@@ -217,7 +217,8 @@ func (x *Example) weigh(op *histories.Op) int {
 	return ignored
 }
 
-// removeLightest removes the oldest of the lightest events. If it begins or ends a hold, it removes the whole hold.
+// removeLightest removes the oldest of the events with the lowest weight. If the event begins or ends a hold, it removes all
+// events of the hold.
 func (x *Example) removeLightest() {
 	least := slices.MinFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
 	whole := least.fault == nil && least.ops[0].Hold != 0 && (least.ops[0].Kind == histories.Acquire || least.ops[0].Kind == histories.Release)
@@ -236,19 +237,19 @@ func (x *Example) inWitness(op *histories.Op) bool {
 	})
 }
 
-// ofWitness reports whether an operation belongs to a hold in the witness, or is an acquire of its client with an unknown
-// outcome.
+// ofWitness reports whether an operation belongs to a hold in the witness, or is an acquire with an unknown outcome by a
+// client in the witness.
 func (x *Example) ofWitness(op *histories.Op) bool {
 	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
 		return w.Client == op.Client && (w.Hold == op.Hold && op.Hold != 0 || op.Kind == histories.Acquire && op.Outcome == histories.Unknown)
 	})
 }
 
-// fresh reports whether an operation is of the client that acquires after all others have finished.
+// fresh reports whether the operation's client is the additional one that acquires after all other clients have finished.
 func (x *Example) fresh(op *histories.Op) bool { return int(op.Client) >= x.Params.Clients }
 
-// Events returns a line for each event, with its time in ms since the start of the trial and a mark if it is part of the
-// violation. The last lines count the operations left out and state the verdict.
+// Events returns a line for each event. A line has the time in ms since the start of the trial, and a mark if the event is
+// part of the violation. The last lines state the number of operations left out and the verdict.
 func (x *Example) Events() []string {
 	var lines []string
 	shown := map[*histories.Op]bool{}

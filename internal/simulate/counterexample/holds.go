@@ -12,7 +12,7 @@ type hold struct {
 	acquire  *histories.Op
 	release  *histories.Op // nil: none
 	renewals []*histories.Op
-	end      time.Duration // histories.Forever if it did not end
+	end      time.Duration // histories.Forever if the hold did not end
 }
 
 // holdKey identifies a hold.
@@ -23,7 +23,8 @@ type holdKey struct {
 
 func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
 
-// holdsOf returns the holds in the order of their acquires, the holds by key, and the keys of re-entrant grants.
+// holdsOf returns the holds in the order of their acquires, a map of the holds by hold key, and the hold keys of re-entrant
+// grants.
 func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[holdKey]bool) {
 	of, inner = map[holdKey]*hold{}, map[holdKey]bool{}
 	current := map[int32]*hold{}
@@ -59,7 +60,8 @@ func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[h
 	return all, of, inner
 }
 
-// promise returns the end of a hold's lease as known at a time; ok is false if the hold has no stated lease.
+// promise returns the end of a hold's lease, as far as it was known at a given time; ok is false if the hold has no stated
+// lease.
 func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 	until, ok = h.acquire.Until(0)
 	for _, renewal := range h.renewals {
@@ -81,7 +83,7 @@ func (x *Example) overlaps(h *hold) []*hold {
 	return all
 }
 
-// others returns the holds of other clients on the key of an operation at a time, the latest hold of each client.
+// others returns the holds of an operation's key by other clients at a given time, at most one for each client.
 func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	var all []*hold
 	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {
@@ -92,7 +94,7 @@ func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	return all
 }
 
-// struck reports whether a fault struck the client of an operation during the operation or its hold.
+// struck reports whether a fault that affects the operation's client began during the operation or its hold.
 func (x *Example) struck(op *histories.Op) bool {
 	from, to := op.Call, op.Return
 	if h := x.of[keyOf(op)]; h != nil {
@@ -106,7 +108,7 @@ func (x *Example) struck(op *histories.Op) bool {
 	})
 }
 
-// ended reports whether a client was killed, or went away, before an operation returned.
+// ended reports whether the operation's client was killed, or went away, before the operation returned.
 func (x *Example) ended(op *histories.Op) bool {
 	return slices.ContainsFunc(x.Ops, func(o histories.Op) bool {
 		return o.EndsClient() && o.Client == op.Client && o.Call+sameTime >= op.Call && (op.Open() || o.Call <= op.Return)

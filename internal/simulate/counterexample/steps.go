@@ -14,11 +14,11 @@ import (
 	"lockbench/workloads"
 )
 
-// phrase holds the texts for the start of a fault and for its end, if that is visible. Example.say replaces names in
-// braces.
+// phrase holds the text for the start of a fault, and the text for its end, which is empty if the end is not shown.
+// Example.say replaces names in braces.
 type phrase struct{ begins, ends string }
 
-// phrases holds an entry for each faults.Verb.
+// phrases holds the texts for each faults.Verb.
 var phrases = map[faults.Verb]phrase{
 	faults.Stall:   {"client {client} works for {by}{lease}", ""},
 	faults.Abandon: {"client {client} goes away without releasing; its process lives on", ""},
@@ -44,7 +44,7 @@ var phrases = map[faults.Verb]phrase{
 	faults.Depose:   {"the leader dies, and another server leads", ""},
 }
 
-// points describes the action of a client at each point of an iteration.
+// points describes what a client does at each point of an iteration.
 var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
 	workloads.Working: "works", workloads.Releasing: "releases the lock"}
 
@@ -58,7 +58,7 @@ func (x *Example) describe(f *fault) string {
 	case faults.OnItsWay(f.Do.Verb):
 		return text
 	case f.Do.Verb == faults.Stall || f.Do.Verb == faults.Restart:
-	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended earlier
+	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended before the fault
 	case f.For > 0:
 		text += " for " + lasting(f.For)
 	case f.lasts():
@@ -70,12 +70,12 @@ func (x *Example) describe(f *fault) string {
 	return text
 }
 
-// describeEnd returns the text for the end of a fault; "" if it does not show.
+// describeEnd returns the text for the end of a fault, or "" if the end is not shown.
 func (x *Example) describeEnd(f *fault) string {
 	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-// say replaces the names in braces; message stands for an unknown command or reply.
+// say replaces the names in braces. It uses message if the command or reply is unknown.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
 	either := func(yes bool, text, otherwise string) string {
@@ -93,7 +93,7 @@ func (x *Example) say(text string, f *fault, message string) string {
 		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }
 
-// process returns the name of the process that a fault strikes, with its clients if it strikes them too.
+// process returns the name of the process that a fault affects, with the process's clients if the fault affects them too.
 func (f *fault) process() string {
 	if f.Do.Process < 0 {
 		return "every process"
@@ -140,10 +140,10 @@ type fault struct {
 	passing string
 }
 
-// lasts reports whether the plan ends the fault.
+// lasts reports whether the fault plan specifies when the fault ends.
 func (f *fault) lasts() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
 
-// sameTime is the largest difference between recorded times that stand for one time of the virtual clock.
+// sameTime is the largest difference between two recorded times that are the same time of the virtual clock.
 const sameTime = time.Microsecond
 
 func (x *Example) faultsOf() []*fault {
@@ -159,7 +159,8 @@ func (x *Example) faultsOf() []*fault {
 	return all
 }
 
-// trigger finds the operation whose command triggered a fault. The operation may be recorded some nanoseconds after it.
+// trigger finds the operation whose command triggered a fault. The operation may be recorded some nanoseconds after the
+// fault.
 func (x *Example) trigger(f *fault) {
 	on := f.When.On
 	if on == nil {

@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// long is the duration from which an operation's call and return are shown separately.
+// long is the duration above which an operation's call time is shown in addition to its return time.
 const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
@@ -82,7 +82,8 @@ func outcome(op *histories.Op) string {
 	return "ok"
 }
 
-// whileHeld returns a text about the other clients that hold the key of an acquire or release at a time.
+// whileHeld returns a text that names the other clients that hold the key at a given time. op must be an acquire or a
+// release; otherwise the text is empty.
 func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
 	var all []string
 	if op.Kind == histories.Release || op.Kind == histories.Acquire && op.Outcome == histories.OK {

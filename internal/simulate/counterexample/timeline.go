@@ -37,16 +37,16 @@ var legend = []struct {
 // MinWidth is the smallest width of a timeline.
 const MinWidth = 48
 
-// timeline maps times to the columns of a text.
+// timeline maps times to columns of text.
 type timeline struct {
 	*Example
-	width    int // of the time axis, in columns
+	width    int // width of the time axis, in columns
 	names    int // width of the first column
 	from, to time.Duration
 }
 
-// Timeline returns the timeline in lines of at most width characters, or MinWidth: a line for each fault with the number
-// of its event, for each client, and for the violation, above an axis in ms.
+// Timeline returns the timeline as text, in lines of at most width or MinWidth characters, whichever is greater. It has a
+// line for each fault, with its event number, for each client and for the violation, and ends with a time axis in ms.
 func (x *Example) Timeline(width int) string {
 	t := &timeline{Example: x, names: len("violation") + 2}
 	type row struct {
@@ -179,7 +179,7 @@ func (t *timeline) end(op *histories.Op) time.Duration {
 	return op.Return
 }
 
-// mark draws how an operation ended. It leaves a hold of one column visible.
+// mark draws the symbol for the end of an operation. It does not overwrite a hold of only one column.
 func (t *timeline) mark(cells []rune, op *histories.Op) {
 	column := t.column(t.end(op))
 	if op.EndsClient() {
@@ -196,7 +196,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // the release takes the next column
+		cells[max(column-1, 0)] = writes // the next column may show the release
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
@@ -212,7 +212,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// after returns the column for the end of a hold: the next one if the hold occupies only this column.
+// after returns the column that marks the end of a hold: the next column if the hold itself occupies only this one.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {
@@ -239,7 +239,7 @@ func (t *timeline) hold(cells []rune, h *hold) {
 	}
 }
 
-// axis returns the time axis with 4 to 6 labels.
+// axis returns the time axis, which has 4 to 6 labels.
 func (t *timeline) axis() []string {
 	step := t.step()
 	ticks, labels := slices.Repeat([]rune{'─'}, t.width), t.blank()
@@ -256,7 +256,7 @@ func (t *timeline) axis() []string {
 	return []string{t.line("", string(ticks)), t.line("ms", string(labels))}
 }
 
-// step returns the smallest round distance between labels with at most 6 labels.
+// step returns the smallest round distance between labels that gives at most 6 labels.
 func (t *timeline) step() time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		for _, step := range []time.Duration{unit, 2 * unit, 5 * unit / 2, 5 * unit} {

@@ -7,8 +7,8 @@ import (
 	"lockbench/workloads"
 )
 
-// aimed plans one or two faults at critical moments: between two commands of an operation, while the reply to an acquire
-// is on its way, just before a renewal, or when a hold begins or ends.
+// aimed returns a plan of one or two faults at critical moments: between two commands of an operation, while the reply to an
+// acquire is in transit, just before a renewal, or when a hold begins or ends.
 func aimed(s *scene) (p faults.Plan) {
 	for range 1 + s.rand.IntN(2) {
 		p.Steps = append(p.Steps, s.aim()...)
@@ -29,7 +29,7 @@ func (s *scene) aim() []faults.Step {
 		switch have := steps[i].When; {
 		case have == (faults.Trigger{}):
 			steps[i].When = when
-		case have.On != nil && when.On != nil: // the trigger chooses the command, the step whether to strike its reply
+		case have.On != nil && when.On != nil: // the trigger selects the command; the step selects whether the fault affects the command or its reply
 			on := *when.On
 			on.Reply = have.On.Reply
 			if steps[i].When.On = &on; have.At == (workloads.Moment{}) {
@@ -43,7 +43,8 @@ func (s *scene) aim() []faults.Step {
 	return s.narrow(c, when, steps)
 }
 
-// trigger returns a trigger at a point of a client's iteration or, in half of the cases, at a command sent after it.
+// trigger returns a random point of a client's iteration as a trigger. In half of the cases, the trigger is a command sent
+// after that point.
 func (s *scene) trigger(c int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {
@@ -52,8 +53,8 @@ func (s *scene) trigger(c int32) faults.Trigger {
 	return t
 }
 
-// narrow makes the steps strike a hold that only a bare majority of five servers granted: it cuts the client off from the
-// other two during the acquire.
+// narrow changes the steps so that the fault affects a hold that only three of five servers granted: it cuts the client off
+// from the other two during the acquire.
 func (s *scene) narrow(c int32, when faults.Trigger, steps []faults.Step) []faults.Step {
 	if !s.several() || !s.allows("partition") || when.At.Point == workloads.Asking || len(steps) == 0 || s.chance(40) {
 		return steps

@@ -11,7 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkTrial runs and judges a trial as exploring does, and reports virtual seconds per second of processor time.
+// BenchmarkTrial runs and judges a trial as an exploring process does. It reports virtual seconds per second of processor
+// time.
 func BenchmarkTrial(b *testing.B) {
 	for _, lock := range []string{"setnx", "set-px", "set-px-lua", "redisson", "redlock", "fenced"} {
 		b.Run(lock, func(b *testing.B) { benchmarkTrial(b, lock) })
@@ -20,7 +21,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as in an exploring process
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // same setting as in an exploring process
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {

@@ -19,9 +19,9 @@ import (
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // the first seed
-	Seeds           uint64        // per subject; 0: as many as For allows
-	For             time.Duration // limits search and minimising together if Seeds is 0
-	Counterexamples int           // per subject, at most
+	Seeds           uint64        // number of seeds per subject; 0: as many as For allows
+	For             time.Duration // time limit of searching and minimising together; ignored if Seeds is not 0
+	Counterexamples int           // maximum number of counterexamples per subject
 
 	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
@@ -30,11 +30,11 @@ type Campaign struct {
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
-	Violating  int    // seeds with a violation
-	Minimising string // the subject that is being minimised; "": still searching
+	Violating  int    // number of seeds with a violation
+	Minimising string // subject whose violations are being minimised; "": still searching
 }
 
-// ResultVersion is the version of explored.json.
+// ResultVersion is the version of the format of explored.json.
 const ResultVersion = 2
 
 // Result holds the result of a campaign. It depends on the seeds alone, not on the time that the campaign took.
@@ -51,10 +51,10 @@ type LockResult struct {
 	Operations int                       `json:"operations"`
 	Virtual    time.Duration             `json:"virtual_ns"`
 	ClientTime time.Duration             `json:"client_time_ns"` // virtual time multiplied by the number of clients
-	Digest     string                    `json:"digest"`         // of the seeds' digests, in order
+	Digest     string                    `json:"digest"`         // digest of the digests of all seeds, in order
 	Properties []*PropertyResult         `json:"properties"`
 	Strategies []*StrategyResult         `json:"strategies"`
-	Met        map[string]map[string]int `json:"met"` // counts by fault and state: see States
+	Met        map[string]map[string]int `json:"met"` // number of faults by fault name and client state; see States
 	Failed     []Seed                    `json:"failed,omitempty"`
 	Minimised
 }
@@ -62,11 +62,11 @@ type LockResult struct {
 // PropertyResult counts how often a property was violated.
 type PropertyResult struct {
 	Property  string `json:"property"`
-	Judged    int    `json:"judged"` // seeds with a verdict
+	Judged    int    `json:"judged"` // number of seeds with a verdict on the property
 	Violated  int    `json:"violated"`
 	First     uint64 `json:"first_seed"` // the first seed with a violation, if Violated > 0
-	Expected  int    `json:"expected"`   // judged seeds in which it was expected to hold
-	Fails     int    `json:"failed"`     // Expected seeds with a violation
+	Expected  int    `json:"expected"`   // number of judged seeds in which the property was expected to hold
+	Fails     int    `json:"failed"`     // number of seeds with a violation among those counted by Expected
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
@@ -75,7 +75,7 @@ type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
 	Violating int    `json:"violating"`
-	After     int    `json:"after"` // seeds of this strategy up to its first violation; 0: none
+	After     int    `json:"after"` // number of seeds of this strategy up to and including the first with a violation; 0: no violation
 }
 
 // batch is the number of seeds in one request to an exploring process. It is small so that all locks make progress.
@@ -102,7 +102,7 @@ func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 type running struct {
 	Campaign
 	pool  *Pool
-	seeds [][]Seed // by subject, in order
+	seeds [][]Seed // results of the seeds of each subject, in seed order
 
 	mu   sync.Mutex
 	seen Progress
@@ -137,7 +137,7 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	return err
 }
 
-// batchFrom returns the number of seeds to try from a seed on; 0 ends the search.
+// batchFrom returns the number of seeds in the batch that begins with a given seed; 0 ends the search.
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	switch done := from - r.First; {
 	case r.Seeds > 0:
@@ -165,10 +165,10 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// leastMinimising is the least time for minimising one subject, also after the campaign's time has ended.
+// leastMinimising is the minimum time for minimising the violations of one subject, even after the campaign's time limit.
 const leastMinimising = 2 * time.Second
 
-// minimise minimises the violations of each subject in one process.
+// minimise minimises the violations of every subject, each subject in one process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
 	work.SetLimit(r.pool.size)
@@ -194,10 +194,11 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// timeLimit returns the time for minimising one subject if left subjects share the rest of the campaign's time.
+// timeLimit returns the time for minimising the violations of one subject, if left subjects share the remaining time of the
+// campaign.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // the limit on trials is reached first
+		return mostMinimised * mostTime // so long that the limit on trials is reached first
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
@@ -230,7 +231,7 @@ func sum(s Subject, seeds []Seed) *LockResult {
 	return l
 }
 
-// row returns the row of a table with a name. It adds the row if it is missing.
+// row returns the row with a given name. It adds the row if the table has none.
 func row[R any](table *[]*R, name func(*R) *string, want string) *R {
 	for _, r := range *table {
 		if *name(r) == want {
@@ -270,11 +271,11 @@ func (r *PropertyResult) add(x Seed) {
 	}
 }
 
-// States returns the states of a client in which a fault can strike it.
+// States returns the possible states of a client when a fault takes effect.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting holds a fault that took effect and the state of the client that it struck. A fault that strikes no particular
-// client has the most advanced state of all clients: held, then releasing, asking and idle.
+// Meeting holds the name of a fault that took effect, and the state of the affected client. If the fault affects no
+// particular client, the state is the first of held, releasing, asking and idle that any client has.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`
@@ -290,7 +291,7 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state returns the most advanced state of the clients that a fault strikes.
+// state returns the first of held, releasing, asking and idle that any affected client has when the fault begins.
 func (r *Run) state(inject *histories.Op) string {
 	found := map[string]bool{"idle": true}
 	for i := range r.Ops {

@@ -32,16 +32,16 @@ type Case struct {
 	Plan       faults.Plan       `json:"plan"`
 }
 
-// Fault is the name of an explored plan in its history.
+// Fault is the fault name in the history of a trial with an explored plan.
 const Fault = "explored"
 
 // Run holds a case with its recorded history and verdict.
 type Run struct {
 	Case
 	sim.Recorded
-	Ops     []histories.Op // in the order of their calls
+	Ops     []histories.Op // in the order of call time
 	Verdict *checker.Verdict
-	Digest  string // of the recorded history
+	Digest  string // digest of the recorded history
 }
 
 // Trial returns the case as a trial.
@@ -60,14 +60,14 @@ func (c Case) Trial() (sim.Trial, error) {
 	return t, t.Refused()
 }
 
-// locks caches the table of locks, which each trial reads.
+// locks caches the table of locks, because each trial looks up a lock.
 var locks = sync.OnceValue(catalog.All)
 
 func lockNamed(name string) (impls.Impl, error) {
 	return named("lock", locks(), name, func(l impls.Impl) string { return l.Name })
 }
 
-// Unknown is the error for a name that is not in its table.
+// Unknown is the error for an unknown name. It lists the known names.
 type Unknown struct {
 	What, Name string
 	Known      []string
@@ -105,7 +105,7 @@ func (c Case) Run() (*Run, error) {
 	return r, r.read()
 }
 
-// read judges the recorded history without the oracle, and collects its operations.
+// read judges the recorded history without the independent second check (the oracle), and collects its operations.
 func (r *Run) read() (err error) {
 	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *Run) read() (err error) {
 		kind   histories.Kind
 		at     time.Duration
 	}
-	open := map[call]histories.Op{} // not returned before the last mark
+	open := map[call]histories.Op{} // operations that had not returned at the last mark
 	for _, line := range r.Lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
@@ -134,7 +134,7 @@ func (r *Run) read() (err error) {
 	return nil
 }
 
-// observed returns the properties with an observation, in the order of the judge's table.
+// observed returns the properties with a given observation, in the order of the judge's table.
 func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
@@ -145,7 +145,7 @@ func (r *Run) observed(o checker.Observed) []string {
 	return names
 }
 
-// Violated returns the violated properties, without those that a trial under this plan cannot decide.
+// Violated returns the violated properties, except those that a trial under this fault plan cannot decide.
 func (r *Run) Violated() []string {
 	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// examples lists the runs with a golden event list and timeline in testdata.
+// examples lists the runs whose event list and timeline are stored as golden files in testdata.
 var examples = []struct{ lock, fault, property string }{
 	{"set-px", "holder-stall", "mutual-exclusion"},
 	{"set-px", "holder-stall", "lease-exclusion"},
@@ -72,7 +72,7 @@ func TestCounterexamples(t *testing.T) {
 	}
 }
 
-// runUnder runs a lock under a fault of the table.
+// runUnder runs a lock under a built-in fault.
 func runUnder(t *testing.T, lock, fault string) *Run {
 	t.Helper()
 	l, err := lockNamed(lock)
@@ -92,7 +92,7 @@ func runUnder(t *testing.T, lock, fault string) *Run {
 	return r
 }
 
-// faulty returns the case of a lock under a fault of the table, as lockbench run plans it.
+// faulty returns the case of a lock under a built-in fault, with the same plan as in lockbench run.
 func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	on := l.Deployment
 	if f.On != nil {
@@ -125,7 +125,7 @@ func TestEveryCounterexample(t *testing.T) {
 			t.Run(l.Name+"+"+f.Name, func(t *testing.T) {
 				r, err := c.Run()
 				if err != nil {
-					t.Skip(err) // the fault strikes one server of five only
+					t.Skip(err) // the fault affects only one of five servers
 				}
 				for _, finding := range r.Verdict.Findings {
 					checkExample(t, r, finding.Property)
@@ -176,7 +176,7 @@ func checkExample(t *testing.T, r *Run, property string) {
 	}
 }
 
-// TestGrantsAreShown checks that the event list has each grant of the witness at its time.
+// TestGrantsAreShown checks that the event list shows each grant of the witness at the time of the grant.
 func TestGrantsAreShown(t *testing.T) {
 	r := runUnder(t, "set-px", "holder-stall")
 	text := strings.Join(r.Example("lease-exclusion").Events(), "\n")

@@ -17,7 +17,7 @@ import (
 	"lockbench/histories"
 )
 
-// testFile is the template of a test that contains its case.
+// testFile is the template of a Go test file that contains a case.
 var testFile = template.Must(template.New("test").Parse(`package explored_test
 
 import (
@@ -49,14 +49,14 @@ func {{.Name}}(t *testing.T) {
 
 const {{.Const}} = ` + "`{{.Text}}`\n"))
 
-// EmitTest writes a case as a Go test file of this module, in a package explored_test. The test passes as long as the
-// case violates its property in virtual time.
+// EmitTest writes a case as a Go test file of this module, in a package explored_test. The test passes if the case still
+// violates its property in virtual time.
 func EmitTest(w io.Writer, f File) error {
 	text, err := f.Encode()
 	if err != nil {
 		return err
 	}
-	name := camel(f.Lock) + camel(f.Property) + camel(f.how()) // the same case has the same name
+	name := camel(f.Lock) + camel(f.Property) + camel(f.how()) // the same case always has the same name
 	var source bytes.Buffer
 	err = testFile.Execute(&source, map[string]string{"Name": "Test" + name, "Const": "case" + name, "Lock": f.Lock, "Property": f.Property,
 		"Found": strings.Join(strings.Fields(f.Found), " "), "Text": strings.ReplaceAll(string(text), "`", `\u0060`)})
@@ -71,7 +71,7 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// how returns the verbs of a case, each once, such as stall-pause.
+// how returns the distinct verbs of the plan, joined by hyphens, such as stall-pause.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -92,8 +92,8 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName returns the file name of a run's history in histories/corpus: the verdict and the case. It names every
-// violated property, also those that Violated leaves out, because the judge of the file does not know the plan.
+// HistoryName returns the file name of a run's history in histories/corpus. It consists of the verdict and the case. The
+// name includes violated properties that Violated leaves out, because the file is judged without the plan.
 func HistoryName(r *Run) string {
 	var parts []string
 	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
@@ -104,7 +104,7 @@ func HistoryName(r *Run) string {
 	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
-// Rejudge judges the recorded history again, in the form in which it is written to a file, and with the oracle.
+// Rejudge writes the recorded history in the file format, reads it back, and judges it, with the oracle.
 func (r *Run) Rejudge() (*checker.Verdict, error) {
 	var file bytes.Buffer
 	if err := EmitHistory(&file, r); err != nil {
@@ -118,7 +118,7 @@ func (r *Run) Rejudge() (*checker.Verdict, error) {
 	return judge.History(lines.Header, lines.Next, judge.Options{})
 }
 
-// EmitHistory writes the recorded history as JSON lines. Judging that file gives the verdict of the run.
+// EmitHistory writes the recorded history as JSON lines. If the output is judged, the verdict is that of the run.
 func EmitHistory(w io.Writer, r *Run) error {
 	if r.Verdict == nil {
 		return errors.New("write the history: the run was not judged")

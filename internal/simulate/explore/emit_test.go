@@ -56,7 +56,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(dir)
-		os.Remove(parent) // fails if it is not empty
+		os.Remove(parent) // has no effect if parent is not empty
 	})
 	if err := os.WriteFile(filepath.Join(dir, "case_test.go"), source, 0o644); err != nil {
 		t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// kinds returns the faults of the table that a step is an instance of. A property is expected to hold under the step if
-// it is expected to hold under each of these faults. If kinds returns no fault, nothing is expected.
+// kinds returns the built-in faults that correspond to a step. A property is expected to hold under the step if it is
+// expected to hold under each of these faults. If kinds returns no fault, nothing is expected.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant { // a holder that acquires again waits for the reply while its lease expires
+		if t.Workload.Reentrant { // a holder that acquires again waits for the reply, and its lease may expire meanwhile
 			names = append(names, "process-pause")
 		}
 		if d > t.Params.TTL/4 { // the client may read a grant after its lease expired
@@ -43,7 +43,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // until the server is back
+			return []string{"minority-down"} // minority-down lasts until the server has restarted
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:
@@ -61,7 +61,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
-// kindsOf holds the kinds of steps that depend on the verb alone.
+// kindsOf holds the built-in faults for steps whose verb alone determines them.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
@@ -74,8 +74,8 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Evict:    {"eviction"},
 }
 
-// decides reports whether a trial under a plan can decide a property. It cannot decide whether something happens in time
-// if the plan delays clients or extends leases.
+// decides reports whether a trial under a fault plan can decide a property. It cannot decide a property with a time limit if
+// the plan delays clients or extends leases.
 func decides(p faults.Plan, property string) bool {
 	for _, s := range p.Steps {
 		switch property {
@@ -106,8 +106,8 @@ func decides(p faults.Plan, property string) bool {
 	return true
 }
 
-// safety lists the properties that hold under several faults if they hold under each of them. Properties about time are
-// not among them: each of two faults may leave a majority of servers, although both together do not.
+// safety lists the properties that hold under a combination of faults if they hold under each of them. Properties with a
+// time limit are not included: two faults together may leave no majority of servers, although each alone does.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
 // expectations returns the expectations under a plan of several faults. A property is expected to hold if it is
@@ -136,15 +136,15 @@ func expectations(t sim.Trial) []histories.Expectation {
 		switch worst.Expected {
 		case histories.ToHold:
 			all = append(all, one)
-		case histories.ToBeViolated: // whether the violation shows depends on the plan
+		case histories.ToBeViolated: // this plan may or may not cause the violation
 			all = append(all, histories.Expectation{Property: property, Because: worst.Because})
 		}
 	}
 	return all
 }
 
-// forgetsAndSetsClocks reports whether a plan both loses data of a server and changes a clock. A lock that derives fencing
-// tokens from the clock after losing its counter survives each of the two, but not both together.
+// forgetsAndSetsClocks reports whether a plan both makes a server lose data and changes a clock. A lock that derives fencing
+// tokens from the clock after losing its counter tolerates either, but not both together.
 func forgetsAndSetsClocks(p faults.Plan) bool {
 	does := func(verbs ...faults.Verb) bool {
 		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
@@ -162,7 +162,7 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	return all[i]
 }
 
-// applies reports whether a fault can be injected into a lock. If not, the lock states no expectation under it.
+// applies reports whether a fault can be injected into a lock. If it cannot, the lock states no expectation under the fault.
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })
