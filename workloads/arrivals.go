@@ -11,10 +11,10 @@ import (
 type Arrivals uint8
 
 const (
-	Closed   Arrivals = iota // after the client's previous iteration and a random delay
-	Constant                 // at a fixed interval, even if all clients are busy
-	Poisson                  // at random intervals, independent of each other
-	Burst                    // BurstSize iterations at the same time
+	Closed   Arrivals = iota // a client starts an iteration a random delay after its previous one
+	Constant                 // iterations are scheduled at a fixed interval, even if all clients are busy
+	Poisson                  // iterations are scheduled at independent random intervals
+	Burst                    // BurstSize iterations are scheduled for the same time
 )
 
 // BurstSize is the number of iterations of a burst. They start at the same time.
@@ -40,7 +40,7 @@ type schedule struct {
 	rand   *rand.Rand
 	at     time.Duration // intended start of the next iteration
 	left   int           // iterations left in the current burst
-	hiccup time.Duration // pause that the generator has yet to make; 0: none
+	hiccup time.Duration // pause still to be inserted into the schedule; 0: none
 	since  time.Duration
 }
 

@@ -24,7 +24,7 @@ type Drive struct {
 	Watch     *Watch        // receives the renewals that locks report to Env.Renewed
 	Renews    bool          // the lock renews its leases automatically
 	Granted   *atomic.Int64 // number of grants so far, for a progress display
-	// Pace returns when no more iterations may start, or when its context ends. If Pace is nil, iterations start during
+	// Pace blocks until no more iterations may start, or until its context ends. If Pace is nil, iterations start during
 	// Params.Duration.
 	Pace func(context.Context)
 
@@ -35,7 +35,7 @@ type Drive struct {
 // Logs returns the number of logs that a recorder needs: one for each client, and one for the epilogue.
 func (p *Params) Logs() int { return p.Clients + 1 }
 
-// interruptedGrace is the time in which clients may finish their operations after an interrupt.
+// interruptedGrace is the time that clients have to finish their operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
 // Run runs the clients for the configured duration, or until ctx ends. Started iterations may finish, because cancelling them
@@ -184,9 +184,9 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue checks the final state of a run: the harness reads the final values, then a new client acquires and releases each
-// key. Each acquire waits at most within, the lock's bound for recovery. A key that is not granted is orphaned. The epilogue
-// takes at most three times the bound.
+// Epilogue checks the final state of a run. First the harness reads the final values; then a new client acquires and releases
+// each key. Each acquire waits for at most the lock's recovery bound, which is passed as within. A key that is not granted is
+// orphaned. The acquires take at most three times the bound in total.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })

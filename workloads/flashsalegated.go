@@ -1,6 +1,7 @@
 package workloads
 
-// flashSaleGated is flashSale behind a gate. The gate reads the stock, and rejects buyers once everything is sold.
+// flashSaleGated is the workload flashSale with a gate in front of the shop. The gate reads the stock, and rejects buyers once
+// everything is sold.
 func flashSaleGated() Workload {
 	w := flashSale()
 	w.Name, w.Gated = "flash-sale-gated", true

@@ -7,8 +7,8 @@ import (
 
 const shortLease = 300 * time.Millisecond
 
-// longHold works for one and a half leases while its process is alive. A lock that renews its leases keeps the hold; any other
-// loses it.
+// longHold works under the lock for one and a half times the lease. A lock that renews its leases keeps the hold; any other
+// lock loses it.
 func longHold() Workload {
 	return Workload{
 		Name: "long-hold", Special: true, Waits: true,

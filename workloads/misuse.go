@@ -20,7 +20,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // released again by hold
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // c.hold releases the hold a second time
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -29,7 +29,7 @@ func misuse() Workload {
 	}
 }
 
-// releaseNeverAcquired makes the partner release a key that it never acquired, while this client holds it.
+// releaseNeverAcquired makes the partner release a key that the partner never acquired, while this client holds the key.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		other, granted := c.partner.Acquire(ctx, key, 0)
@@ -48,7 +48,7 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	}
 	c.partner.Release(ctx, before)
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
-		before.number = h.number // the history shows a release of this client's hold
+		before.number = h.number // record the release as a release of this client's hold
 		c.partner.Release(ctx, before)
 	})
 }

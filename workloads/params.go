@@ -16,7 +16,7 @@ import (
 // Params holds the parameters of a workload.
 type Params struct {
 	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
-	Processes int           `json:"processes"`          // number of processes with a lock each; may be simulated
+	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has its own lock object
 	Duration  time.Duration `json:"duration_ns"`        // time during which iterations start
 	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + 1 s
 	TTL       time.Duration `json:"ttl_ns"`             // requested lease
@@ -29,8 +29,8 @@ type Params struct {
 	Seed      uint64        `json:"seed"`
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations start
-	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients; unused if arrivals are closed
-	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // one pause in the start of iterations, to test the latency measurement
+	Rate     float64       `json:"rate,omitempty"`      // total rate of iterations per second; unused if arrivals are closed
+	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of one pause in which no iteration starts, to test the latency measurement
 
 	Initial int `json:"initial,omitempty"` // initial value of each guarded key, divided among its segments
 }
@@ -145,11 +145,11 @@ type Workload struct {
 	Special   bool          // unusual use of a lock: only expectations that name the workload apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
-	Figures   bool          // not run by default: it differs from counter only in its performance
+	Figures   bool          // not run by default, because it differs from counter only in performance
 	Paired    bool          // each even-numbered client also controls the next odd one
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
-	Usual     []string      // locks that are tested by default; nil: all suitable locks
+	Usual     []string      // locks that the workload tests by default; nil: all suitable locks
 	Check     Check         // how the resource checks fencing tokens; empty: Checking
 	Adapt     func(*Params) // changes the parameters for the workload; nil: no change
 	Iterate   func(context.Context, *Client)

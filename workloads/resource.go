@@ -26,7 +26,7 @@ type Resource interface {
 type Process struct {
 	Lock     impls.Lock
 	Resource Resource
-	// Running waits until the process is not paused, so that a pause also delays the work of its clients. It is nil for the
+	// Running blocks while the process is paused, so that a pause also delays the work of its clients. It is nil for the
 	// current process.
 	Running func(context.Context) error
 }
@@ -35,8 +35,8 @@ type Process struct {
 type Check string
 
 const (
-	Checking       Check = "checking"        // reads and writes are checked: tokens lower than an earlier one are refused
-	CheckingWrites Check = "checking-writes" // only writes are checked, so an older token may write after a newer one has read
+	Checking       Check = "checking"        // a read or write whose token is lower than an earlier one is refused
+	CheckingWrites Check = "checking-writes" // only writes are checked, so a write with an older token may follow a read with a newer one
 )
 
 // Register is a Resource in memory: one linearizable number per key.

@@ -14,7 +14,7 @@ import (
 type Watch struct {
 	mu    sync.Mutex
 	holds map[hold]watched   // includes released holds, because a renewal may be reported after the release
-	early map[hold][]renewal // renewals reported before the client has received the grant
+	early map[hold][]renewal // renewals reported before the client registered the hold
 }
 
 type hold struct{ key, token string }

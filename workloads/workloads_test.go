@@ -118,7 +118,8 @@ func kinds(ops []histories.Op, client int32) (s []string) {
 	return s
 }
 
-// TestOperationsOfEachWorkload checks the operations of one client's first iteration, of the set-up and of the epilogue.
+// TestOperationsOfEachWorkload checks which operations are recorded for one client's first iteration, for the set-up and for
+// the epilogue.
 func TestOperationsOfEachWorkload(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter":   "acquire read write release",
@@ -368,7 +369,7 @@ func TestFreshClientTriesAgain(t *testing.T) {
 	}
 }
 
-// directed is a Director that returns one order at one moment.
+// directed is a Director that returns its order at one moment, and the zero Order at all others.
 type directed struct {
 	at    Moment
 	order Order

@@ -36,7 +36,8 @@ func observe(c Cell, trials []*trialRead) []Observation {
 	return all
 }
 
-// merge merges the findings about a property. The worst finding decides: violated, then undecided, then held.
+// merge combines the findings of all trials about a property into one observation. The worst finding decides: violated, then
+// undecided, then held.
 func merge(c Cell, property string, trials []*trialRead) Observation {
 	e := trials[0].header.Expectation(property)
 	o := Observation{
@@ -67,7 +68,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain copies the explanations from the trials whose finding equals the merged one.
+// explain copies the explanations from the trials in which the property has the merged result.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -206,7 +207,7 @@ type Observation struct {
 	Example  string         `json:"example"`   // description of the violation; empty without a violation
 
 	shown   *checker.Witness // the violation that is shown: the first one
-	shownIn string           // trial in which shown occurred
+	shownIn string           // folder of the trial with the shown violation
 	slack   time.Duration    // allowance for clock error in that trial
 	faults  []checker.Band   // faults injected in that trial
 }
@@ -217,7 +218,7 @@ type Evidence struct {
 	SHA256 string `json:"sha256"` // checksum of the history
 }
 
-// Tally holds the number of observations with each result, and of trials and operations.
+// Tally counts the observations by result, and the trials and operations.
 type Tally struct {
 	Pass          int `json:"pass"`
 	XFail         int `json:"xfail"`

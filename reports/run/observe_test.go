@@ -95,7 +95,7 @@ func TestStandings(t *testing.T) {
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
 		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
-		// A hold that outlived its lease is no evidence for workloads with short holds.
+		// A hold that outlived its lease in long-hold does not disqualify the lock in other workloads.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
 	for key := range want {

@@ -18,7 +18,7 @@ const (
 	excluded    exclusion = iota // no two holds overlapped
 	unsettled                    // no overlap was found, but some trials are undecided
 	withinLease                  // holds overlapped, but only after a lease had ended
-	overlapped                   // holds overlapped within their leases, or without a lease
+	overlapped                   // holds overlapped although their leases had not ended, or without a lease
 )
 
 // look is the symbol, word and colour that show an answer about a lock.
@@ -33,7 +33,8 @@ var exclusionLooks = [...]look{
 
 var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf returns the worst exclusion in the observations of a lock. Undecided trials do not show that the lock excludes.
+// exclusionOf returns the worst exclusion result in the observations of a lock. The result is at best unsettled if mutual
+// exclusion held in no cell.
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -43,7 +44,7 @@ func exclusionOf(seen []Observation) exclusion {
 			worst = overlapped
 		case lived == checker.Violated:
 			worst = max(worst, withinLease)
-		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // no later grant to judge
+		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // if no client was granted the key again, exclusion cannot be judged
 			worst = max(worst, unsettled)
 		}
 		held = held || lived == checker.Held
@@ -175,7 +176,7 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect sets the number of expectations that were met. If some were not met, it adds the worst result.
+// expect sets Expected to the number of expectations that were met. If one was not met, it appends the worst result.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]
@@ -197,7 +198,8 @@ func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
 }
 
-// Ranked returns the rows from best to worst mark; among equal marks, known-broken locks come last.
+// Ranked returns the rows sorted by mark, best first. Rows with the same mark are sorted by exclusion; then known-broken locks
+// come last.
 func (view overview) Ranked() []overviewRow {
 	rank := func(row overviewRow) int {
 		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + int(row.Class)
@@ -211,7 +213,7 @@ func (view overview) Ranked() []overviewRow {
 	return rows
 }
 
-// Keys returns the legend of the overview, a group of entries for each kind of column.
+// Keys returns the legend of the overview: one group of entries for each kind of column.
 func (view overview) Keys() [][]html.Key {
 	key := func(l look, means string) html.Key {
 		return html.Key{Badge: html.Badge{Class: string(l.Tone), Symbol: l.Symbol, Word: l.Word}, Means: means}

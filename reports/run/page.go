@@ -42,7 +42,7 @@ type page struct {
 	Emulated   bool // the servers were emulators, not real stores
 	AllFiles   []File
 	ResultsSum string    // checksum of results.json
-	Violations []example // all violations: those of Failures and of Examples
+	Violations []example // all violations in Failures and Examples
 }
 
 // example is a violation with its operations and timeline.
@@ -142,7 +142,7 @@ func (p *page) Properties() []string {
 	return unique(names)
 }
 
-// examples returns the violations with recorded operations and their drawings, by urgency.
+// examples returns the violations that have recorded operations, most urgent first. Each one has a drawing.
 func (r *Results) examples() ([]example, error) {
 	label := r.Run.labels()
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
@@ -186,7 +186,8 @@ func (r *Results) urgency(o Observation) int {
 	return asExpected
 }
 
-// ExampleID returns an HTML id made of the trial and the property. Characters that are invalid in an id become numbers.
+// ExampleID returns an HTML id made of the trial and the property. Characters that are invalid in an id are replaced by their
+// hexadecimal codes.
 func (o Observation) ExampleID() string {
 	return notInID.ReplaceAllStringFunc("example-"+o.shownIn+"-"+o.Property, func(c string) string {
 		return fmt.Sprintf("_%x", []rune(c)[0])

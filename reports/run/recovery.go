@@ -20,7 +20,7 @@ type Recovery struct {
 	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in ascending order
 }
 
-// recoveryOf returns the recovery times of the trials. It returns nil without recoveries or if the lock has no lease.
+// recoveryOf returns the recovery times of the trials. It returns nil if they have no recovery or the lock has no lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {
@@ -73,7 +73,8 @@ const (
 	mostBins = 40   // the last bar counts all longer recovery times
 )
 
-// histogram counts recovery times by duration, from 0 to the bound or the longest time.
+// histogram counts recovery times by duration. It extends from 0 to the bound or the longest recovery time, whichever is
+// longer.
 func (r *Recovery) histogram() charts.Histogram {
 	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
 	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))

@@ -74,7 +74,7 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// driven describes a made-up lock and its load.
+// driven holds the parameters of a generated history.
 type driven struct {
 	seed      uint64
 	clients   int
@@ -85,7 +85,7 @@ type driven struct {
 	ttl       time.Duration
 }
 
-// drive returns a made-up history: clients hold one key in turn or, for a lock that does not exclude, at once.
+// drive returns a generated history in which clients acquire and release one key. Holds can overlap unless d.exclusive is set.
 func drive(d driven) []histories.Op {
 	rng := rand.New(rand.NewPCG(d.seed, 7))
 	about := func(mean time.Duration) time.Duration {

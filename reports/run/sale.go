@@ -19,7 +19,7 @@ type Sale struct {
 
 // saleFigures holds the content of shop.json. Fields that end in ns are times; rates are per second.
 type saleFigures struct {
-	Form      string `json:"form"` // "unshared" (a lock per service, if any), "plain", "split", "gated", "split and gated"
+	Form      string `json:"form"` // "unshared" (no lock, or a separate lock in each service), "plain", "split", "gated", "split and gated"
 	Processes int    `json:"processes"`
 	Buyers    int    `json:"buyers"`
 	Segments  int    `json:"segments"`
@@ -50,7 +50,7 @@ type saleRow struct {
 	Label             string // lock
 	Trials            int
 	Exact             bool   // every trial sold exactly the stock
-	Ratio             string // goodput divided by that of the plain form
+	Ratio             string // goodput divided by the goodput of the plain form
 	Spared            string // share of late orders that reached no service
 	LockCmd, StockCmd string // store commands per order
 }
@@ -91,8 +91,8 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets the goodput relative to the plain form of the same lock. If the lock has no plain form, the first plain form of
-// any lock is used.
+// compare sets Ratio to the goodput divided by the goodput of the plain form of the same lock. If the lock has no plain form,
+// it uses the first plain form of any lock.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))

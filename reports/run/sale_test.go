@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales checks that a shop's figures are those of the median trial, compared with the plain form. A trial that did not sell
-// exactly the stock is mentioned. results.json lists every trial.
+// TestSales checks that the figures of a shop come from its median trial and are compared with the plain form. The report
+// mentions a trial that did not sell exactly the stock, and results.json lists every trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

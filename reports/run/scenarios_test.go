@@ -11,7 +11,7 @@ import (
 	"lockbench/histories"
 )
 
-// writeScenarios writes a run folder with two scenarios. Both have the same cell of the same lock.
+// writeScenarios writes a run folder with two scenarios. Both scenarios include the same cell of one lock.
 func writeScenarios(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()

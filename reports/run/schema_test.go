@@ -53,7 +53,7 @@ func checkResultsFitTheSchema(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkSchemaRefuses checks that the schema rejects a valid document after each of several single changes.
+// checkSchemaRefuses makes several changes to a valid document, one at a time, and checks that the schema rejects each result.
 func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	s := schema(t)
 	whole := read(t, dir, ResultsName)

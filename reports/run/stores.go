@@ -14,7 +14,7 @@ type StoreDoc struct {
 	Durability string `json:"durability"` // where the store keeps an acknowledged write
 }
 
-// Saw adds a store that a lock used to the environment of the run.
+// Saw adds a store to the environment of the run, unless the store is already listed.
 func (e *Environment) Saw(s StoreDoc) {
 	if slices.ContainsFunc(e.Stores, func(o StoreDoc) bool { return o.Name == s.Name }) {
 		return
@@ -40,7 +40,7 @@ const (
 	killed           = "holder-kill"
 )
 
-// stores returns a row for each store, in the order of the run's plan. It returns none if there is only one store.
+// stores returns a row for each store, in the order of the run's plan. It returns nil if the run used fewer than two stores.
 func (r *Results) stores() (rows []storeRow) {
 	if len(r.Run.Environment.Stores) < 2 {
 		return nil

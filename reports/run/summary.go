@@ -107,8 +107,8 @@ func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks adds the sentences about the locks. The tone is good if every lock excluded. It is bad if two clients held a lock at
-// once and the lock is not known-broken.
+// sayLocks adds the sentences about the locks. The tone is bad if two clients held a lock at once and the lock is not
+// known-broken. Otherwise it is good if every row of the overview is green.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good
 	var by [len(exclusionLooks)][]overviewRow

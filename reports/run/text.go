@@ -16,8 +16,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Text writes the results for the terminal: checks that failed, a row for each lock, then the verdict. With verbose it writes
-// every check. Colour repeats the symbols and words. It returns the first error of the writer.
+// Text writes the results for the terminal: expectations that were not met, a row for each lock, then the verdict. If verbose
+// is true, it writes every check. It returns the first error of w.
 func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	t := &format.Lines{Color: color}
 	for _, g := range r.groups() {
@@ -55,7 +55,7 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	return err
 }
 
-// textGroup writes the expectations and violations of a lock or scenario, then a line for the other checks.
+// textGroup writes the expectations and violations of a lock or scenario, then a line with the number of other checks.
 func textGroup(t *format.Lines, g group) {
 	table := lockTable
 	if g.Scenario {
@@ -89,7 +89,7 @@ func textGroup(t *format.Lines, g group) {
 	t.Add("")
 }
 
-// lockTable has a line for each check of a lock.
+// lockTable returns a table with a row for each check of a lock.
 func lockTable(all []check) [][]string {
 	cells := [][]string{{"", "property", "expected", "result", "in", "evidence"}}
 	for _, c := range all {
@@ -99,7 +99,7 @@ func lockTable(all []check) [][]string {
 	return cells
 }
 
-// scenarioTable has a line for the checks of a scenario with the same result for one lock.
+// scenarioTable returns a table of the checks of a scenario. Checks that differ only in the property share a row.
 func scenarioTable(all []check) [][]string {
 	cells := [][]string{{"", "lock", "expected", "result", "property", "evidence"}}
 	for _, c := range all {
@@ -113,7 +113,7 @@ func scenarioTable(all []check) [][]string {
 	return cells
 }
 
-// docRows returns the checks of a scenario: a row for checks with the same expectation, reason and result.
+// docRows returns table rows for the checks of a scenario. Checks that differ only in the property share a row.
 func docRows(all []check) [][]string {
 	var rows [][]string
 	for _, c := range all {
@@ -134,8 +134,8 @@ func docRows(all []check) [][]string {
 // cellText escapes a text for a cell of a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
-// mergeAlike adds a row to a table. If it differs from an earlier row in the merged column only, the text of that column is
-// added to the earlier row instead.
+// mergeAlike adds a row to a table. If an earlier row differs only in the column merged, it appends the text of that column to
+// the earlier row instead.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	i := slices.IndexFunc(rows, func(other []string) bool {
 		return slices.Equal(other[:merged], row[:merged]) && slices.Equal(other[merged+1:], row[merged+1:])
@@ -147,7 +147,7 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	return rows
 }
 
-// saleTable returns the figures that fit a terminal.
+// saleTable returns a table of the flash sales, with the columns that fit a terminal.
 func saleTable(rows []saleRow) [][]string {
 	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared"}}
 	for _, r := range rows {
@@ -169,7 +169,7 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// looks holds the symbol, colour and gravity of each result. Colour is never the only difference.
+// looks holds the symbol, colour and gravity of each result. No two results differ only in colour.
 var looks = [...]struct {
 	symbol, codes string // colour codes of a terminal
 	gravity       int
@@ -239,8 +239,8 @@ func (m *Manifest) labels() func(lock, deployment string) string {
 	}
 }
 
-// inTrials returns the number of trials with the observation, and the 95 % interval of its rate. It is empty for fewer than
-// two trials.
+// inTrials returns the number of trials in which the property was violated or undecided. For violations it adds the 95 %
+// interval of the rate. It returns "" for fewer than two trials.
 func inTrials(o Observation) string {
 	if o.Trials < 2 {
 		return ""
@@ -256,7 +256,7 @@ func inTrials(o Observation) string {
 	return ""
 }
 
-// Rate writes hits of n with the 95 % interval of the rate.
+// Rate returns "hits of n" with the 95 % interval of the proportion.
 func Rate(hits, n int) string {
 	return fmt.Sprintf("%s of %s (95 %%: %s)", format.Count(hits), format.Count(n), rateInterval(hits, n))
 }
@@ -269,7 +269,8 @@ func rateInterval(hits, n int) string {
 	return outward(low, math.Floor) + "-" + outward(high, math.Ceil) + " %"
 }
 
-// outward writes a bound in per cent, rounded outwards: to a tenth if it is small.
+// outward formats a proportion as a percentage that it rounds with the function round: to a tenth below 10 %, else to a whole
+// number.
 func outward(part float64, round func(float64) float64) string {
 	if part < 0.1 {
 		return strconv.FormatFloat(round(1000*part)/10, 'f', 1, 64)

@@ -62,8 +62,8 @@ func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	return dirs, nil
 }
 
-// readTrial reads a trial and lists it with its files. A missing or malformed file makes it NotJudged; an unreadable folder
-// is an error.
+// readTrial reads a trial and adds the trial and its files to r. If a required file is missing or malformed, the trial is
+// NotJudged.
 func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
 	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, DiscardedName} {
@@ -95,7 +95,8 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	return t, nil
 }
 
-// discardedFor returns the reason why a trial was discarded, and whether it was. Earlier versions wrote void.json.
+// discardedFor returns the reason why a trial was discarded, and whether it was. Earlier versions of lockbench stored the reason
+// in void.json.
 func discardedFor(folder string) (reason string, ok bool) {
 	var why struct{ Reason string }
 	for _, name := range []string{DiscardedName, "void.json"} {
@@ -121,7 +122,7 @@ func (t *trialRead) read(dir string) error {
 	if err := t.readHistory(filepath.Join(dir, HistoryName)); err != nil {
 		return err
 	}
-	if err := readJSON(dir, countersName, &t.counters); err != nil { // a trial is judged without them
+	if err := readJSON(dir, countersName, &t.counters); err != nil { // the counters are optional
 		t.warnings = append(t.warnings, fmt.Sprintf("read the server counters: %v", err))
 	}
 	var sale saleFigures

@@ -16,7 +16,7 @@ type asked struct {
 	Key    string // key in the requirements file
 	Title  string
 	Answer string
-	Tag    string // "stated", "assumed", or the assumed parts
+	Tag    string // "stated", "assumed", or the names of the assumed parts
 }
 
 var meanings = map[string]string{
@@ -141,24 +141,24 @@ const (
 	Row        Means = "database-row"    // all guarded data is changed in one transaction of one database
 )
 
-// Check states which operations raise the fencing token below which the guarded resource refuses writes.
+// Check states how the guarded resource checks the fencing tokens of writes.
 type Check string
 
 // The kinds of checks.
 const (
 	NoCheck  Check = "nothing"
 	OnWrites Check = "writes"           // the resource refuses a write whose token is lower than that of an earlier write
-	OnAll    Check = "reads-and-writes" // as OnWrites, but the tokens of earlier reads count too
+	OnAll    Check = "reads-and-writes" // the resource refuses a write whose token is lower than that of an earlier read or write
 )
 
 // Trouble is an event in a store, such as a restart.
 type Trouble string
 
 const (
-	Restart  Trouble = "restart"  // it restarts with the data on its disk
-	Failover Trouble = "failover" // a replica takes over
-	Clock    Trouble = "clock"    // its clock jumps
-	Eviction Trouble = "eviction" // it drops keys because its memory is full
+	Restart  Trouble = "restart"  // the store restarts with the data on its disk
+	Failover Trouble = "failover" // a replica takes over from the store
+	Clock    Trouble = "clock"    // the clock of the store jumps
+	Eviction Trouble = "eviction" // the store drops keys because its memory is full
 )
 
 // Times holds quantiles of a duration.

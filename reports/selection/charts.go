@@ -35,7 +35,7 @@ func (v *view) Scores() *charts.Chart {
 	return c
 }
 
-const leastShown = 1e-9 // smallest probability of the chart, divided by the highest
+const leastShown = 1e-9 // lowest probability on the axis, divided by the highest
 
 // Leases returns the chart of the predictions by length of the lease, or nil.
 func (v *view) Leases() *charts.Chart {
@@ -117,7 +117,7 @@ func (v *view) recoveries() charts.Lines {
 		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMeanNS).Seconds() })}}
 }
 
-// chance formats a probability, a small one as a power of ten.
+// chance formats a probability: with a power of ten below 0.001, else as a percentage.
 func chance(p float64) string {
 	if p == 0 || p >= .001 {
 		return format.Percent(p)

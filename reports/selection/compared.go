@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Compared returns the candidates that were not eliminated: those with a rank first, by rank.
+// Compared returns the candidates that were not eliminated. Candidates with a rank come first, sorted by rank.
 func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
 func (v *view) inOrder() []string {
@@ -59,7 +59,7 @@ func (c Criterion) Direction() string {
 	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
 
-// score formats a score with two digits.
+// score formats a score with two decimal places.
 func score(s float64) string { return fmt.Sprintf("%.2f", s) }
 
 func scored(s Score) string {
@@ -69,8 +69,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a table row for each weight or value at which another option leads: name, current value, other value, and
-// option.
+// Turns returns a table row for each weight or value at which another option takes the lead. A row holds the name of the weight
+// or value, its current value, the value at which the lead changes, and the new leader.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]

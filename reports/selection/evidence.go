@@ -57,7 +57,7 @@ type Finding struct {
 	Histories  []History        `json:"histories"`
 }
 
-// Figure is a metric of a lock over the trials of a bench or a run.
+// Figure is the value of a metric of a lock, measured over the trials of a benchmark or a run.
 type Figure struct {
 	ID         string         `json:"id"` // identifier: M1, M2, ...
 	Source     string         `json:"source"`
@@ -66,10 +66,10 @@ type Figure struct {
 	Deployment string         `json:"deployment"`
 	Metric     string         `json:"metric"` // a metric of a bench, or RecoveryMetric
 	Unit       string         `json:"unit"`
-	Point      bench.Point    `json:"point"` // of these conditions, a run sets only clients, lease and fault
+	Point      bench.Point    `json:"point"` // conditions of the trials; a run sets only clients, lease and fault
 	Estimate   stats.Estimate `json:"estimate"`
 	Unsafe     string         `json:"unsafe,omitempty"`  // violation that makes the figure invalid
-	Limited    string         `json:"limited,omitempty"` // limit that the harness or the machine set
+	Limited    string         `json:"limited,omitempty"` // limit of the harness or the machine that affected the figure
 	Histories  []History      `json:"histories"`
 }
 
@@ -81,14 +81,14 @@ type RecordedTime struct {
 	What      string          `json:"what"` // acquire
 	Where     string          `json:"where"`
 	N         int64           `json:"n"`
-	Quantiles []time.Duration `json:"quantiles_ns"` // values at the middles of equal parts, and last the maximum
+	Quantiles []time.Duration `json:"quantiles_ns"` // evenly spaced quantiles; the last element is the maximum
 	Histories []History       `json:"histories"`
 }
 
 // RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. Runs measure it.
 const RecoveryMetric = "recovery"
 
-// History is the file of a history.
+// History identifies the file of a history by its path and checksum.
 type History struct {
 	File   string `json:"file"` // relative to the source, with slashes; empty: it was not stored
 	SHA256 string `json:"sha256"`

@@ -23,14 +23,14 @@ type proof struct {
 	Look         look
 	Result, Note string
 	Source       ref
-	Dir, Link    string // folder, and its link; no link if the path is not clean
+	Dir, Link    string // folder of the evidence, and a link to it; the link is empty if the path is not clean
 	Histories    []historyLink
 	Command      string // command that verifies the evidence; FILE is the report
 }
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option. The key "" has the evidence that belongs to no option.
+// Proofs returns the evidence by option. The key "" holds evidence that belongs to no option.
 func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }
@@ -103,8 +103,8 @@ func historyLinks(dir string, histories []History) []historyLink {
 	})
 }
 
-// link returns the relative path from the report to a file of a source. It is empty if a part is not clean or not relative,
-// because the parts come from files. The path of a source may begin with "../".
+// link returns the relative path from the report to a file of a source. It returns "" if a part of the path is not clean,
+// because the parts come from files. Only the path of a source may begin with "../".
 func link(source string, within ...string) string {
 	below := strings.TrimLeft(source, "./")
 	up, _ := strings.CutSuffix(source, below)

@@ -60,7 +60,7 @@ func ReadData(text []byte) (*Report, error) {
 	return r, nil
 }
 
-// embeddedBegins and embeddedEnds enclose the report in a page. The report has \u003c for each <.
+// embeddedBegins and embeddedEnds enclose the JSON of the report in a page. The JSON contains \u003c instead of <.
 const (
 	embeddedBegins = `<script type="application/json" id="advice">`
 	embeddedEnds   = `</script>`
@@ -86,7 +86,7 @@ func Scrubbed(r *Report) (*Report, error) {
 		return nil, fmt.Errorf("write the report as JSON: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // so that figures do not change
+	d.UseNumber() // so that numbers are copied exactly
 	var all any
 	if err := d.Decode(&all); err != nil {
 		return nil, err

@@ -9,16 +9,16 @@ type LeaseAdvice struct {
 	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, unless it is renewed, the work
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // durations from which the predictions are calculated
-	Curve     []LeasePoint `json:"curve"`               // by increasing lease
+	Curve     []LeasePoint `json:"curve"`               // predictions, sorted by increasing lease
 	Confirmed []Confirmed  `json:"confirmed"`
 }
 
 // LeaseInput is a duration from which the predictions are calculated.
 type LeaseInput struct {
-	Name     string   `json:"name"` // hold, pause, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // Unknown: taken as 0
+	Name     string   `json:"name"` // one of hold, pause, acquire, hand-off
+	Tag      Tag      `json:"tag"`  // kind of evidence; if it is Unknown, the duration is taken as 0
 	Times    Times    `json:"times"`
-	N        int      `json:"n,omitempty"`     // recorded durations; 0: the quantiles were stated
+	N        int      `json:"n,omitempty"`     // number of recorded durations; 0: the quantiles were stated
 	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
 	Evidence []string `json:"evidence,omitempty"`
 }
@@ -26,20 +26,20 @@ type LeaseInput struct {
 // LeasePoint is the prediction for a lease of one length.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
-	// Overlap is the probability for an acquisition, while other clients wait, that another client is granted the lock before
-	// its holder has finished.
+	// Overlap is the probability, for each acquisition, that another client is granted the lock before its holder has finished.
+	// It assumes that other clients wait.
 	Overlap float64 `json:"overlap"`
-	// GivenPause is the same probability if a pause occurs during the hold.
+	// GivenPause is the probability of such an overlap if a pause occurs during the hold.
 	GivenPause float64 `json:"overlap_given_pause"`
 	// RecoveryMeanNS and RecoveryMaxNS are the mean and the maximum of the time from the death of a holder to the next grant.
 	RecoveryMeanNS int64 `json:"recovery_mean_ns"`
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
 }
 
-// Confirmed compares trials of a lease, in which holders were paused, with the prediction.
+// Confirmed compares the prediction for a lease with trials in which holders were paused.
 type Confirmed struct {
 	TTLNS     int64     `json:"ttl_ns"` // lease of the trials
-	Scale     float64   `json:"scale"`  // scale: durations in the trial divided by those of the needs
+	Scale     float64   `json:"scale"`  // durations in the trials divided by the durations in the needs
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused
 	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished
@@ -53,7 +53,7 @@ type Confirmed struct {
 // Share returns the observed share of overlapped holds.
 func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.Pauses, 1)) }
 
-// InUse returns the unscaled lease in nanoseconds.
+// InUse returns the lease of the trials divided by Scale, in nanoseconds.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
 // PausedHolds counts the paused holds in the trials of one lease.

@@ -32,10 +32,10 @@ const (
 type Lease string
 
 const (
-	NoLease    Lease = "none"       // the hold does not end
-	Fixed      Lease = "fixed"      // when a fixed time has passed
-	Renewed    Lease = "renewed"    // when the holder's process stops renewing it
-	Connection Lease = "connection" // when the connection of the holder ends
+	NoLease    Lease = "none"       // a hold does not expire
+	Fixed      Lease = "fixed"      // a hold ends when a fixed time has passed
+	Renewed    Lease = "renewed"    // a hold ends when the holder's process stops renewing it
+	Connection Lease = "connection" // a hold ends when the connection of the holder ends
 )
 
 // Expectation is a violation that the author of a lock expects, with the reason.

@@ -227,7 +227,7 @@ func TestUnknownIsNoYes(t *testing.T) {
 	}
 }
 
-// TestHostile checks that text from files is never shown as markup, and no form has a password.
+// TestHostile checks that text from files is never shown as markup, and that no output format contains a password.
 func TestHostile(t *testing.T) {
 	r := hostile()
 	page, md, text := shown(t, r), markdown(t, r), summary(t, r)

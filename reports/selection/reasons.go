@@ -17,7 +17,7 @@ import (
 // Reason selects the sentence that explains a cell. The sentence is filled with figures of the cell.
 type Reason string
 
-// The reasons; sentences has their wording.
+// The reasons. The variable sentences holds their wording.
 const (
 	Applies           Reason = "applies"
 	DoesNotApply      Reason = "does-not-apply"
@@ -58,7 +58,7 @@ const (
 	LeaseNotConfirmed Reason = "lease-not-confirmed"
 )
 
-// sentences holds the sentence of each reason. The function facts returns the values of the $names.
+// sentences holds the sentence for each reason. A sentence may contain $names, for which the function facts returns the values.
 var sentences = map[Reason]string{
 	Applies:           "You state that it applies.",
 	DoesNotApply:      "You state that it does not apply.",
@@ -99,7 +99,8 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-// sentence returns the sentence of a cell. Without example, it omits the conditions and the example of a violation.
+// sentence returns the sentence that explains a cell. If example is false, it omits the conditions and the example of a
+// violation.
 func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
 	if !known {
@@ -152,7 +153,7 @@ func Gravity(o checker.Observed) int {
 // observed summarises the findings of a cell. The details are from the first violated finding, if any.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
-	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // properties of one cell share its trials
+	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // count each cell once, because its properties share the same trials
 	quoted := lo.MaxBy(seen, func(a, b Finding) bool { return Gravity(a.Observed) > Gravity(b.Observed) })
 	each := func(of func(Finding) string) string {
 		return strings.Join(slices.Compact(slices.Sorted(slices.Values(lo.Map(seen, func(f Finding, _ int) string { return of(f) })))), ", ")

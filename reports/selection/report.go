@@ -16,7 +16,7 @@ type Report struct {
 	Requirements []Requirement   `json:"requirements"` // in display order
 	Criteria     []Criterion     `json:"criteria"`     // in display order
 	Cells        []Cell          `json:"cells"`        // by option, then by requirement and criterion
-	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease used in trials; 0: none meets the requirements
+	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease used in trials, by kind of lease; 0: no lease meets the requirements
 	Lease        *LeaseAdvice    `json:"lease,omitempty"`
 }
 
@@ -41,13 +41,13 @@ const (
 	No       Answer = "no"
 )
 
-// Requirement is a condition that an option must meet. Options that do not are eliminated.
+// Requirement is a condition that an option must meet. Options that are not known to meet it are eliminated.
 type Requirement struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
 	Need   string `json:"need"`   // key of the need behind the requirement; empty: every lock must meet it
-	Safety bool   `json:"safety"` // without it, two clients may hold the lock at once, or data may be damaged
-	Tried  bool   `json:"tried"`  // trials decide it, rather than the needs and documentation
+	Safety bool   `json:"safety"` // if it is not met, two clients may hold the lock at once, or data may be damaged
+	Tried  bool   `json:"tried"`  // the answer comes from trials, not from the needs and documentation
 }
 
 // Criterion is a figure by which the remaining options are compared.
@@ -70,12 +70,12 @@ type Cell struct {
 	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
 	Reason      Reason       `json:"reason"`
 	Value       *float64     `json:"value,omitempty"` // median; a requirement compares it with Limit
-	Low         *float64     `json:"low,omitempty"`   // Low and High are its 95 % interval, if there are enough trials
+	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value, if there are enough trials
 	High        *float64     `json:"high,omitempty"`
 	Limit       *float64     `json:"limit,omitempty"` // limit that the needs set, in the unit of Value
 	Tag         Tag          `json:"tag"`
 	Detail      string       `json:"detail,omitempty"`      // name of a fault, a library or languages
-	Expectation *Expectation `json:"expectation,omitempty"` // expected violation, with the reason ExpectedViolation
+	Expectation *Expectation `json:"expectation,omitempty"` // the expected violation, if Reason is ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
@@ -93,15 +93,15 @@ const (
 type Decision struct {
 	Outcome     Outcome  `json:"outcome"`
 	Recommended []string `json:"recommended"` // several options in a tie; empty if no option fits
-	Lock        []string `json:"lock"`        // best locks, also if no lock is needed
+	Lock        []string `json:"lock"`        // best locks; set even if no lock is needed
 	Against     []Cell   `json:"against"`     // disadvantages of the recommended options
 
-	Eliminated []Elimination `json:"eliminated"` // by option, in display order
+	Eliminated []Elimination `json:"eliminated"` // eliminated options, in display order
 	Survivors  []string      `json:"survivors"`
 	Dominated  []Dominated   `json:"dominated"`  // remaining options without a score, because another option is better
 	Scores     []Score       `json:"scores"`     // scores of the Pareto set, from best to worst
 	Weightings int           `json:"weightings"` // number of weightings tried
-	Wins       []Win         `json:"wins"`       // by decreasing number of weightings
+	Wins       []Win         `json:"wins"`       // options, by decreasing number of weightings in which they lead
 	Turns      []Turn        `json:"turns"`      // weights and values at which another option leads
 	Changes    []Change      `json:"changes"`    // effects of a changed need
 }
@@ -121,7 +121,8 @@ type Dominated struct {
 	In     string `json:"in"` // criterion in which By is better
 }
 
-// Score is the score of an option from 0 to 1: the weighted mean over the criteria of its closeness to the best value.
+// Score is the score of an option from 0 to 1. It is the weighted mean, over all criteria, of how close the option's value is
+// to the best value.
 type Score struct {
 	Option string             `json:"option"`
 	Rank   int                `json:"rank"` // options whose scores differ only within noise share a rank
@@ -141,7 +142,7 @@ type Win struct {
 // Turn is a weight or a measured value at which another option takes the lead.
 type Turn struct {
 	Of     string   `json:"of"`               // a criterion
-	Weight *float64 `json:"weight,omitempty"` // weight of Of; the other weights keep their proportions
+	Weight *float64 `json:"weight,omitempty"` // weight of the criterion at which the lead changes; the other weights keep their proportions
 	Option string   `json:"option,omitempty"` // option whose value is varied
 	Value  *float64 `json:"value,omitempty"`
 	To     string   `json:"to"` // option that leads from this weight or value on

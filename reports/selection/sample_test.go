@@ -229,7 +229,7 @@ func hostile() *Report {
 		panic(err)
 	}
 	asJSON := func(s string) string {
-		b, _ := json.Marshal(s) // a string is always JSON
+		b, _ := json.Marshal(s) // a string can always be encoded as JSON
 		return string(b)
 	}
 	for _, swap := range [][2]string{

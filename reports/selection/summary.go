@@ -105,8 +105,8 @@ func (v *view) stated(key string, d time.Duration) string {
 	return setting(d) + lo.Ternary(v.Needs.Unstated(key), ", assumed", "")
 }
 
-// The fewest trials of each workload and fault for these levels of confidence. No violation in 30 trials excludes, with
-// a confidence of 95 %, a violation in more than 10 % of trials.
+// The minimum numbers of trials of each workload and fault for moderate and high confidence. If 30 trials show no violation,
+// the violation rate is at most 10 %, with a confidence of 95 %.
 const (
 	moderateTrials = 5
 	highTrials     = 30
@@ -138,8 +138,8 @@ func (v *view) Confidence() (level, reason string) {
 		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
-// caveat returns the main disadvantage of the recommendation. For a lease without checked fencing tokens, it is a pause longer
-// than the lease.
+// caveat returns the main disadvantage of the recommendation. If the lock has a lease and its fencing tokens are not checked,
+// the disadvantage is that a pause can be longer than the lease.
 func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
@@ -157,7 +157,7 @@ func (v *view) caveat() string {
 	return v.line(v.Decision.Against[0]).Short()
 }
 
-// withoutLock returns the reason for which no replacement of a lock is recommended.
+// withoutLock returns a fact that explains why no replacement of a lock is recommended.
 func (v *view) withoutLock() fact {
 	others := lo.FilterMap(v.Options, func(o Option, _ int) (string, bool) { return o.Name, o.Kind == NoLock })
 	text := "None of " + format.Joined(others) + " meets all requirements."
@@ -186,8 +186,8 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance ranks eliminated options by the requirements that they fail, then by unknown ones. It is greatest for a
-// replacement that does not apply.
+// distance ranks eliminated options by the number of failed requirements, then by the number of unknown ones. A replacement
+// that does not apply has the greatest distance.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

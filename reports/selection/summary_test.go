@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestConfidence checks that the level follows from the fewest trials behind a required answer, and from the trials of leases.
+// TestConfidence checks that the level of confidence depends on the smallest number of trials behind an answer, and on trials
+// that disagree with the lease prediction.
 func TestConfidence(t *testing.T) {
 	for _, c := range []struct {
 		fewest int
@@ -63,7 +64,7 @@ func TestGreen(t *testing.T) {
 	}
 }
 
-// TestCaveat checks that a pause past the lease is the main caveat, unless the data checks fencing tokens.
+// TestCaveat checks that a pause longer than the lease is the main caveat, unless the guarded resource checks fencing tokens.
 func TestCaveat(t *testing.T) {
 	r := sample()
 	if got := newView(r).caveat(); !strings.HasPrefix(got, "mutual-exclusion is expected") {

@@ -18,8 +18,8 @@ type terminal struct {
 	format.Lines
 }
 
-// Text writes the recommendation with its lease, confidence and main caveat for a terminal, then the eliminated candidates,
-// the scores, and the first trade-offs and changes. The page has the rest.
+// Text writes a summary of the report for a terminal: the recommendation with its lease, confidence and main caveat, the
+// eliminated candidates, the scores, and the first trade-offs and changes.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func Text(w io.Writer, r *Report) error {
 	t.eliminated()
 	t.compared()
 	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
-	if t.Decision.Outcome != NothingFits { // the summary of NothingFits lists them
+	if t.Decision.Outcome != NothingFits { // if nothing fits, the summary already lists the changes
 		t.list("what would change it", t.changes())
 	}
 	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
@@ -62,7 +62,7 @@ func (t *terminal) eliminated() {
 	}
 }
 
-const tableWidth, labelWidth = 98, 36 // columns of the table of scores, and of its first two columns
+const tableWidth, labelWidth = 98, 36 // width of the table of scores, and of its first two columns, in characters
 
 // compared writes a table of the best candidates: their scores, and their figures by criterion.
 func (t *terminal) compared() {
@@ -108,7 +108,7 @@ func (t *terminal) title(title string) {
 	t.Add(title)
 }
 
-const mostListed = 3 // the most entries of a list
+const mostListed = 3 // maximum number of entries in a list
 
 func (t *terminal) list(title string, all []string) {
 	if len(all) == 0 {

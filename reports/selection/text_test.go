@@ -28,7 +28,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestBest checks that the best value of a criterion is the highest or lowest one of the survivors.
+// TestBest checks that the best value of a criterion is the highest or lowest value among the candidates that were not
+// eliminated.
 func TestBest(t *testing.T) {
 	v := newView(sample())
 	for _, k := range v.Report.Criteria {

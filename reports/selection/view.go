@@ -177,7 +177,7 @@ func (v *view) For() []line {
 	})
 }
 
-// judged is an option with its answers, and with its figures if it survived.
+// judged is an option with its answers and, if it was not eliminated, its figures.
 type judged struct {
 	Option      Option
 	Anchor      string
@@ -233,7 +233,7 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Open returns the answers of the option that are not yes.
+// Open returns the answers of the option other than yes.
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {

@@ -40,13 +40,14 @@ func EstimateOf(values []float64, blocks []int) Estimate {
 	return e
 }
 
-// summary makes no assumption about the distribution: the bounds of the interval are two of the values.
+// summary returns the median of values and its interval. It assumes no distribution: the bounds of the interval are two of the
+// values.
 func summary(values []float64) benchmath.Summary {
 	sorted := slices.Clone(values) // NewSample sorts its argument
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(sorted, &benchmath.Thresholds{CompareAlpha: 1 - confidence}), confidence)
 }
 
-// finite returns an interval, or nil if there are too few values.
+// finite returns the bounds of an interval, or nil if a bound is infinite or NaN because there are too few values.
 func finite(low, high float64) (lo, hi *float64) {
 	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
 		return nil, nil
@@ -85,7 +86,7 @@ const Alpha = 0.05
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
-	least := 0.0 // keeps the corrected values in order
+	least := 0.0 // the corrected p-values must not decrease
 	for i, c := range sorted {
 		least = max(least, min(1, c.P*float64(len(sorted)-i)))
 		c.Holm = least

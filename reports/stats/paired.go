@@ -14,8 +14,8 @@ type Comparison struct {
 	Metric string  `json:"metric"`
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
-	// Ratio is the median ratio of A to B: of the two values in each block if Paired, else of all pairs of values. It is 0 if
-	// there is no ratio; Note has the reason.
+	// Ratio is the median of the ratios of A to B. If Paired is true, there is one ratio for each block, else one for each pair
+	// of values. Ratio is 0 if there is no ratio; Note has the reason.
 	Ratio  float64  `json:"ratio"`
 	Low    *float64 `json:"low"` // bounds of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
@@ -36,8 +36,9 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects within each block that has both, so that effects of the block cancel out. The test
-// flips the signs of the log ratios. If there are too many flips, the seed selects random ones.
+// Paired compares a metric of two subjects. It uses only blocks that contain both subjects, so that effects of a block cancel
+// out. The test flips the signs of the log ratios. If there are too many combinations of signs, it tries random ones that
+// depend on seed.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
@@ -75,8 +76,8 @@ func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	return va, vb, blocks
 }
 
-// SignFlip returns the p-value of a sign-flip test: the proportion of sign choices for which the sum is at least as far from 0
-// as the sum of the differences.
+// SignFlip returns the p-value of a sign-flip test: the proportion of sign choices whose sum is at least as far from 0 as the
+// sum of the differences.
 func SignFlip(differences []float64, seed uint64) float64 {
 	var sum, size float64
 	for _, d := range differences {
@@ -85,7 +86,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	}
 	far := math.Abs(sum) - 1e-9*size // allows for rounding
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // includes the unflipped signs
+	tries, reached := flips, 1 // 1 counts the observed signs
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}

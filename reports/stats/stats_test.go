@@ -162,7 +162,7 @@ func TestIntervalIsThatOfTheTest(t *testing.T) {
 
 func TestOutside(t *testing.T) {
 	for _, c := range []struct{ n, m, want int }{
-		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // one more than the greatest significant U in the tables
+		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // critical value of U in published tables, plus 1
 	} {
 		if got := outside(c.n, c.m); got != c.want {
 			t.Errorf("%d and %d values: %d, want %d", c.n, c.m, got, c.want)
@@ -212,7 +212,7 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// TestNoRatio checks that a zero has no ratio, but the values still differ.
+// TestNoRatio checks that no ratio is computed if a value is 0, but that the difference is still tested.
 func TestNoRatio(t *testing.T) {
 	blocks := []int{0, 1, 2, 3, 4, 5, 6}
 	zeros, fives := EstimateOf(make([]float64, 7), blocks), EstimateOf([]float64{5, 5, 5, 6, 5, 5, 5}, blocks)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is the Hodges-Lehmann
-// estimate: the median of all ratios of a value of a to a value of b, with the interval of the same test.
+// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is the Hodges-Lehmann estimate: the median of the
+// ratios of every value of a to every value of b. The interval of the ratio comes from the same test.
 func Unpaired(a, b Estimate) Comparison {
 	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: Median(a.Values), MedB: Median(b.Values), P: 1, Holm: 1}
 	if c.Pairs == 0 {
@@ -39,8 +39,8 @@ func Unpaired(a, b Estimate) Comparison {
 	return c
 }
 
-// outside returns the number k of the sorted ratio, counted from either end, that bounds the interval: at most 2.5 % of all
-// orders of n and m values have a U below k. It returns 0 if there are too few values.
+// outside returns k such that the interval lies between the k-th smallest and the k-th largest ratio. The probability of a U
+// below k is at most 2.5 % if both samples have the same distribution. It returns 0 if there are too few values.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
 	if n*m > 2500 { // the normal approximation suffices
