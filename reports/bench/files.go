@@ -31,7 +31,8 @@ func ReadPlan(dir string) (*Plan, error) {
 // WriteTrial writes trial.json into the folder t.Dir of a bench.
 func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir, TrialName), t) }
 
-// ReadTrial reads the trial.json in a subfolder of the bench folder. The name of the subfolder has slashes.
+// ReadTrial reads trial.json from a trial folder. The name is the slash-separated path of that folder within the
+// bench folder.
 func ReadTrial(dir, name string) (*Trial, error) {
 	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
 	err := read(file, "lockbench_trial", t)

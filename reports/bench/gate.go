@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold is a limit for a measured value, or for its ratio to another lock or to an earlier run.
+// Threshold is a minimum or maximum for a measured value, or for its ratio to another lock or to an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // section of the suite; empty: all sections
@@ -20,10 +20,11 @@ type Threshold struct {
 	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // compare with the same lock in an earlier run
 }
 
-// Outcome is the result of a threshold.
+// Outcome is the result of checking a threshold.
 type Outcome int
 
-// The outcomes of a threshold, from best to worst. A threshold for several conditions has the worst of their outcomes.
+// The outcomes of a threshold, from best to worst. If a threshold is checked under several conditions, the worst
+// outcome counts.
 const (
 	Pass    Outcome = iota - 2 // the confidence interval is within the limit
 	Noisy                      // the limit is inside the confidence interval
@@ -80,7 +81,8 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Validate returns an error if the threshold has no lock, no known metric or no limit, or two kinds of ratio.
+// Validate returns an error if the lock or both limits are missing, if the metric is unknown, or if both kinds of
+// ratio are set.
 func (t Threshold) Validate() error {
 	_, known := FindMetric(t.Metric)
 	why := ""

@@ -12,8 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats returns latency heat maps: of each lock under each fault, and of the best lock of each section with the most
-// clients.
+// heats returns latency heat maps. Each section has one for each lock under a fault, and one for its best lock under
+// the fault-free conditions with the most clients.
 func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
@@ -65,10 +65,10 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a latency timeline, limited to the latency rows that have acquires.
+// heat is a latency timeline, cropped to the range of latencies that occurred.
 type heat struct {
 	*Timeline
-	low, high int // first row, and the row after the last
+	low, high int // index of the first latency row, and one more than the index of the last
 }
 
 // mostSlices is the maximum number of time slices in a drawing.

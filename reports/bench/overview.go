@@ -13,8 +13,8 @@ import (
 // overviewPoints is the maximum number of panels in the overview chart.
 const overviewPoints = 6
 
-// overview draws goodput against the longest wait, with one panel per set of conditions. If clients share keys in any of
-// them, it omits the others.
+// overview draws goodput against the longest wait, with one panel per set of conditions. Conditions in which each
+// client has its own key are omitted if there are others.
 func (v *view) overview() []charts.Chart {
 	points := filter(v.compared(), Point.Contended)
 	if len(points) == 0 {
@@ -59,7 +59,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // shortest and longest wait
+	low, high := math.Inf(1), 0.0 // smallest and largest of the longest waits
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median

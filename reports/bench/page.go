@@ -24,7 +24,7 @@ type page struct {
 	Unfinished    bool
 	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // locks with violations, shown if the measured values are withheld
+	Found         []safetyRow // locks with violations; shown if a failed self-check hides the measured values
 	Tables        []pointTable
 	ControlTables []pointTable // tables of the baselines and self-checks
 	Percentiles   []charts.Chart

@@ -224,7 +224,7 @@ func TestStarving(t *testing.T) {
 		t.Error("the overview does not mark the lock that starves clients")
 	}
 	cells := regexp.MustCompile(`(?s)<tr><th scope="row">fenced <small class="violated">starves clients: 3 of 4 clients got nothing</small>.*?</tr>`).FindString(got)
-	if strings.Count(cells, "<td>–</td>") != 4 { // columns rank, contended p50, contended p99 and hand-off p50
+	if strings.Count(cells, "<td>–</td>") != 4 { // no value for rank, contended p50, contended p99 and hand-off p50
 		t.Errorf("its row is %q", cells)
 	}
 }
@@ -241,7 +241,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTooFew checks that with too few trials the headline states this and names no tie.
+// TestTooFew checks that with too few trials the headline states this and does not report a tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
 	few.Withheld = nil // six trials are too few for the self-check same-lock-twice

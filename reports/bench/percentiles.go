@@ -12,8 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is the latency curve of a lock over all trials. Its band is the range of the trials, drawn only while
-// every trial has enough samples.
+// distribution is the latency curve of a lock over all trials. Its band shows the range over the trials. The band is
+// drawn only at percentiles for which every trial has enough samples.
 type distribution struct {
 	charts.Line
 	n int64

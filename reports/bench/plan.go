@@ -30,7 +30,7 @@ type Plan struct {
 	Interrupted bool            `json:"interrupted,omitempty"`
 	Command     string          `json:"command"` // command line that reproduces the bench, without secrets
 	Seed        uint64          `json:"seed"`    // seed of all random values and of the trial order
-	Servers     string          `json:"servers"` // embedded, local, docker or remote
+	Servers     string          `json:"servers"` // where the servers run: embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
 	Trials      int             `json:"trials"`            // planned number of trials of each subject at each point
 	Stopped     string          `json:"stopped,omitempty"` // reason why the bench ended
@@ -39,7 +39,7 @@ type Plan struct {
 	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
 	Subjects    []Subject       `json:"subjects"`           // locks, baselines and self-checks, in display order
 	Points      []Point         `json:"points"`             // sets of conditions, in display order
-	Pairs       []Pair          `json:"pairs"`              // trials that each block repeats
+	Pairs       []Pair          `json:"pairs"`              // combinations of subject and point; each block has one trial of each
 	Thresholds  []Threshold     `json:"thresholds,omitempty"`
 }
 
@@ -50,9 +50,9 @@ const (
 	Lock     Role = "lock"     // a lock to compare with the others
 	Control  Role = "control"  // a known-broken lock whose violation must be detected
 	Baseline Role = "baseline" // a measurement without a lock, such as the cost of one round trip
-	Again    Role = "again"    // a second copy of a lock, whose results must not differ from the first
-	Delayed  Role = "delayed"  // a lock with an added network delay, which the results must show
-	Stalled  Role = "stalled"  // a load generator that is stopped on purpose, which the results must show
+	Again    Role = "again"    // a second copy of a lock; its results must not differ from those of the first copy
+	Delayed  Role = "delayed"  // a lock with an added network delay, which must be visible in the results
+	Stalled  Role = "stalled"  // a load generator that is paused on purpose, which must be visible in the results
 )
 
 // Subject is one thing that a bench measures: a lock, a baseline or a self-check.
@@ -66,7 +66,7 @@ type Subject struct {
 	Server     string            `json:"server,omitempty"`      // product name and version of the store
 	Durability string            `json:"durability,omitempty"`  // durability of a write that the store has acknowledged
 	ThirdParty bool              `json:"third_party,omitempty"` // whether it is a third-party lock
-	Defect     string            `json:"defect,omitempty"`      // known defect of the lock, which is then not ranked
+	Defect     string            `json:"defect,omitempty"`      // known defect of the lock; a lock with a known defect is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
@@ -76,8 +76,8 @@ type Arrivals string
 const (
 	Closed   Arrivals = "closed"   // each client starts the next iteration as soon as the last one ends
 	Constant Arrivals = "constant" // iterations start at a fixed interval
-	Poisson  Arrivals = "poisson"  // iterations start independently at a mean rate (Poisson)
-	Burst    Arrivals = "burst"    // groups of iterations start together at a mean rate
+	Poisson  Arrivals = "poisson"  // iterations start at random times with a mean rate (Poisson process)
+	Burst    Arrivals = "burst"    // iterations start in groups; the mean rate is fixed
 )
 
 // Point is one set of test conditions. Only results under the same conditions are compared.
@@ -115,7 +115,7 @@ const TrialName = "trial.json"
 // Trial is one measurement of one lock, baseline or self-check under one set of conditions.
 type Trial struct {
 	Version int       `json:"lockbench_trial"`
-	Dir     string    `json:"dir"` // trial folder within the bench folder, with slashes: <point>/<subject>/<block>
+	Dir     string    `json:"dir"` // slash-separated path of the trial folder within the bench folder: <point>/<subject>/<block>
 	Subject string    `json:"subject"`
 	Point   string    `json:"point"`
 	Block   int       `json:"block"` // number of the block, from 0
@@ -128,7 +128,7 @@ type Trial struct {
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // whether the rate was steady when the warm-up ended
 
-	Discarded string    `json:"discarded,omitempty"` // reason why the trial was discarded; it then has no measured values
+	Discarded string    `json:"discarded,omitempty"` // reason why the trial was discarded; a discarded trial has no measured values
 	Judged    *Judged   `json:"judged,omitempty"`    // verdict on the history; null for a baseline without a history
 	Figures   Figures   `json:"figures"`
 	Curves    Curves    `json:"curves"`
@@ -192,14 +192,15 @@ func (t *Trial) Unsafe() *Violation {
 // Figures holds a trial's measured values by metric name. A metric without a measurement is absent.
 type Figures map[string]float64
 
-// Curves holds HDR histograms of nanoseconds (version 2, compressed, base64) by class: uncontended, contended, refused,
-// timed-out, unknown, hand-off, hold, late (the delay of the generator) and, for baselines, round-trip.
+// Curves holds histograms of latencies in nanoseconds, by class. The encoding is HdrHistogram V2, compressed, in
+// base64. The classes are uncontended, contended, refused, timed-out, unknown, hand-off, hold and late (the delay of
+// the load generator). Baselines also have round-trip.
 type Curves map[string]string
 
 // Timeline holds acquire latencies over the course of a trial, for the heat map.
 type Timeline struct {
 	SliceNS int64     `json:"slice_ns"` // length of a time slice; the first slice starts with the warm-up
-	Edges   []int64   `json:"edges_ns"` // limits of the latency rows: row r counts latencies from Edges[r] to below Edges[r+1]
+	Edges   []int64   `json:"edges_ns"` // boundaries of the latency rows: row r counts latencies from Edges[r] to below Edges[r+1]
 	Counts  [][]int   `json:"counts"`   // number of acquires by time slice, then by latency row
 	Faults  []Episode `json:"faults,omitempty"`
 }
@@ -215,7 +216,7 @@ type Episode struct {
 type Results struct {
 	Version  int       `json:"lockbench_bench_results"`
 	Plan     *Plan     `json:"plan"`
-	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if any, the reports show no measured values
+	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if not empty, the reports show no measured values
 	Checks   []Check   `json:"checks"`             // results of the self-checks, in display order
 	Rows     []Row     `json:"rows"`               // results by point, then by subject, in the order of the plan
 	Rankings []Ranking `json:"rankings"`           // by point

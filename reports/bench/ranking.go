@@ -49,7 +49,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // all unranked locks except the first
+		stats.Holm(compared[1:]) // the best lock is not compared with itself
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -99,10 +99,10 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 
 // If a measured value exceeds one of these limits, the test machine or lockbench limits the result, not the lock.
 const (
-	mostOfNone   = 0.5  // as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // in milliseconds, beyond the planned hold time
-	stallMS      = 50.0 // in milliseconds, in the median trial
-	allProcessor = 0.95 // as a fraction of all processors
+	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
+	lateMS       = 1.0  // maximum 99th percentile of start delays in milliseconds, in addition to the planned hold time
+	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
+	allProcessor = 0.95 // processors in use, as a fraction of all processors
 )
 
 // limited returns the reason why the test machine or lockbench, not the lock, limited the result. It returns "" if
@@ -123,8 +123,8 @@ func (r *Results) limited(row *Row) string {
 	return ""
 }
 
-// partOfNone returns a lock's goodput divided by that of the baseline "none". It returns 0 if there is no such baseline,
-// or if the lock is held for a set time, which limits both.
+// partOfNone returns a lock's goodput divided by that of the baseline "none". It returns 0 if there is no such
+// baseline. It also returns 0 if the conditions set a hold time, because the hold time then limits both goodputs.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
 		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"

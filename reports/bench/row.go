@@ -30,7 +30,7 @@ type Row struct {
 
 	subject *Subject
 	point   *Point
-	counted []*Trial // trials that were not discarded, by block
+	counted []*Trial // trials that were not discarded, sorted by block
 }
 
 // rowOf returns the results of one subject at one point. Discarded trials are only counted.
@@ -75,8 +75,8 @@ func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving returns the text for Row.Starving. It returns "" if arrivals are open, because a client may then have no
-// arrival.
+// starving returns the text for Row.Starving. It returns "" if iterations start at a given rate, because a client may
+// then have had no iteration to start.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -89,8 +89,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric is a latency and some clients were never granted the lock, so that it covers only
-// the others.
+// selective reports whether a metric covers only some clients. This is so for a latency if other clients were never
+// granted the lock.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

@@ -109,7 +109,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 // chartedIn returns the locks to draw in a chart, sorted by goodput at the most clients, and a note about omitted locks.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // numbers of clients for each note
+	at := map[string][]string{} // client counts at which each note applies
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {

@@ -20,7 +20,7 @@ type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor    map[string]float64 // factor on the goodput, by lock
+	Factor    map[string]float64 // factor by which the goodput of a lock is multiplied, by lock name
 	Unsafe    []string           // locks that violate exclusion in the last block
 	Starve    string             // name of a lock that starves three clients
 	Discarded int                // number of discarded trials of the lock "fenced"
@@ -34,7 +34,7 @@ type options struct {
 	UnseenStall  bool     // the stopped load generator is not noticed
 	UnevenAgain  bool     // the two copies of a lock have different results
 	Fault        bool     // the last set of conditions has a fault
-	Points       []string // names of the only conditions; nil: all
+	Points       []string // IDs of the points to generate; nil: all
 	OnlyContend4 bool     // only one set of conditions, with four clients
 	OnlyFigures  bool     // no latency curves and no timelines
 }
@@ -77,7 +77,8 @@ func makeResults(o options) (*bench.Results, error) {
 	return bench.ResultsOf(p, trials), nil
 }
 
-// random returns a separate random source for each use. An option thus changes only the values that it concerns.
+// random returns a random source that depends only on the seed and the arguments. An option thus changes no unrelated
+// values.
 func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)

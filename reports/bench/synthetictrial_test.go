@@ -97,7 +97,7 @@ func (k maker) goodput() float64 {
 	lock := k.s.Name
 	switch k.s.Role {
 	case bench.Again, bench.Delayed, bench.Stalled:
-		lock = k.s.Lock // the self-check measures this lock
+		lock = k.s.Lock // a self-check runs a lock under another name
 	}
 	if factor, ok := k.Factor[lock]; ok {
 		rate *= factor
@@ -126,8 +126,8 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares distributes the critical sections among the clients. One client of "redsync" at 64 clients gets none, as do
-// three of the lock options.Starve.
+// shares distributes the critical sections among the clients. With 64 clients, one client of "redsync" gets none.
+// Three clients of the lock named in options.Starve get none.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
@@ -164,7 +164,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // the round trip includes the noise of the block
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // noise of the block affects goodput and round trip alike, so it cancels out
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))

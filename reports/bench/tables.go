@@ -60,8 +60,9 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics to show in a table: those measured for at least one lock or, in a table of self-checks,
-// for any row. It omits contended acquires if each client has its own key, and uncontended acquires otherwise.
+// measuredAt returns the metrics to show in a table. A metric must be measured for at least one lock or, in a table
+// of self-checks, for any row. If each client has its own key, contended acquires are omitted; otherwise uncontended
+// acquires are omitted.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -73,7 +74,7 @@ func (v *view) measuredAt(p Point) []Metric {
 	return filter(Metrics(), func(m Metric) bool {
 		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
-			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // not only a baseline
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a metric measured only for baselines is omitted
 		})
 	})
 }
@@ -88,7 +89,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
-			t.Ratio, t.RatioIn = "1", "" // this is the best lock
+			t.Ratio, t.RatioIn = "1", "" // ratio of the best lock to itself
 		}
 	}
 	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {
@@ -186,7 +187,7 @@ func (t tableRow) Notice() string {
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 
-// Noise returns the mark of a ratio whose difference from 1 may be noise.
+// Noise returns " ~" for a ratio whose difference from 1 may be noise, and "" otherwise.
 func (t tableRow) Noise() string {
 	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == format.None {
 		return ""

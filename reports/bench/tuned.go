@@ -44,7 +44,8 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns the result of a subject at a point, or under the same conditions in another section.
+// rowAlike returns the results of a subject at a point. Without such results, it returns those measured under the same
+// conditions in another section.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p

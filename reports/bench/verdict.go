@@ -128,7 +128,7 @@ func lead(leads map[string]int, points int, tied bool) string {
 	return fmt.Sprintf("%s is fastest%s.", names[0], everywhere)
 }
 
-// agree joins names, followed by the singular or the plural form of a verb.
+// agree joins names and appends the singular or the plural form of a verb.
 func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
@@ -209,8 +209,8 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level returns the goodput of the fastest locks as text: as a fraction of the highest possible or the baseline's
-// goodput if known, else per second.
+// level returns the goodput of the fastest locks as text. It is a fraction of the ceiling or of the baseline's
+// goodput, if one of these is known. Otherwise it is a number per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -229,7 +229,7 @@ func (v *view) level(a answer) string {
 
 func between(least, most extreme) string {
 	low, high := format.Significant(least.value), format.Significant(most.value)
-	if most.value < 2 { // two digits for a ratio below 2
+	if most.value < 2 { // two decimals for a ratio below 2
 		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
 	}
 	if low == high {

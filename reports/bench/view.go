@@ -99,7 +99,8 @@ func describe(p Point) string {
 	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
 }
 
-// conditions returns a list of test conditions as text, and adds the arrival schedule and the fault of a point.
+// conditions joins descriptions of test conditions. It appends the arrival schedule, if it has a rate, and the fault,
+// if any.
 func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
@@ -126,8 +127,8 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart returns the conditions that differ from those of other points in the section. It returns "" if the section has
-// only one point.
+// apart describes the conditions of a point that differ between the points of its section. It returns "" if the
+// section has only one point.
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{

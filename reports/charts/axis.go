@@ -10,7 +10,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// Axis is an axis of a chart. Zero bounds are set from the data. The bounds of a logarithmic axis must be positive.
+// Axis is an axis of a chart. If both bounds are 0, they are computed from the data. The bounds of a logarithmic axis
+// must be positive.
 type Axis struct {
 	Label     string
 	Unit      string // unit after each tick label, as in " ms"
@@ -57,7 +58,7 @@ func niceStep(v float64) float64 {
 	return power * steps[slices.IndexFunc(steps, func(m float64) bool { return m == 10 || m*power >= v })]
 }
 
-// fit returns the axis with bounds extended to the values.
+// fit returns the axis with bounds computed from the values, unless the axis already has bounds.
 func (a Axis) fit(values []float64) Axis {
 	if a.Low != 0 || a.High != 0 {
 		return a

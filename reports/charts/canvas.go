@@ -26,7 +26,7 @@ func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 type ink struct {
 	Class
 	title  string // a tooltip
-	fill   string // reference to an SVG pattern or gradient, if the style sheet has no colour for the class
+	fill   string // fill attribute, such as a reference to an SVG pattern; empty if the style sheet sets the fill
 	anchor string // text-anchor attribute: start, middle or end
 }
 
@@ -67,7 +67,7 @@ func (c *canvas) y(y vg.Length) string              { return px(c.height - y) }
 func (c *canvas) at(p vg.Point) string              { return px(p.X) + " " + c.y(p.Y) }
 
 func px(v vg.Length) string {
-	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // adding 0 turns -0 into 0
+	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // adding 0 turns -0 into 0, which has no sign in the output
 }
 
 func (c *canvas) Stroke(p vg.Path) {
@@ -75,7 +75,7 @@ func (c *canvas) Stroke(p vg.Path) {
 		return
 	}
 	dashes := ""
-	if len(c.dashes) > 0 { // whole pixels, printed as [7 3]
+	if len(c.dashes) > 0 { // Sprint formats the dash lengths as [7 3]
 		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
 	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
@@ -142,7 +142,7 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
-// labels measures text with a font of gonum. Browsers use a different font.
+// labels measures text with a font of gonum. Browsers use a different font, so widths are approximate.
 type labels struct{ text.Plain }
 
 // Box implements text.Handler.

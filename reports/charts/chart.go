@@ -29,7 +29,7 @@ type Chart struct {
 	Name     string // short name of the chart's test conditions
 	Takeaway string
 	SVG      template.HTML
-	Note     string // help for reading the chart, and omitted data
+	Note     string // help for reading the chart, and remarks on omitted data
 	Worded   bool   // whether the table cells hold words instead of numbers
 	Head     []string
 	Rows     [][]string
@@ -98,7 +98,7 @@ func (s Style) mark(c draw.Canvas, at vg.Point) {
 	g.Shape.DrawGlyph(&c, g, at)
 }
 
-// shape is an index into the markers.
+// shape is the index of a marker.
 type shape int
 
 // DrawGlyph implements draw.GlyphDrawer.
@@ -155,7 +155,7 @@ func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s
 	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
 }
 
-// short shortens a text to a width in pixels.
+// short cuts a text to a maximum width in pixels and appends an ellipsis if it was cut.
 func short(s string, wide vg.Length, width func(string) vg.Length) string {
 	cut := s
 	for letters := []rune(s); len(letters) > 1 && width(cut) > wide; cut = string(letters) + "…" {

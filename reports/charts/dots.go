@@ -22,7 +22,7 @@ type Dot struct {
 	Name   string
 	X, Y   float64
 	Style  Style
-	Hollow bool // whether only the outline is drawn: the lock is not compared with the others
+	Hollow bool // whether only the outline is drawn, as for a lock that is not compared with the others
 }
 
 // SVG draws the chart.
@@ -83,7 +83,8 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle from left to right of a point, with the given height and vertically centred on the point.
+// around returns a rectangle of the given height, vertically centred on a point. It extends from left to right, which
+// are offsets from the point.
 func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
@@ -119,7 +120,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// outside returns the area of the part of a rectangle that is outside another one.
+// outside returns the area of the part of a that lies outside b.
 func outside(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

@@ -128,8 +128,8 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks returns percentile ranks for a chart, from the median up, with ten ranks per decade of 1/(1-rank). It ends
-// at the last rank with ten of n samples above it.
+// curveRanks returns percentile ranks for a chart, from the median up, with ten ranks per decade of 1/(1-rank). The
+// last one is the highest rank with at least ten of n samples above it.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -171,7 +171,7 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // this class is not a latency of the lock
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // a delay of lockbench, not of the lock
 				continue
 			}
 			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // keeps the log readable if the clock was set back
@@ -195,7 +195,7 @@ func PercentileText(s *Samples) ([]byte, error) {
 }
 
 // Commands returns the number of commands that servers executed for locks between two readings of their counters. It
-// includes commands within scripts. If ok is false, why states the reason.
+// includes commands within scripts. If the number is unknown, ok is false and why states the reason.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false

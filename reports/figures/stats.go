@@ -17,7 +17,7 @@ type Stats struct {
 	Sections     int           // number of critical sections: grants whose release was called
 	PerClient    []int         // number of critical sections, by client
 	First        time.Duration // call of the first measured operation
-	Last         time.Duration // return of the last release
+	Last         time.Duration // end of the last release
 	Grants       int           // number of grants to all clients, measured or not
 	OwnerChanges int           // number of grants whose client was not the previous holder of the key
 	Keys         int           // number of keys that measured clients used
@@ -26,7 +26,7 @@ type Stats struct {
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires that had not returned at the end
 	Longest      Wait
-	Bypassed     int // largest number of later callers that were granted a key before one waiting client
+	Bypassed     int // largest number of grants of a key, during one wait for the key, to clients that called later
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 
@@ -92,7 +92,7 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of reads the events of a history once and passes each to the other functions.
+// Of computes the Stats of a history. It reads the events once, and passes each event to the functions in others too.
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

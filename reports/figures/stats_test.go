@@ -129,7 +129,7 @@ func TestContendedAtTheCall(t *testing.T) {
 			c.build(&s)
 			s.acquire(1, 9, "k", 100*ms, 110*ms)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			for _, Class := range []Class{Uncontended, Contended} { // 10 ms: all other grants were faster
+			for _, Class := range []Class{Uncontended, Contended} { // only the last acquire took 10 ms; all others were faster
 				if is, want := near(float64(got.Samples[Class].Max()), float64(10*ms)), Class == c.want; is != want {
 					t.Errorf("recorded as %s: %v, want %v", Class.Tag(), is, want)
 				}

@@ -14,7 +14,7 @@ type tracker struct {
 	window  Window
 	stats   *Stats
 	asking  map[int32]ask    // acquires that have not returned, by client
-	holds   map[int64]*hold  // holds that have not been released, by number
+	holds   map[int64]*hold  // holds that have not been released, by hold number
 	freed   map[string]freed // keys that were released while a client waited, and not granted since
 	keys    map[string]bool
 	last    map[string]int32        // last holder of each key
@@ -23,14 +23,14 @@ type tracker struct {
 
 type freed struct {
 	at    time.Duration
-	asked string // key that the acquire requested
+	asked string // key that the released hold requested; the lock may have chosen one of its segments
 }
 
 type ask struct {
 	key       string // requested key; the lock may choose one of its segments
 	due, call time.Duration
 	contended bool
-	bypassed  int // number of grants to clients that called later
+	bypassed  int // number of grants of the key to clients that called later
 }
 
 type hold struct {
@@ -38,7 +38,7 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of the lease; if the client dies, the hold ends then
+	until      time.Duration // end of the lease; if the client dies, the hold lasts until then
 	inner      bool          // whether the hold is re-entrant
 }
 
@@ -176,7 +176,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps counts a wait that had not ended at the end of the window. Its measured time is a lower bound.
+// overlaps records an acquire that had not returned at the end of the window. Its measured wait is a lower bound.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
@@ -211,7 +211,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // time of the call, because the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // another client is waiting, as the releasing client cannot be
+		if a.key == h.asked { // the waiting client is another one: the releasing client cannot wait
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}

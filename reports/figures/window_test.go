@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// TestWindow checks that operations that ended within the window count in full. A wait beyond its end is cut off.
+// TestWindow checks that operations that ended within the window count in full. A wait that lasts beyond the window is cut off.
 //
 //	window               10 ........................ 40
 //	client 0  1-2 ... 8                                      (before)

@@ -56,7 +56,8 @@ var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]
 // named matches a password parameter in a URL or connection string.
 var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)
 
-// Scrub masks the passwords in a text with URLs. It handles each flag separately, so that a match cannot span two flags.
+// Scrub masks the passwords in a text with URLs. It handles each command-line flag separately, so that a match cannot
+// span two flags.
 func Scrub(text string) string {
 	text = named.ReplaceAllString(text, "$1=***")
 	if !strings.Contains(text, "://") {

@@ -93,8 +93,8 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the minimum width of a last column beside the others. If it has less room, or a cell of more than two lines,
-// its cells are written below the row.
+// narrow is the minimum width of the last column of a table. If the column has less room, or one of its cells needs
+// more than two lines, the cells are written below their rows.
 const narrow = 28
 
 // table writes a table. If it is wider than textWidth, its headings and the cells of its last column are broken into lines.

@@ -63,7 +63,7 @@ func Percent(part float64) string {
 	return TrimZeros(strconv.FormatFloat(100*part, 'f', 1, 64)) + " %"
 }
 
-// Gibibytes writes a number of bytes, or nothing for 0, which means unknown.
+// Gibibytes writes a number of bytes in GiB. It returns "" for 0, which means unknown.
 func Gibibytes(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -121,8 +121,8 @@ func Duration[T ~int | ~int64 | ~float64](d T) string {
 	return Significant(ns/1e9) + " s"
 }
 
-// Milliseconds writes nanoseconds as a number of milliseconds without its unit, to three digits and three places at most;
-// less than a microsecond is "<0.001".
+// Milliseconds writes nanoseconds as milliseconds without the unit, with at most three digits and three decimals.
+// Less than a microsecond is "<0.001".
 func Milliseconds[T ~int | ~int64](ns T) string {
 	switch {
 	case ns > 0 && ns < 1e3:

@@ -24,7 +24,7 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone is the colour of a verdict. A word or a symbol always conveys the same meaning.
+// Tone is the colour of a verdict. A word or a symbol beside it says the same, for readers who cannot see the colour.
 type Tone string
 
 // The tones of a verdict.
@@ -159,7 +159,7 @@ type table struct {
 // column is the heading of a column.
 type column struct {
 	Text  string
-	Doc   string // explanation of the text
+	Doc   string // explanation of Text, shown as a tooltip
 	Rest  string // text after Text
 	Class string
 }
@@ -189,11 +189,12 @@ func newTable(label, class string, columns ...any) (table, error) {
 	return t, nil
 }
 
-// fold is the head of a folded section: {{template "fold" (fold "method" "Method" "")}} ... {{template "endfold"}}.
-// The ID belongs to the content, because a browser unfolds it if a link leads there. The class "unprinted" omits it on paper.
+// fold is the head of a section that can be folded: {{template "fold" (fold "method" "Method" "")}} ... {{template
+// "endfold"}}. The ID belongs to the content, because browsers unfold a section if a link leads to its content. The
+// class "unprinted" omits the section on paper.
 type fold struct{ ID, Title, Note, Class string }
 
-// section is an entry of the nav.
+// section is an entry of the navigation bar.
 type section struct{ ID, Title string }
 
 // sections returns the nav. Its arguments are an id, a title and a condition of each section: {{sections "lease" "Lease"

@@ -99,7 +99,7 @@ type Manifest struct {
 	Environment Environment `json:"environment"`
 	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
 	Notes       []string    `json:"notes,omitempty"`      // conditions that readers of the report must know
-	Warnings    []string    `json:"warnings,omitempty"`   // problems of the run
+	Warnings    []string    `json:"warnings,omitempty"`   // problems during the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
 	Scenarios   []Scenario  `json:"scenarios,omitempty"` // known failure modes; if any, the page groups results by them
 	Plan        []Cell      `json:"plan"`                // planned combinations of lock, workload and fault, in display order
@@ -111,7 +111,7 @@ const (
 	Local    = "local"    // a server process on this machine
 )
 
-// Parameter is one setting of a run: `ttl`, `1s`, `the lease that each client requests`.
+// Parameter is one setting of a run, such as the name `ttl` with the value `1s`.
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -142,7 +142,8 @@ type Cell struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // name of the injected fault, or "none"
 	Scenario   string `json:"scenario,omitempty"` // name of the scenario, if any
-	// Concurrent states that trials ran beside others, so that their times are not compared with those of other cells.
+	// Concurrent states that trials ran at the same time as others. Their times are not compared with those of other
+	// cells.
 	Concurrent bool `json:"concurrent,omitempty"`
 }
 

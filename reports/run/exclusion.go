@@ -7,8 +7,8 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionKeys holds a badge and its meaning for each class of exclusion result. The colour shows the result, whether
-// expected or not.
+// exclusionKeys holds a badge and its meaning for each class of exclusion result. The colour does not depend on
+// whether the result was expected.
 var exclusionKeys = [...]html.Key{
 	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},

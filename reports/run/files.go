@@ -24,10 +24,10 @@ const (
 	VerdictName   = "verdict.json"
 	DiscardedName = "discarded.json"
 	countersName  = "counters.json"
-	shopName      = "shop.json" // only for a flash sale
+	shopName      = "shop.json" // only in trials of a flash-sale workload
 
-	manifestVersion = 1 // written by this package, and the newest version it reads
-	resultsVersion  = 3 // described by docs/results.schema.json
+	manifestVersion = 1 // version that this package writes, and the newest that it reads
+	resultsVersion  = 3 // version of results.json, described by docs/results.schema.json
 )
 
 // File is one file of a run folder.
@@ -76,7 +76,7 @@ func WriteJSON(file string, v any) error {
 	return WriteFile(file, b.Bytes())
 }
 
-// SumFile returns the length and the checksum of a file in a run folder. The name has slashes.
+// SumFile returns the length and the checksum of a file in a run folder. The name is a slash-separated path.
 func SumFile(dir, name string) (File, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {

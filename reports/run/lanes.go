@@ -41,8 +41,8 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-// laneOf returns the lane index of a client. For a client without a lane, it returns an index below the last lane, which
-// is not drawn.
+// laneOf returns the lane index of a client. If the client has no lane, it returns the number of lanes; nothing is
+// drawn at that index.
 func (l *swimLanes) laneOf(client int32) int {
 	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
@@ -106,7 +106,7 @@ func exampleLanes(property string, w *checker.Witness, faults []checker.Band) *s
 	return l
 }
 
-// timeOf returns the time span of a violation. Calls and holds without an end reach to the end of the drawing.
+// timeOf returns the time span to draw for a violation. It includes a margin for calls and holds without an end.
 func timeOf(w *checker.Witness) (from, to time.Duration) {
 	from, to = w.From, w.From
 	ends := []time.Duration{w.To}

@@ -19,7 +19,7 @@ func (m *Measurement) granted(kind string) figures.Distribution {
 	return m.Uncontended
 }
 
-// frequentKind returns the more frequent kind of grants.
+// frequentKind returns the more frequent kind of grants: "contended" or "uncontended".
 func frequentKind(all []Measurement) string {
 	more := int64(0)
 	for _, m := range all {
@@ -31,8 +31,8 @@ func frequentKind(all []Measurement) string {
 	return "contended"
 }
 
-// latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. Locks that do not
-// exclude are left out.
+// latencyChart draws latency distributions for one workload without faults. It covers the more frequent kind of
+// grants. Locks that do not exclude are left out.
 func latencyChart(id, workload string, all []Measurement, label func(lock, deployment string) string) charts.Chart {
 	kind := frequentKind(all)
 	var lines []charts.Line
@@ -67,7 +67,7 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	return c
 }
 
-// enoughTrials is the number of trials each of two locks needs for a rank test to separate them.
+// enoughTrials is the minimum number of trials of each lock for a rank test to find a difference between two locks.
 const enoughTrials = 4
 
 // takeaway compares the locks at the highest percentile that every lock has.

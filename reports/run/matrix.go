@@ -20,9 +20,9 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks its cell or,
-// without a fault, every cell of its workload. A violation of lease-exclusion that is expected without a fault marks every
-// cell of the lock.
+// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks the
+// measurement of the same cell. If it occurred without a fault, it marks every measurement of the workload. An
+// expected violation of lease-exclusion without a fault marks every measurement of the lock.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
@@ -41,8 +41,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys returns the least number of keys that a lock used in the same workload. With many keys a lock may leave some unused
-// by chance; a lock that splits its keys uses several times as many.
+// fewestKeys returns the smallest number of keys that any lock used in the workload of m. With many keys, a lock may
+// leave some unused by chance. A lock that splits its keys uses several times as many.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -53,10 +53,11 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns the effect of a violation on a measurement, and its gravity.
+// standing returns the reason why a violation makes a measurement incomparable, or "". The reason with the highest
+// gravity is shown.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
-	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // correct locks are violated under some faults too
+	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // under a fault, a violation may be expected of a correct lock too
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3
@@ -165,7 +166,7 @@ func shareTitle(m Measurement) string {
 	return fmt.Sprintf("median over trials; one client had at least %s and at most %s of the critical sections", format.Percent(low), format.Percent(high))
 }
 
-// others counts the acquires that were not granted, and the grants that no histogram has.
+// others counts the acquires that were not granted, and the grants that are in no histogram.
 func others(m Measurement) string {
 	var parts []string
 	for i, n := range []int{int(m.Refused.N), int(m.Unknown.N), m.CutOff, m.Reentries, m.OutOfRange} {

@@ -32,7 +32,7 @@ type Measurement struct {
 	Goodput     Range          `json:"goodput_per_second"`     // critical sections
 	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no hold time, or nothing completed
 	Jain        Range          `json:"jain"`                   // Jain's index of critical sections per client
-	Commands    *float64       `json:"commands_per_grant"`     // server commands per grant; null for the reason in commands_why
+	Commands    *float64       `json:"commands_per_grant"`     // server commands per grant; null if they were not counted
 	CommandsWhy string         `json:"commands_why,omitempty"` // reason why the commands were not counted
 
 	Uncontended figures.Distribution `json:"granted_uncontended"`
@@ -58,7 +58,7 @@ type TrialFigures struct {
 	Sections int     `json:"sections"`
 	Seconds  float64 `json:"seconds"` // duration from the first call to the last release
 	Goodput  float64 `json:"goodput_per_second"`
-	Jain     float64 `json:"jain"` // 1: equal shares; 1/n: one of n clients had everything; 0: nothing was completed
+	Jain     float64 `json:"jain"` // 1: all clients had equal shares; 1/n: one of n clients completed all sections; 0: none were completed
 	MinShare float64 `json:"min_share"`
 	MaxShare float64 `json:"max_share"`
 }
@@ -81,7 +81,7 @@ func rangeOf(values []float64) Range {
 // at the same time.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
-// measure summarises the judged trials of a cell, at least one.
+// measure summarises the judged trials of a cell. There must be at least one.
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
@@ -113,7 +113,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	} {
 		*into = figures.DistributionOf(s[class])
 	}
-	// Without a hold time the release limits the goodput, not the hold.
+	// Without a hold time, the release limits the goodput, so no ceiling is computed from the hold.
 	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
 		m.Ceiling = 1e9 / float64(hold)
 	}
@@ -143,8 +143,8 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	m.Commands, m.CommandsWhy = &perGrant, ""
 }
 
-// counters holds counters.json of a trial: the counters of the servers before and after. They are empty if the servers do not
-// count.
+// counters holds the content of counters.json: the counters of the servers before and after a trial. Before and After
+// are empty if the servers have no counters.
 type counters struct {
 	Server  string             `json:"server"`
 	Store   string             `json:"store"`
