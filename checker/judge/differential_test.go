@@ -30,7 +30,7 @@ type differ struct {
 	// search returns the verdicts of the frontier search and Porcupine on the whole history.
 	search func(*generated) (frontier, porcupine bool)
 	// exact reports whether the monitor must accept exactly the histories that the model accepts. If it is false, the
-	// monitor may leave a history undecided or accept more.
+	// monitor may find no violation in a history that the model rejects.
 	exact func(*generated) bool
 }
 
