@@ -1,9 +1,8 @@
 // Package checker defines the verdict on a history. A Verdict has a Finding for each property: the property holds, is
-// violated (with a Witness), is undecided, or is not applicable.
-//
-// Package judge makes verdicts. It derives holds from a history (package projection) and passes them to one monitor per
-// property (package properties) and to the linearizability checker Porcupine (package oracle), which checks exclusion
-// independently. A history is read once, in memory bounded by the number of operations open at once.
+// violated (with a Witness), is undecided, or is not applicable. Package judge makes verdicts. It derives holds from a
+// history (package projection). It passes them to one monitor per property (package properties) and to the linearizability
+// checker Porcupine (package oracle), which checks exclusion independently. A history is read once, and the memory needed
+// is proportional to the number of operations open at once.
 package checker
 
 import (
@@ -38,14 +37,14 @@ func (o *Observed) UnmarshalText(text []byte) error {
 
 // Witness is the smallest part of a history that shows a violation, usually four operations.
 type Witness struct {
-	Sentence string         `json:"sentence"` // which clients held the key, and for how long at once
+	Sentence string         `json:"sentence"` // description of the violation, such as which clients held the key at once and for how long
 	Key      string         `json:"key"`
 	From     time.Duration  `json:"from_ns"` // begin and end of the violation, as far as the history shows them
 	To       time.Duration  `json:"to_ns"`
 	Ops      []histories.Op `json:"ops"` // in order of their calls
 }
 
-// UnmarshalJSON also accepts the key that earlier versions wrote instead of sentence.
+// UnmarshalJSON parses a witness. It also accepts the name under which earlier versions stored the sentence.
 func (w *Witness) UnmarshalJSON(text []byte) error {
 	type plain Witness
 	earlier := struct {
@@ -75,12 +74,12 @@ type Counts struct {
 	Grants     int `json:"grants"`
 	Refused    int `json:"refused"`  // number of acquires that were refused (busy)
 	Unknown    int `json:"unknown"`  // number of operations that may or may not have taken effect
-	HandOffs   int `json:"handoffs"` // number of grants to a client that was waiting when another client released
+	HandOffs   int `json:"handoffs"` // number of grants to a client that was already waiting when the previous holder released
 	Expiries   int `json:"expiries"` // number of leases that expired before their hold ended
 	Takeovers  int `json:"takeovers"`
 
 	Faults      int `json:"faults,omitempty"`       // number of faults injected and verified
-	Losses      int `json:"losses,omitempty"`       // number of holds that the lock reported as lost to their client
+	Losses      int `json:"losses,omitempty"`       // number of holds that the lock reported as lost
 	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses after which the store still had the hold
 	Stale       int `json:"stale,omitempty"`        // number of operations that the resource refused because of their fencing token
 }
@@ -90,7 +89,7 @@ type Band struct {
 	Name      string        `json:"name"`
 	Client    int32         `json:"client"` // target client, or histories.Harness if the fault has no target client
 	From      time.Duration `json:"from_ns"`
-	To        time.Duration `json:"to_ns"` // end of the fault, or histories.StillOpen if it lasted until the end of the history
+	To        time.Duration `json:"to_ns"` // end of the fault; histories.StillOpen if the fault lasted until the end of the history
 	Effective bool          `json:"effective"`
 }
 
@@ -142,7 +141,7 @@ func (r *Result) UnmarshalText(text []byte) error {
 	return histories.Parse(r, resultNames[:], text, "result")
 }
 
-// ResultOf compares an observation with an expectation.
+// ResultOf compares the verdict on a property with the expectation.
 func ResultOf(expected histories.Expected, observed Observed) Result {
 	switch {
 	case expected == histories.Unspecified || observed == NotApplicable:

@@ -25,7 +25,7 @@ import (
 	"lockbench/workloads"
 )
 
-// need skips a test because something is missing, or fails it if LOCKBENCH_REQUIRE names what is missing.
+// need handles a missing program: it fails the test if LOCKBENCH_REQUIRE names the program, and skips the test otherwise.
 func need(t *testing.T, what, how string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
@@ -34,7 +34,7 @@ func need(t *testing.T, what, how string) {
 	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands returns the command of each example, after installing what it needs.
+// commands returns the command line of each example worker. It first installs what the worker needs.
 var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
 
 func python(t *testing.T) []string {
@@ -80,7 +80,7 @@ func goProgram(t *testing.T) []string {
 	return []string{program}
 }
 
-// TestShort limits the lines of each example.
+// TestShort checks that each example has few lines.
 func TestShort(t *testing.T) {
 	for file, most := range map[string]int{"redis-py/worker.py": 60, "redlock-node/worker.mjs": 60, "go-redislock/main.go": 40} {
 		text, err := os.ReadFile(file)
@@ -94,7 +94,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile checks that the lock file has checksums and names no registry.
+// TestLockfile checks that the npm lock file has checksums and no URL of a registry.
 func TestLockfile(t *testing.T) {
 	text, err := os.ReadFile("redlock-node/package-lock.json")
 	if err != nil {
@@ -131,7 +131,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// startTwo starts a server and two processes of an example.
+// startTwo starts a server and two processes of an example worker.
 func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
@@ -200,7 +200,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 		}
 		granted <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // after this time the client usually waits
+	time.Sleep(100 * time.Millisecond) // by then the other client is usually waiting
 	if err := a.Release(ctx, held.Grant); err != nil {
 		t.Error(err)
 	}

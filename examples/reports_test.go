@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the reports again, from the evidence in them and the current table of locks")
 
-// TestReports checks that the report beside each requirements file has these requirements and follows from its evidence.
+// TestReports checks that the report beside each requirements file was made from these requirements and follows from its
+// evidence.
 func TestReports(t *testing.T) {
 	for _, name := range []string{"inventory", "cron-leader", "payment-ledger"} {
 		read := func(file string) []byte {

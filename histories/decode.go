@@ -19,17 +19,17 @@ import (
 // maxLine is the maximum length of a line in bytes, so that a damaged file cannot exhaust the memory.
 const maxLine = 1 << 20
 
-// Line is one line of a history after the header: an operation or a mark.
+// Line is one line of a history after the header: an operation, or a mark if Mark is set.
 type Line struct {
 	Op    Op
 	Mark  bool
 	At    time.Duration // time of a mark: all calls and returns up to this time are on lines before the mark
-	Stall time.Duration // longest time since the last mark during which the harness did not run
+	Stall time.Duration // for a mark: longest time since the previous mark during which lockbench itself did not run
 }
 
 // Format is a file format of histories other than JSON lines.
 type Format struct {
-	// Detect reports whether the input is in this format. It must not consume input.
+	// Detect reports whether the input is in this format. It must not consume any input.
 	Detect func(*bufio.Reader) bool
 	// Read reads the header into the Reader and returns a function that reads the next line.
 	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
@@ -45,7 +45,7 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
-	read   func() (Line, error) // reads the next line in a format other than JSON lines, or nil
+	read   func() (Line, error) // reads the next line in a format other than JSON lines; nil for JSON lines
 }
 
 // Open opens a history file in JSON lines or in one of the given other formats.
@@ -139,7 +139,7 @@ func (r *Reader) Next() (Line, error) {
 	for {
 		start := r.offset
 		text, err := r.next()
-		torn := err == io.EOF && len(text) > 0 // the last line has no newline
+		torn := err == io.EOF && len(text) > 0 // whether the last line is truncated: it has no newline
 		if err != nil && !torn {
 			return Line{}, err
 		}
@@ -181,7 +181,7 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, fmt.Errorf("line %d (byte %d of the text): longer than %d bytes", r.line, r.offset-int64(len(text)), maxLine)
 	case err == nil:
 		return text[:len(text)-1], nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the process was killed while it wrote a block
+	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the recording process was killed while it wrote a block
 		if len(text) == 0 {
 			r.Warnf("the compressed file ends within a block, after byte %d of the text: only the lines before it were read", r.offset)
 		}

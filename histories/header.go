@@ -19,18 +19,18 @@ type Header struct {
 	Deployment string    `json:"deployment,omitempty"`
 	Workload   string    `json:"workload,omitempty"`
 	Fault      string    `json:"fault,omitempty"`
-	Server     string    `json:"server,omitempty"` // product and version of the store, and what runs it
+	Server     string    `json:"server,omitempty"` // product and version of the store, and how it was run
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
-	Simulated bool              `json:"simulated_processes,omitempty"` // the processes were lock instances in one process
+	Simulated bool              `json:"simulated_processes,omitempty"` // whether the processes were simulated by lock instances in one process
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
 	TTL     Nanos `json:"ttl_ns,omitempty"`     // lease that clients request
-	Bound   Nanos `json:"bound_ns,omitempty"`   // time in which the lock promises to free the key of a dead holder; 0: the TTL
+	Bound   Nanos `json:"bound_ns,omitempty"`   // maximum time until the key of a dead holder is free, as promised by the lock; 0: the TTL
 	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiting client
-	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds
+	Exact   bool  `json:"exact_try,omitempty"`  // whether the lock promises to refuse a try (busy) only while a client holds the key
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every lease; 0: 1 % of the TTL + 2 ms
 
 	Expectations []Expectation `json:"expectations,omitempty"`
@@ -92,8 +92,8 @@ func (h *Header) SlackOr() time.Duration {
 	return h.TTL.D()/100 + 2*time.Millisecond
 }
 
-// FreedWithin returns the longest time for which a waiting client may be refused a key after its holder is gone: the lock's
-// bound (the TTL if the bound is 0) + its longest back-off + 500 ms.
+// FreedWithin returns the maximum time for which a waiting client may be refused a key after its holder has ended. It is
+// the sum of the lock's bound (or the TTL if the bound is 0), its longest back-off, and 500 ms.
 func (h *Header) FreedWithin() time.Duration {
 	bound := h.Bound.D()
 	if bound == 0 {

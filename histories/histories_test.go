@@ -120,13 +120,13 @@ func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
 	}
 }
 
-// TestReplayDeliversAllEvents checks that a replay delivers every event, in order, if several clients record while marks are
-// written.
+// TestReplayDeliversAllEvents checks that a replay delivers every event in order, even if marks were written while several
+// clients recorded.
 func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // closed at the first mark: on a busy machine the clients could finish before it
+		marked := make(chan struct{}) // closed at the first mark, because on a busy machine the clients could finish before any mark
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
@@ -201,8 +201,8 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestOpenFaultsAreListedAtAMark checks that marks list open faults, however many are open and whatever their client does,
-// because a replay needs their calls in time.
+// TestOpenFaultsAreListedAtAMark checks that a mark lists every open fault, because a replay needs the calls of faults in
+// time.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
@@ -223,7 +223,7 @@ func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// replayed returns the events of a history, by fault, and the number of operations.
+// replayed returns the events of a history, by fault, and the number of its operations.
 func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -265,7 +265,7 @@ func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	}
 }
 
-// TestKilledRun checks that a file truncated anywhere is read up to the cut and judged up to its last mark.
+// TestKilledRun checks that a file truncated at any byte is read up to that byte and judged up to its last mark.
 func TestKilledRun(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		for i := range 2000 {
@@ -302,7 +302,7 @@ func TestTruncatedLine(t *testing.T) {
 	if want := fmt.Sprint("byte ", strings.LastIndex(text, "\n")+1); !strings.Contains(warnings[0], want) {
 		t.Errorf("%q does not name %s", warnings[0], want)
 	}
-	// In the middle of a file the same line is an error.
+	// The same malformed line is an error if it is not the last line of the file.
 	if _, _, err := read(t, []byte(text+"\n"+`{"mark":5}`+"\n")); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v, want an error that names line 3", err)
 	}
@@ -345,7 +345,8 @@ func TestReplayRefusesOverlappingOperations(t *testing.T) {
 	}
 }
 
-// TestReplayOrder checks that the events of random histories are sorted, calls before returns, whatever the marks.
+// TestReplayOrder checks that the events of random histories are replayed in order, calls before returns, with and without
+// marks.
 func TestReplayOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -370,7 +371,7 @@ func TestReplayOrder(t *testing.T) {
 			i++
 			return lines[i-1], nil
 		})
-		slices.Sort(want) // calls at equal times are in the order of their lines
+		slices.Sort(want) // make the order of calls at equal times irrelevant
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v\n%s", err, gocmp.Diff(want, got))
@@ -411,7 +412,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 10 * logCapacity { // without another goroutine, the client itself drains
+	for i := range 10 * logCapacity { // no goroutine drains the log, so the client does it
 		rec.Log(0).Call(Op{Kind: Acquire, Key: fmt.Sprint(rand.Uint64(), i)})
 		rec.Log(0).Return(Result{Outcome: OK})
 	}
@@ -446,7 +447,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(header + `{"client":3,"kind":"inject","fault":"holder-kill","call":1,"return":2,"outcome":"ok","value":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines, _, err := read(t, text)
-		for _, l := range lines { // the decoded line must survive encoding and decoding
+		for _, l := range lines { // encoding and decoding a line again must not change it
 			if l.Mark {
 				continue
 			}

@@ -22,7 +22,7 @@ func recordSome(t *testing.T, rec *Recorder) {
 			log.Call(Op{Kind: Acquire, Key: "k", Hold: log.NextHold()})
 			time.Sleep(time.Millisecond)
 			if i%5 == 0 {
-				if err := rec.Mark(time.Duration(i)); err != nil { // one operation and the fault are open
+				if err := rec.Mark(time.Duration(i)); err != nil { // one operation of a client and the fault are open at this mark
 					t.Fatal(err)
 				}
 			}
@@ -75,7 +75,7 @@ func TestMemoryEqualsFile(t *testing.T) {
 	}
 }
 
-// TestAnyDifferenceChangesTheDigest changes each field separately.
+// TestAnyDifferenceChangesTheDigest checks that a change of any single field changes the digest.
 func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	whole := func() *Memory {
 		return &Memory{Header: Header{Params: map[string]string{"a": "b"}, Expectations: []Expectation{{Property: "p"}}}, Lines: []Line{{}, {Mark: true}}}
@@ -124,7 +124,7 @@ func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	differs(longer, "the length")
 }
 
-// change gives a field another value. It returns false for a struct, whose fields are changed separately.
+// change assigns a different value to a field. It returns false for a struct, whose fields must be changed separately.
 func change(t *testing.T, field reflect.Value) bool {
 	t.Helper()
 	switch v := field.Addr().Interface().(type) {

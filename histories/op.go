@@ -65,7 +65,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 }
 
 const (
-	// Unbounded is the validity of a hold that does not expire.
+	// Unbounded is the Validity of a granted lease that does not expire.
 	Unbounded time.Duration = -1
 	// StillOpen is the Return of an operation that has not returned.
 	StillOpen time.Duration = -1
@@ -73,14 +73,15 @@ const (
 	Harness int32 = -1
 )
 
-// Values of a probe, which asks the store for the state of the key.
+// Results of a probe, which asks the store for the state of a key.
 const (
 	ProbeFree  int64 = iota // the key is free
 	ProbeMine               // the key has this hold's token
 	ProbeOther              // the key has another token
 )
 
-// Gone is the Value of an inject that ends its client at its call, by killing it or by abandoning its hold.
+// Gone is the Value of an inject operation that ends its client when it is called, by killing the client or abandoning its
+// hold.
 const Gone int64 = 1
 
 // Op is an operation, which is one line of a history. Times count from the start of the history.
@@ -112,8 +113,8 @@ func (o *Op) Stale() bool {
 	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
 }
 
-// Until returns the end of the lease of a granted acquire or a confirmed renewal, less slack, the allowance for clock
-// error. It returns Forever for an unbounded lease. ok is false if the validity is unknown.
+// Until returns the end of the lease of a granted acquire or a confirmed renewal, minus slack, the allowance for clock
+// error. It returns Forever for an unbounded lease. ok is false if the length of the lease is unknown.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 	switch {
 	case o.Validity == Unbounded:
@@ -145,8 +146,8 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets *into to the value named by text. If no value has that name, it sets *into to zero and returns an error that
-// calls the value what.
+// Parse sets *into to the enumeration value with the given name. If there is no such value, it sets *into to zero and
+// returns an error, in which what describes the kind of value.
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)
@@ -157,9 +158,9 @@ func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }
 
-// Begin returns the current time and announces that operations which start now will be recorded by Tell after they have
-// returned. No mark is written for a time after Begin until Tell is called, so a reader gets each operation before the
-// first mark after its return.
+// Begin announces operations that start from now on and will be recorded by Tell after they have returned. It returns the
+// current time. Until Tell is called, the recorder writes no mark with a later time, so a reader gets each operation before
+// the first mark after its return.
 func (l *Log) Begin() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,8 +168,8 @@ func (l *Log) Begin() time.Duration {
 	return l.begun
 }
 
-// Tell records operations that have returned. None of them may be called before the Begin. Tell sets Client and Life, and
-// sets Due to Call if Due is zero. An indeterminate acquire or release increases the Life of the client.
+// Tell records operations that have returned. They must have been called after Begin. Tell sets Client and Life, and sets
+// Due to Call if Due is zero. An indeterminate acquire or release increases the Life of the client.
 func (l *Log) Tell(ops ...Op) {
 	for i := range ops {
 		l.lockWithRoom()

@@ -19,9 +19,9 @@ type Recorder struct {
 	logs  []*Log
 	full  chan struct{}
 
-	grows bool // whether full logs grow instead of being drained
+	grows bool // whether a full log grows; if not, it must be drained
 
-	mu    sync.Mutex // guards the fields below; held while operations are encoded
+	mu    sync.Mutex // guards the fields below and is held while operations are encoded
 	enc   sink
 	spare []Op
 	err   error
@@ -96,7 +96,7 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // a mark is not later than a Begin whose Tell has not been called
+	for _, l := range r.logs { // a mark must not be later than a Begin whose Tell has not been called
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -122,7 +122,7 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.Since()
-	for _, l := range r.logs { // stamps may be later than a coarse clock
+	for _, l := range r.logs { // if the clock is coarse, the last stamp of a client may be later than the current time
 		l.mu.Lock()
 		end = max(end, l.last)
 		l.mu.Unlock()
@@ -177,7 +177,7 @@ type Log struct {
 
 	begun time.Duration // time of a Begin whose Tell has not been called; 0 if none
 
-	faults []*Op // injects that have not returned yet
+	faults []*Op // inject operations that have not returned
 }
 
 // Call records the call of an operation and returns its time. It sets the Client, Life, Call and Return of op.
@@ -231,9 +231,9 @@ func (l *Log) Note(op Op) {
 	l.unlock()
 }
 
-// Inject records the start of a fault. In the log of a client, the fault affects that client. The caller must call end with
-// the outcome, OK if the fault was verified, and a description of the problem otherwise. The fault may overlap operations
-// of the client. Marks list it as open, because it may end the client at its call.
+// Inject records the start of a fault. If the log is a client's, the fault affects that client. The caller must call end
+// when the fault has ended, with the outcome OK if the fault was verified, and with a description of the problem otherwise.
+// The fault may overlap operations of the client. Marks list it as open, because it may end the client at its call.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

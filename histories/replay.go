@@ -60,12 +60,12 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 	}
 }
 
-// Lines returns a source for Replay that reads lines from memory.
+// Lines returns a source of lines for Replay, which reads them from a slice.
 func Lines(lines []Line) func() (Line, error) {
 	return oneByOne(lines, func(line Line) Line { return line })
 }
 
-// Ops returns a source for Replay that reads operations from memory, without marks.
+// Ops returns a source of lines for Replay, which reads operations from a slice and adds no marks.
 func Ops(ops []Op) func() (Line, error) {
 	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
 }
@@ -84,13 +84,13 @@ func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 type replay struct {
 	visit   func(Event) error
 	cover   Coverage
-	ops     []Op     // operations with events that have not been visited
+	ops     []Op     // operations whose events have not all been visited
 	queue   []queued // events of ops that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // open injects that a mark has listed, whose call is already queued
+	faults  map[injection]bool // open inject operations that a mark has listed and whose call is already queued
 }
 
-// injection identifies an inject. Several injects may be open at once, even for one client.
+// injection identifies an inject operation. Several of them may be open at once, even for one client.
 type injection struct {
 	client int32
 	fault  string
@@ -101,12 +101,12 @@ type injection struct {
 type sequence struct {
 	last time.Duration // time of the last return
 	open time.Duration // call of the open operation that a mark has listed
-	busy bool          // whether open is set
+	busy bool          // whether a mark has listed an open operation
 }
 
 type queued struct {
 	at time.Duration
-	ev int32 // twice the index in ops, plus 1 for a return
+	ev int32 // twice the index of the operation in ops, plus 1 for a return
 }
 
 func (p *replay) add(op *Op) error {
@@ -117,7 +117,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // not listed by a mark, so its call is not queued yet
+		if !p.faults[id] { // no mark has listed the fault, so its call is not queued yet
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -172,7 +172,7 @@ func (p *replay) mark(line Line) error {
 	p.cover.Marks++
 	p.cover.Until = line.At
 	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
-	return p.deliver(line.At) // events at the time of the mark stay queued, because the next lines may have more of them
+	return p.deliver(line.At) // events at the time of the mark stay queued, because more events at that time may follow
 }
 
 func (p *replay) end() error {
@@ -221,7 +221,7 @@ func (p *replay) faultsFirst(a, b queued) int {
 	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
-// keep removes all operations except those of the remaining events.
+// keep removes all operations that have no queued events.
 func (p *replay) keep(rest []queued) {
 	moved := make(map[int32]int32, len(rest))
 	kept := make([]Op, 0, len(rest))
@@ -238,11 +238,11 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory is a history in memory, for searches, which would spend most of their time on encoding otherwise. Read it after
-// its recorder was closed.
+// Memory holds a history in memory. Searches use it, because otherwise they would spend most of their time on encoding. It
+// must not be read before its recorder has been closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // lines as a Reader would return them
+	Lines  []Line // lines in the form in which a Reader returns them
 }
 
 const memoryCapacity = 16
@@ -268,14 +268,14 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // as a Reader returns it
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // in the form in which a Reader returns it
 	return nil
 }
 
 func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
-// Source returns a source for Replay that starts at the first line.
+// Source returns a source of lines for Replay that starts at the first line.
 func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
 // Digest returns a hash of the header and all lines, as 16 hexadecimal digits.

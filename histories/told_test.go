@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTell checks that operations recorded by Tell are replayed in order with those of other clients, however many marks
-// were written since the Begin, and that an indeterminate acquire ends a life.
+// TestTell checks that operations recorded by Tell are replayed in order with the operations of other clients, even if
+// marks were written between Begin and Tell. It also checks that an indeterminate acquire increases the Life of the client.
 func TestTell(t *testing.T) {
 	var file bytes.Buffer
 	rec, err := NewRecorder(&file, Header{}, 2)

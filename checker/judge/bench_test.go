@@ -18,13 +18,13 @@ import (
 	"lockbench/histories"
 )
 
-// block returns 1,000,000 operations of 16 clients on 4 keys, whose leases never expire.
+// block returns a history of 16 clients on 4 keys, whose leases never expire. It has the given number of operations.
 func block(operations int) ([]histories.Line, histories.Header) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: operations / 2, ttl: time.Second}
 	return marked(m.run(), m.clients, 10_000), m.header()
 }
 
-// repeated returns a history several times in sequence.
+// repeated returns a source that reads a history several times in sequence, as one long history.
 func repeated(lines []histories.Line, times int) func() (histories.Line, error) {
 	last := lines[len(lines)-1]
 	long := max(last.At, last.Op.Return) + 10
@@ -85,7 +85,8 @@ func BenchmarkMonitor(b *testing.B) {
 	p.report(b, 1_000_000)
 }
 
-// BenchmarkJudge measures a whole judgement from memory, with a sample of the oracle's windows and with all windows.
+// BenchmarkJudge judges a history in memory with all checks. The oracle searches either a sample of its windows or all of
+// them.
 func BenchmarkJudge(b *testing.B) {
 	lines, h := block(1_000_000)
 	for _, c := range []struct {

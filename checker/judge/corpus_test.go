@@ -14,8 +14,8 @@ import (
 	"lockbench/histories/edn"
 )
 
-// corpus returns the files of the corpus: histories written by hand, and Jepsen's. Each file name states the expected
-// verdict.
+// corpus returns the files of the corpus: hand-written histories and histories from Jepsen. Each file name states the
+// expected verdict.
 func corpus(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../histories/corpus/*.jsonl")
@@ -76,7 +76,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// enough checks that the corpus has good and bad histories, and a violation of each property.
+// enough checks that the corpus has histories with and without violations, and a violation of each property.
 func enough(t *testing.T, files []string) {
 	good, bad, broken := 0, 0, map[string]bool{}
 	for _, file := range files {

@@ -20,17 +20,17 @@ import (
 
 var summary = flag.String("summary", "", "write a summary of the differential test to this file")
 
-// differ is one model of the differential test.
+// differ describes one model of the differential test: how to generate histories and which judges to compare.
 type differ struct {
 	name     string
 	generate func(*generated)
 	views    func() projection.View
-	// judged lists the properties that are together equivalent to the model.
+	// judged lists the properties that together are equivalent to the model.
 	judged []string
 	// search returns the verdicts of the frontier search and Porcupine on the whole history.
 	search func(*generated) (frontier, porcupine bool)
-	// exact reports whether the monitor has to agree in both directions. It is false if the monitor allows for doubts that
-	// the model does not have.
+	// exact reports whether the monitor must accept exactly the histories that the model accepts. If it is false, the
+	// monitor may find no violation in a history that the model rejects.
 	exact func(*generated) bool
 }
 
@@ -55,9 +55,9 @@ func differs() []differ {
 	}
 }
 
-// searchFenced searches for the mutex and for its tokens separately: after a pause, a client whose lease expired may get a
-// lower token after the next client did, which no property forbids. A mutex whose tokens rise from hold to hold must
-// satisfy both, which is checked as well.
+// searchFenced checks exclusion and the order of tokens separately, because a paused client whose lease expired may get a
+// lower token than its successor without violating a property. It also checks that a history accepted by the combined model
+// passes both.
 func searchFenced(g *generated) (bool, bool) {
 	var grants []action
 	for i := range g.ops {
@@ -68,7 +68,7 @@ func searchFenced(g *generated) (bool, bool) {
 	f1, p1 := both(owner, g.actions)
 	f2, p2 := both(mint, grants)
 	if fenced.linearizable(g.actions) && !(f1 && f2) {
-		return false, true // reported as a disagreement
+		return false, true // contradictory results, which the caller reports as a disagreement
 	}
 	return f1 && f2, p1 && p2
 }
@@ -77,10 +77,10 @@ func (g *generated) refusals() bool {
 	return slices.ContainsFunc(g.ops, func(op histories.Op) bool { return op.Outcome == histories.Refused })
 }
 
-// outcome counts the results of one model.
+// outcome counts the histories of one model: without a violation, with a violation, and with a disagreement.
 type outcome struct{ good, bad, disagreed int }
 
-// compare judges one history with each judge and describes any difference.
+// compare judges one history with each judge and describes any difference between their verdicts.
 func (d *differ) compare(g *generated) (good bool, differs string) {
 	j := newJudge(g.header, Options{})
 	j.oracle = oracle.New(true, 0, d.views())
@@ -110,7 +110,8 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	return p, ""
 }
 
-// toCompare returns the number of histories per model: LOCKBENCH_DIFFERENTIAL (CI: 100,000), or a default for test runs.
+// toCompare returns the number of histories per model: the value of LOCKBENCH_DIFFERENTIAL (100,000 in CI), or else a small
+// default.
 func toCompare(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
 		return n
@@ -124,7 +125,7 @@ func toCompare(t *testing.T) int {
 // TestDifferential checks that the monitor, the frontier search and Porcupine (over the whole and in windows) reach the
 // same verdict on random small histories, legal and illegal.
 func TestDifferential(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // almost all garbage is from one history
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect less often: most garbage is left by the history just judged
 	n, start := toCompare(t), time.Now()
 	all := differs()
 	outcomes := make([]outcome, len(all))
@@ -181,7 +182,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 	return o
 }
 
-// text returns a history in the format of a file.
+// text returns the operations of a generated history as JSON lines.
 func (g *generated) text() string {
 	text := []byte("\n")
 	for i := range g.ops {

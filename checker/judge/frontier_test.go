@@ -10,7 +10,8 @@ import (
 	"lockbench/histories"
 )
 
-// model is a sequential object. A step reports whether an action is legal, and returns the next state.
+// model is a sequential specification of an object. step reports whether an action is legal in a state, and returns the
+// next state.
 type model[S comparable] struct {
 	init S
 	step func(S, *action) (bool, S)
@@ -26,12 +27,13 @@ type action struct {
 }
 
 const (
-	expire histories.Kind = 100 + iota // the earliest end of a lease
-	vanish                             // the latest end of a lease
+	expire histories.Kind = 100 + iota // an event at the earliest time at which a lease may end
+	vanish                             // an event at the latest time at which a lease may end
 )
 
-// frontier is the third judge: it reads a history once and holds, at each return, all possible states of the object
-// (just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017). It shares only the models with Porcupine.
+// frontier checks linearizability independently of the monitors and Porcupine. It reads a history once and, at each return,
+// holds all possible states of the object (just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017).
+// It shares only the models with Porcupine.
 type frontier[S comparable] struct {
 	model[S]
 	open []*action // by slot; nil if the slot is free
@@ -45,7 +47,7 @@ type belief[S comparable] struct {
 	done  uint64 // by slot
 }
 
-// linearizable searches a history with at most 64 open actions at a time.
+// linearizable reports whether a history is linearizable. The history must have at most 64 open actions at a time.
 func (m model[S]) linearizable(actions []action) bool {
 	f := frontier[S]{model: m, at: []belief[S]{{state: m.init}}}
 	type moment struct {
@@ -88,7 +90,7 @@ func (f *frontier[S]) called(a *action) {
 	f.open = append(f.open, a)
 }
 
-// returned selects the beliefs in which the action took effect, by itself or after other open actions.
+// returned keeps only the possible states in which the action has taken effect, directly or after other open actions.
 func (f *frontier[S]) returned(a *action) bool {
 	slot := slices.Index(f.open, a)
 	f.work = append(f.work[:0], f.at...)
@@ -125,7 +127,7 @@ func (m model[S]) porcupine(actions []action) bool {
 		Step: func(state, input, _ any) (bool, any) {
 			legal, next := m.step(state.(S), input.(*action))
 			if a := input.(*action); !legal && a.outcome == histories.Unknown {
-				return true, state // it took no effect
+				return true, state // an indeterminate action that took no effect
 			}
 			return legal, next
 		},
@@ -168,12 +170,13 @@ var fenced = model[fenceState]{fenceState{holder: nobody}, func(s fenceState, a 
 	return s.holder == nobody && a.token > s.last, fenceState{a.who, a.token}
 }}
 
-// mint issues rising tokens, each between the sending of its attempt and its answer.
+// mint is a model of a token issuer: each token is higher than all earlier ones and is issued between the call and the
+// return of its acquire.
 var mint = model[int64]{0, func(last int64, a *action) (bool, int64) { return a.token > last, a.token }}
 
 type depthState struct{ holder, depth int }
 
-// counted is a mutex that its owner may acquire again, and is never refused.
+// counted is a re-entrant mutex: its owner may acquire it again and is never refused.
 var counted = model[depthState]{depthState{holder: nobody}, func(s depthState, a *action) (bool, depthState) {
 	switch {
 	case a.kind == histories.Release && s.depth == 1:
@@ -188,11 +191,11 @@ var counted = model[depthState]{depthState{holder: nobody}, func(s depthState, a
 
 type leaseState struct {
 	holder int
-	alive  uint64 // holds that may still be released
+	alive  uint64 // bit set of the holds that may still be released
 }
 
-// leased is a mutex with leases: a hold excludes others until its release or the end of its promise, and may be released
-// until the last time at which the promise may end. A release by a client that does not hold has who < 0.
+// leased is a mutex with leases. A hold excludes other clients until its release or the earliest end of its lease. It may
+// be released until the latest end of its lease. A release by a client that does not hold the mutex has who < 0.
 var leased = model[leaseState]{leaseState{holder: nobody}, func(s leaseState, a *action) (bool, leaseState) {
 	next := s
 	if a.who >= 0 && s.holder == a.who {

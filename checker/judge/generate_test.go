@@ -9,26 +9,26 @@ import (
 	"lockbench/histories"
 )
 
-// generated is a small random history with its operations as actions of a model. All times lie within about fifty units, so
-// that ties are common.
+// generated is a small random history, stored both as operations and as actions of a model. All times lie within about
+// fifty units, so equal times are common.
 type generated struct {
 	r       *rand.Rand
 	header  histories.Header
 	ops     []histories.Op
 	actions []action
-	bad     bool // mistakes are allowed
-	late    bool // a grant was received after the end of its client or with its loss: it is judged as an empty hold
-	lost    bool // a hold was lost: the store may still have it, which explains refusals for the length of its promise
-	rash    int  // one grant in rash does not wait, on average
+	bad     bool // whether the history may violate the model
+	late    bool // a grant was received after its client had ended or when its loss was reported, so the hold is empty
+	lost    bool // a hold was reported lost; the store may still have it and refuse other clients until its lease ends
+	rash    int  // on average, one grant in rash does not wait until the lock is free
 	number  int64
 	next    []time.Duration // when each client is ready again
 	lives   []int32
 	free    time.Duration // when the lock is free again
 	token   int64
-	strange int32 // number of clients used once
+	strange int32 // number of clients with a single operation
 }
 
-// start begins a history whose slack is one unit.
+// start begins a new history with a slack of one unit of time.
 func (g *generated) start(r *rand.Rand) {
 	clients := 2 + r.IntN(3)
 	*g = generated{r: r, header: histories.Header{Version: 1, Slack: 1, Exact: true}, ops: g.ops[:0], actions: g.actions[:0],
@@ -37,7 +37,7 @@ func (g *generated) start(r *rand.Rand) {
 
 func (g *generated) n(below int) time.Duration { return time.Duration(g.r.IntN(below)) }
 
-// errs reports whether to make a mistake.
+// errs randomly decides whether to violate the model here.
 func (g *generated) errs(oneIn int) bool { return g.bad && g.r.IntN(oneIn) == 0 }
 
 func (g *generated) chance(oneIn int) bool { return g.r.IntN(oneIn) == 0 }
@@ -62,7 +62,7 @@ func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	return op, effect
 }
 
-// release generates the release of a grant, which takes effect at freed.
+// release generates the release of a grant and returns the time at which it takes effect, freed.
 func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Duration) {
 	op = histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Release, Outcome: histories.OK}
 	op.Call = grant.Return + 1 + g.n(6)
@@ -72,8 +72,8 @@ func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Dur
 	return op, freed
 }
 
-// kill ends the client of a grant instead of releasing: the lock is freed at some time after that, or never. The fault is
-// verified later, usually after the next grant.
+// kill generates a fault that ends the holder before it releases: the lock is freed at some later time, or never. The fault
+// is verified later, usually after the next grant.
 func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Kind: histories.Inject, Outcome: histories.OK, Value: histories.Gone, Fault: "kill"}
 	op.Call = max(grant.Call, grant.Return-2+g.n(8))
@@ -82,13 +82,13 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op.Due = op.Call
 	g.ops = append(g.ops, op)
 	g.lives[grant.Client]++
-	g.next[grant.Client] = max(op.Return, grant.Return) // another client uses its number
+	g.next[grant.Client] = max(op.Return, grant.Return) // the client number is reused with the next Life
 	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
 	g.late = g.late || op.Call <= grant.Return
 	return freed
 }
 
-// lose reports a loss at any later time, instead of a release. It may be received with the grant.
+// lose generates the report that a hold was lost, instead of its release. The report may arrive together with the grant.
 func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
 	op.Call = grant.Return + g.n(4)
@@ -102,7 +102,8 @@ func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// busy generates a refusal of a client that is used once. The lock is held at that time, unless a mistake is made.
+// busy generates a refused acquire by a client with no other operations. The lock is held at that time, unless a violation
+// is generated.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
 	if g.errs(3) {
@@ -126,7 +127,7 @@ func (g *generated) plain() {
 		b, freed := g.release(a)
 		g.add(a, int(a.Hold))
 		g.free = max(g.free, freed)
-		if g.chance(8) { // it is never released
+		if g.chance(8) { // the hold is never released
 			g.free = effect + 40
 			g.lives[a.Client]++
 			continue
@@ -146,7 +147,7 @@ func (g *generated) plain() {
 	}
 }
 
-// fences generates tokens, which may fall or repeat if mistakes are allowed.
+// fences generates grants with tokens. If violations are allowed, tokens may fall or repeat.
 func (g *generated) fences() {
 	for range 2 + g.r.IntN(5) {
 		a, _ := g.grant()
@@ -161,7 +162,7 @@ func (g *generated) fences() {
 	}
 }
 
-// reentries generates nested acquires and as many releases.
+// reentries generates nested acquires and an equal number of releases.
 func (g *generated) reentries() {
 	for range 2 + g.r.IntN(3) {
 		a, effect := g.grant()
@@ -184,7 +185,7 @@ func (g *generated) reentries() {
 				op.Kind, op.Hold = histories.Release, stack[len(stack)-1]
 				stack = stack[:len(stack)-1]
 				if g.errs(4) {
-					g.free = max(g.free, op.Return) // an inner release may free it
+					g.free = max(g.free, op.Return) // violation: the release of a nested acquire may free the lock
 				}
 			}
 			g.add(op, who)
@@ -197,7 +198,8 @@ func (g *generated) reentries() {
 	}
 }
 
-// leases generates expiring promises, and releases that are late, repeated, or by a client that does not hold.
+// leases generates holds whose leases expire, and releases that are late, repeated, or by a client that does not hold the
+// lock.
 func (g *generated) leases() {
 	ttl := 10 + g.n(12)
 	g.header.TTL = histories.Nanos(ttl)
@@ -210,7 +212,7 @@ func (g *generated) leases() {
 		g.actions = append(g.actions, action{expire, histories.OK, who, 0, int64(until), int64(until)},
 			action{vanish, histories.OK, who, 0, int64(over), int64(over)})
 		b, freed := g.release(a)
-		if g.chance(3) { // it holds on past its lease
+		if g.chance(3) { // the client holds the lock beyond its lease
 			late := g.n(int(ttl) + 4)
 			b.Call, b.Return, freed = b.Call+late, b.Return+late, freed+late
 		}
@@ -250,8 +252,8 @@ func (g *generated) byAnother(a histories.Op) {
 	g.add(op, -2)
 }
 
-// doubts generates acquires and releases without a definite answer, each of which begins another life of its client. In
-// half of the histories other clients are refused (busy).
+// doubts generates acquires and releases that are indeterminate. After each, the Life of the client increases. In half of
+// the histories other clients are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

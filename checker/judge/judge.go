@@ -14,7 +14,7 @@ import (
 	"lockbench/histories/edn"
 )
 
-// Options selects how a history is judged.
+// Options selects how thoroughly Porcupine checks a history.
 type Options struct {
 	// FullOracle makes Porcupine search all of a long history instead of a sample of it.
 	FullOracle bool
@@ -54,7 +54,7 @@ type judge struct {
 	judgements []properties.Judgement
 	tally      *tally
 	oracle     *oracle.Oracle // nil if opts.NoOracle is set
-	granted    time.Duration  // the last grant to a client of the workload
+	granted    time.Duration  // time of the last grant to a client of the workload
 }
 
 func newJudge(h histories.Header, o Options) *judge {
@@ -92,7 +92,7 @@ func (j *judge) visit(ev histories.Event) error {
 	return nil
 }
 
-// fault handles a fault, which may concern no key.
+// fault handles a fault. Some faults have no key.
 func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
@@ -151,7 +151,7 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// weigh turns Held into Undecided if the history has too little evidence for it.
+// weigh changes the verdict from Held to Undecided if the history has too little evidence about the property.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {

@@ -45,8 +45,8 @@ func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	return true
 }
 
-// TestMonitorAgrees checks that the monitor, the closed form and Porcupine reach the same verdict in both views, on random
-// histories with and without violations.
+// TestMonitorAgrees checks that the monitor, the function disjoint and Porcupine reach the same verdict for both
+// definitions of the end of a hold, on random histories with and without violations.
 func TestMonitorAgrees(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -119,7 +119,7 @@ func TestWindowsAgree(t *testing.T) {
 		if !slices.Equal(byWindow.Disagreements, atOnce.Disagreements) || byWindow.Undecided+atOnce.Undecided > 0 || atOnce.Windows > 0 {
 			t.Errorf("seed %d: whole %+v, in windows %+v", seed, atOnce, byWindow)
 		}
-		if len(atOnce.Disagreements) > 0 { // without a monitor, each violation is a disagreement
+		if len(atOnce.Disagreements) > 0 { // no monitor is set, so each violation is a disagreement
 			bad++
 		} else if byWindow.Windows < 3 {
 			t.Errorf("seed %d: %d windows for %d holds", seed, byWindow.Windows, byWindow.Pairs)
@@ -237,7 +237,8 @@ func TestHandOffs(t *testing.T) {
 	}
 }
 
-// TestResults checks that an unknown never passes, and that an undetected control is an unexpected pass.
+// TestResults checks that an undecided property never passes, and that it is an unexpected pass if no violation of a
+// known-broken lock is found.
 func TestResults(t *testing.T) {
 	for _, c := range []struct {
 		expected histories.Expected

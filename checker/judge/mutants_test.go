@@ -99,12 +99,12 @@ var mutants = []mutant{
 	{"recovery.go", "h.Granted-v.asked <= x.Bound", "true"},
 }
 
-// survivors lists mutants that a short history cannot tell from the original, with the reason.
+// survivors maps each mutant that no short history can tell from the original to the reason.
 var survivors = map[mutant]string{
 	{"ownerrelease.go", "op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client", "false"}: "recent holds are also found among past acquires; this finds those that are older",
 }
 
-// TestMutants builds the judge with all mistakes, each inactive until it is selected, and checks that the corpus or the
+// TestMutants builds the judge with all mutants, each inactive until it is selected. It checks that the corpus or the
 // differential test fails with each of them.
 func TestMutants(t *testing.T) {
 	if testing.Short() || raceDetector {
@@ -132,7 +132,7 @@ func runMutant(binary string, i int) (string, error) {
 	return string(out), err
 }
 
-// buildMutants copies the tested packages into another module, inserts the mistakes, and builds the tests.
+// buildMutants copies the tested packages into another module, inserts the mutants, and builds the tests.
 func buildMutants(t *testing.T) string {
 	root := t.TempDir()
 	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "checker/*/*.go", "histories/*.go", "histories/edn/*.go", "histories/corpus/*"} {
@@ -185,7 +185,8 @@ func copyMutated(t *testing.T, root, file string) {
 	}
 }
 
-// mutate inserts all mistakes of one place: the active one decides, or the original if none is active.
+// mutate replaces one condition by a choice between the original and its mutants. The original is used if no mutant is
+// active.
 func mutate(t *testing.T, text string, place mutant) string {
 	if strings.Count(text, place.is) != 1 {
 		t.Fatalf("%s: %q occurs %d times, want once", place.file, place.is, strings.Count(text, place.is))

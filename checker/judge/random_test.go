@@ -18,7 +18,7 @@ type mutex struct {
 	clients int
 	grants  int           // total number of grants
 	faulty  float64       // probability that a grant does not wait for the previous holder
-	ttl     time.Duration // 0: grants are unbounded
+	ttl     time.Duration // lease of each grant; 0: grants do not expire
 	late    float64       // probability that a hold outlives its lease
 	unknown float64       // probability that an acquire is indeterminate and takes no effect
 }
@@ -26,10 +26,10 @@ type mutex struct {
 // run returns the operations in the order of their returns.
 func (m *mutex) run() []histories.Op {
 	type slot struct {
-		free time.Duration // when the lock is free again
+		free time.Duration // time at which the lock is free again
 	}
 	locks := make([]slot, len(m.keys))
-	next := make([]time.Duration, m.clients) // when each client is ready again
+	next := make([]time.Duration, m.clients) // time at which each client may start its next operation
 	lives := make([]int32, m.clients)
 	for hold := int64(1); hold <= int64(m.grants); hold++ {
 		c := m.r.IntN(m.clients)
@@ -42,7 +42,7 @@ func (m *mutex) run() []histories.Op {
 			next[c] = ret
 			continue
 		}
-		at := max(call, locks[k].free) // when it takes effect
+		at := max(call, locks[k].free) // time at which the acquire takes effect
 		if m.r.Float64() < m.faulty {
 			at = call
 		}
@@ -81,9 +81,10 @@ func (m *mutex) header() histories.Header {
 	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
 }
 
-// marked returns a history in the order of a recorder, with a mark after a fixed number of operations.
+// marked returns the lines of a history in the order in which a recorder writes them, with a mark after every given number
+// of operations.
 func marked(ops []histories.Op, clients, every int) []histories.Line {
-	queues := make([][]histories.Op, clients) // the later operations of each client
+	queues := make([][]histories.Op, clients) // remaining operations of each client
 	for _, op := range ops {
 		queues[op.Client] = append(queues[op.Client], op)
 	}

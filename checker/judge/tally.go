@@ -13,7 +13,7 @@ const maxBands = 1000
 
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // by client: its last reported loss, deleted if a probe shows that the store still had the hold
+	lost     map[int32]histories.Op // by client: its last reported loss; deleted if a probe shows that the store still had the hold
 	bands    []checker.Band
 	injected bool          // whether a fault was verified
 	first    time.Duration // call time of the first verified fault
@@ -43,7 +43,7 @@ func (t *tally) event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault records the begin or the end of a fault. A heal ends the latest fault with its name and client.
+// fault records the beginning or the end of a fault. A heal ends the latest fault with the same name and client.
 func (t *tally) fault(ev histories.Event) {
 	op := ev.Op
 	switch {

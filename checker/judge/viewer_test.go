@@ -9,8 +9,8 @@ import (
 	"lockbench/checker/oracle"
 )
 
-// TestViewer checks that each witness of exclusion in the corpus, and no other, has a page, which is deterministic and
-// loads nothing.
+// TestViewer checks that each witness of an exclusion violation in the corpus has an HTML page, and that other witnesses
+// have none. Each page must be deterministic and load no other resources.
 func TestViewer(t *testing.T) {
 	drawn := 0
 	for _, file := range corpus(t) {
@@ -31,7 +31,7 @@ func TestViewer(t *testing.T) {
 				continue
 			}
 			drawn++
-			for range 20 { // with few tries, a random order of two could be the same each time
+			for range 20 { // repeat often: a random order of two items could be the same a few times
 				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
 					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
 				}

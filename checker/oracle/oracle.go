@@ -31,8 +31,8 @@ const (
 
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
-// Oracle checks with Porcupine whether the holds of a history exclude each other. Add each hold when it is closed, then
-// call Judge.
+// Oracle checks with Porcupine whether the holds of a history exclude each other. Callers add each hold with Add once its
+// release has returned, then call Judge.
 type Oracle struct {
 	views    []projection.View
 	monitors []Monitor // by view
@@ -46,7 +46,7 @@ type Oracle struct {
 
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // holds so far, unless the history is split into windows
+	pairs   []pair  // holds so far; unused once the history is split into windows
 	stream  *stream // after that
 	held    int
 	result  porcupine.CheckResult
@@ -55,8 +55,8 @@ type searched struct {
 	took    time.Duration
 }
 
-// New returns an oracle for the given views. If full is set, it searches all windows; otherwise it searches a random sample
-// of the windows of a long history, chosen with seed.
+// New returns an oracle for the given definitions of the end of a hold (views). If full is set, it searches all windows;
+// otherwise it searches a random sample of the windows of a long history, chosen with seed.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
@@ -68,7 +68,7 @@ type Monitor interface {
 	Violated(key string) bool
 }
 
-// Watch sets the monitor whose result is compared with Porcupine's for the view of the same property.
+// Watch sets the monitor to compare with Porcupine in the view of the monitor's property.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -77,7 +77,7 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
-// Add adds a hold that is closed.
+// Add adds a hold whose release has returned or cannot return.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)
@@ -117,13 +117,13 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	}
 	s.stream.add(h, p)
 	now := h.Closed
-	if h.Fault != nil { // a hold ended by a fault is never closed, although the history continues
+	if h.Fault != nil { // a hold ended by a fault has no Closed time, but later events follow
 		now = h.End
 	}
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// window searches a window, or skips it if it is not in the sample. more is false if a violation was found.
+// window searches a window, or skips it if it is not in the sample. more is false once a violation was found.
 func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++
@@ -163,11 +163,11 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// Judge searches the remaining holds in both views and compares the results with those of the monitors.
+// Judge searches the remaining holds in each view and compares the results with those of the monitors.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
-		keys, held := 0, 0 // counts for one view; both views have the same holds
+		keys, held := 0, 0 // numbers for one view; every view has the same holds
 		for i := range o.keys[v] {
 			s := &o.keys[v][i]
 			if s.held == 0 {

@@ -66,8 +66,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns the acquire and, if the hold has ended, the release of each hold as operations for Porcupine. A hold
-// lasts at least until overlapped, because the witness may omit renewals.
+// operations returns Porcupine operations for a list of holds: the acquire of each hold and, if the hold has ended, its
+// release. A hold lasts at least until overlapped, because the witness may omit renewals.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -92,8 +92,8 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows is the maximum number of rows in the page for which clients keep their numbers as row numbers: Porcupine draws
-// every row up to the highest number.
+// mostRows is the limit up to which a client's number is its row in the page. Higher numbers get lower rows, because
+// Porcupine draws every row up to the highest.
 const mostRows = 16
 
 // row returns the row of hold i in the page: the number of its client, or i if a client has several holds or a number of

@@ -23,7 +23,7 @@ type stream struct {
 	size     int
 	yield    func(w *window, must bool) (more bool)
 	waiting  []instant
-	enough   int // queue length from which on events are processed
+	enough   int // queue length at which events are processed
 	drained  int64
 	n        int // number of holds added so far
 	w        *window
@@ -42,7 +42,7 @@ type known struct {
 // early is a hold whose grant was processed before the hold was closed.
 type early struct {
 	known
-	leaving bool // whether its end was processed too
+	leaving bool // whether the end of the hold was processed too
 }
 
 // moment is the type of an event of a hold. Events at the same time are sorted by it: calls come before returns.
@@ -96,8 +96,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance processes all queued events that no later-added event can precede. A hold that does not end blocks all later
-// events; if more than maxWaiting are queued, its grant is processed although its end is unknown.
+// advance processes all queued events that cannot be preceded by an event added later. A hold that does not end blocks all
+// later events. If more than maxWaiting are queued, its grant is processed although its end is unknown.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -110,7 +110,7 @@ func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	s.enough = 2*len(s.waiting) + 8*s.size
 }
 
-// watermark returns a time such that all events added later happen at that time or after it.
+// watermark returns a lower bound on the times of all events that are added later.
 func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int64 {
 	for _, holds := range [][]*projection.Hold{k.Live, k.Releasing} {
 		for _, h := range holds {
@@ -229,7 +229,7 @@ func (w *window) end(id int, p pair, ret int64) {
 	w.acts = append(w.acts, act{id, true, max(p.endCall, w.from), ret})
 }
 
-// withOpenEnds returns a copy of the window with the releases that have been called and have not returned.
+// withOpenEnds returns a copy of the window that includes the releases that have been called but have not returned.
 func (w *window) withOpenEnds(ending []known) *window {
 	cut := *w
 	cut.acts = slices.Clip(w.acts)

@@ -7,7 +7,7 @@ import (
 )
 
 // Past stores the results of recent acquires, by hold number, and how the holds ended. Its size is fixed: old acquires are
-// evicted, so callers must expect Find to return nil.
+// evicted, and Find then returns nil.
 type Past struct {
 	slack time.Duration
 	of    [256]*[16]PastAcquire
@@ -18,7 +18,7 @@ type PastAcquire struct {
 	Acquire histories.Op
 	Release histories.Op  // last release of the hold; zero if the hold was lost
 	Taker   histories.Op  // first grant to another client during the hold; zero if no client was granted the key
-	Over    time.Duration // when the lease has certainly expired (see Hold.Over); valid if Ended is set
+	Over    time.Duration // time at which the lease has certainly expired (see Hold.Over); valid if Ended is set
 	Key     int
 	known   bool
 	Ended   bool

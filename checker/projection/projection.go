@@ -18,11 +18,11 @@ type Hold struct {
 
 	Granted  time.Duration // acquire.Return
 	Until    time.Duration // earliest end of the lease; extended by confirmed renewals and nested grants; Forever if unbounded
-	Given    time.Duration // length of the latest lease, counted from its request
+	Given    time.Duration // length of the latest lease, counted from the call of its request
 	Promised bool          // whether Until is known
 	Over     time.Duration // latest end of the lease; Forever if unknown
-	End      time.Duration // when the release was called; Forever while the hold lasts
-	Closed   time.Duration // return of the release; Forever until the release returns
+	End      time.Duration // time at which the release was called; Forever while the hold lasts
+	Closed   time.Duration // time at which the release returned; Forever until then
 
 	Fault *histories.Op // fault that ended the client; Closed then remains Forever
 
@@ -81,7 +81,7 @@ func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
-// Key returns the key with a name, which has no holds at first.
+// Key returns the key with the given name, and adds it without holds if it is new.
 func (p *Projection) Key(name string) *Key {
 	k, ok := p.keys[name]
 	if !ok {
@@ -137,12 +137,12 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		p.tell(k, h, Began)
 		return
 	}
-	h.End, h.Fault = fault.Call, fault // the client had ended before the answer arrived
+	h.End, h.Fault = fault.Call, fault // the client had ended before this operation returned
 	p.tell(k, h, Began)
 	p.abandon(k, h, fault)
 }
 
-// Gone ends the holds of a client at the call of op, the fault that ended the client.
+// Gone ends the holds of a client. op is the fault that ended the client, and its call is the end of the holds.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -206,7 +206,7 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 			p.tell(k, h, InnerReleased)
 			return
 		case op.Hold != 0:
-			return // the release names another hold
+			return // the release is for another hold
 		}
 	}
 	h.Release = *op
@@ -240,8 +240,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	}
 }
 
-// ReleasedBy returns the hold that op, an outstanding release, releases, or nil if its client held nothing. inner reports
-// whether op releases only a nested acquire.
+// ReleasedBy returns the hold that op, an outstanding release, would end. It returns nil if the client of op held nothing.
+// inner reports whether op releases only a nested acquire.
 func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
@@ -260,7 +260,7 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// Finish reports every hold that is not closed as Closed, at the end of the history.
+// Finish marks all remaining holds as Closed at the end of the history.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {
@@ -269,7 +269,7 @@ func (p *Projection) Finish() {
 	}
 }
 
-// HeldBy returns the hold on the key by the client of op, in the same life of the client.
+// HeldBy returns the current hold on the key by the client of op. The hold must be from the same Life of the client.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {
@@ -279,7 +279,7 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// Numbered returns the hold with the hold number and client of op. Unlike HeldBy, it does not compare lives of the client.
+// Numbered returns the hold with the hold number and client of op. Unlike HeldBy, it ignores the Life of the client.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil
@@ -295,7 +295,7 @@ func (k *Key) Numbered(op *histories.Op) *Hold {
 // View defines when a hold ends: at its release (Lived), or also when its lease expires (Promised).
 type View struct {
 	Property string
-	Lapses   bool // whether the end of a hold may be extended after a grant to another client
+	Lapses   bool // whether a renewal may extend a hold after a grant to another client
 	// End returns when a hold ended; ok is false if that is unknown.
 	End func(*Hold) (end time.Duration, ok bool)
 }

@@ -25,13 +25,13 @@ type tries struct {
 
 type tried struct {
 	name   string
-	taken  time.Duration    // end of the last hold, or possible hold, that may explain a refusal; 0: none yet
+	taken  time.Duration    // end of the last hold, or of the last indeterminate acquire, that may explain a refusal; 0 if none
 	latest *projection.Hold // latest grant
-	last   histories.Op     // last release that was answered ok
+	last   histories.Op     // last release with the outcome OK
 	doubts []doubt
 }
 
-// doubt is a refusal that nothing explains so far.
+// doubt is a refusal that no hold or indeterminate acquire explains so far.
 type doubt struct {
 	op        histories.Op
 	condemned bool // the next grant did not explain the refusal; only an indeterminate acquire still can

@@ -19,11 +19,11 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // number of holds; of those already ended when granted; of those with unknown end
+	grants, empty, unstated int // number of holds; number already ended when granted; number whose end is unknown
 	open                    projection.PerKey[[]*overlap]
-	sentence                func(first, second *projection.Hold, both time.Duration) string // describes a violation
+	sentence                func(first, second *projection.Hold, both time.Duration) string // formats the description of a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // hold whose late release may have caused the second grant in shown, or nil
+	freed                   *projection.Hold // hold whose late release may have caused the second grant of the violation shown, or nil
 	at                      string           // key of the violation in shown
 	violated                map[string]bool
 }
@@ -96,8 +96,7 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended handles the end of a hold. The hold may have ended before the start of overlaps that include it, which are then
-// removed.
+// ended handles the end of a hold. It removes the overlaps that include the hold but began after its end.
 func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
@@ -155,7 +154,7 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
-// tellFirst sets the witness to the first violation: two acquires and their releases, usually four operations.
+// tellFirst sets the witness to the first violation: two acquires and their releases, if the holds were released.
 func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)

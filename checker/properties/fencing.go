@@ -23,10 +23,10 @@ type tokens struct {
 	open    map[int32]time.Duration // by client: call time of its outstanding acquire
 	fenced  int
 	bare    int // number of grants without a token
-	ordered int // number of grants requested after an earlier grant was received
+	ordered int // number of grants whose acquire was called after an earlier grant was received
 }
 
-// minted holds the grants of one key that a future grant may have to be compared with, in the order in which they were
+// minted holds the grants of one key that may have to be compared with a future grant, in the order in which they were
 // received.
 type minted struct {
 	grants []*projection.Hold
@@ -81,7 +81,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
 	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		oldest := h.Granted // earliest time at which a grant still to come can have been requested
+		oldest := h.Granted // earliest call time of any acquire that may still be granted
 		for _, call := range x.open {
 			oldest = min(oldest, call)
 		}
@@ -89,8 +89,8 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 }
 
-// forget drops the grants received before a time, except the last of them: its entry in top has the highest token of all
-// dropped grants.
+// forget drops the grants received before a time, except the last of them. The entry of that grant in top still has the
+// highest token of all dropped grants.
 func (m *minted) forget(before time.Duration) {
 	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
 	n = max(n, len(m.grants)-maxGrants/2)

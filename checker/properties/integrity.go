@@ -20,20 +20,20 @@ type integrity struct {
 	acked   int
 	unknown int
 	finals  int // number of keys whose final value was read
-	tokens  int // number of operations with a token that the resource checks
+	tokens  int // number of operations whose token the resource checks
 }
 
 type guarded struct {
 	initial  int64
 	final    int64
-	read     bool // whether final was read
-	notByOne bool // a write did not add one to the value it had read, so the final value cannot be predicted
+	read     bool // whether the final value was read
+	notByOne bool // whether a write did not add one to the value that it was based on; if so, the final value cannot be predicted
 	acked    int64
 	unknown  int64
-	reads    map[int32]histories.Op // by client: its last read, which no write has followed
-	written  pages                  // by value read before the write: number of the hold that wrote
+	reads    map[int32]histories.Op // by client: its last read, if the client has not written since
+	written  pages                  // by value read before the write: hold number of the write
 	recent   map[int64]update       // by base
-	bases    []int64                // keys of recent, oldest first
+	bases    []int64                // by client: whether the client has a write that has not returned
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
 	register register
@@ -41,8 +41,8 @@ type guarded struct {
 
 type update struct{ read, write histories.Op }
 
-// stale returns the time during which both clients had read the same value and not written yet. If that time is empty, it
-// returns the time from the first write to the second.
+// stale returns the time during which both clients had read the same value and neither had written yet. If there is no such
+// time, it returns the time from the first write to the second.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -62,7 +62,7 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	// A token is compared with the highest token seen before the call of its operation.
+	// Compare the token with the highest token seen before the call of this operation.
 	before, counts := g.register.returned(op, x.Header.Params["register"])
 	if counts {
 		x.tokens++
@@ -116,7 +116,7 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read that preceded a write, and reports a violation if another write followed a read of the same value.
+// based finds the read on which a write is based. It reports a violation if another write was based on the same value.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {
@@ -208,7 +208,8 @@ func (x *integrity) atEnd(g *guarded) {
 	}
 }
 
-// pages is a sparse array of hold numbers. It is compact for consecutive indexes, and small for a single large index.
+// pages is a sparse array of hold numbers, stored in blocks of 512. It takes little memory if the indexes are consecutive
+// or few.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

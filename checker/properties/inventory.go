@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory checks that the orders of each product do not exceed its stock. The keys of a segmented product are the product
-// name, '#' and the segment.
+// inventory checks that the orders of each product do not exceed its stock. A product with segments has several keys: the
+// product name, '#' and the segment.
 type inventory struct {
 	monitor
 	products map[string]*product
@@ -23,7 +23,7 @@ type product struct {
 	beyond    histories.Op // first order that exceeds the stock
 	soldOut   histories.Op // first order refused because the product was sold out
 	segments  int
-	inventory bool // whether the product was ordered; if not, the key may be a counter
+	inventory bool // whether the product was ordered; if not, its key may be a counter instead
 }
 
 func (x *inventory) of(name string) *product {
@@ -91,8 +91,8 @@ func (x *inventory) atEnd() {
 	}
 }
 
-// violation counts a violation. The witness is the earliest violation, so that it does not depend on the map order of the
-// products.
+// violation counts a violation. The witness is the earliest violation, so that it does not depend on the map iteration
+// order.
 func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
 	if x.first() || op.Call < x.witness.From {
 		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)

@@ -9,7 +9,8 @@ import (
 )
 
 // newMutualExclusion returns the monitor of mutual exclusion, in which each hold ends at its release: no two clients are in
-// the critical section at once. A pause beyond the lease violates it, and so does a wrong algorithm.
+// the critical section at once. The property is violated if a client is paused beyond its lease, or if the algorithm is
+// wrong.
 func newMutualExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
 		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both held it for %s%s.",

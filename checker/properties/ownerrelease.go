@@ -11,7 +11,7 @@ import (
 	"lockbench/histories"
 )
 
-// wrong is the reason why a release does not belong to the holder of the key.
+// wrong is the reason why a client is not entitled to release the key.
 type wrong uint8
 
 const (
@@ -30,15 +30,15 @@ type releases struct {
 	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
-	refused int // number of such releases that were refused
+	refused int // number of releases by clients without the key that were refused
 }
 
 // attempt is an outstanding release by a client that does not hold the key.
 type attempt struct {
 	why     wrong
-	acquire *histories.Op    // acquire of the hold that the release names
+	acquire *histories.Op    // acquire of the hold with the release's hold number
 	before  *histories.Op    // earlier release of the same hold
-	holder  *projection.Hold // hold of the key by another client at the call of the release
+	holder  *projection.Hold // hold of another client when the release was called
 }
 
 func (x *releases) Event(k *projection.Key, ev histories.Event) {
@@ -46,7 +46,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-			x.tried[late]-- // a renewal, unanswered when the release was called, was not refused: the lease may have been valid
+			x.tried[late]-- // a renewal that was outstanding at the call of the release was not refused, so the lease may have been valid
 			delete(x.open, op.Client)
 		}
 	case op.Kind == histories.Release && !ev.Return:
@@ -66,7 +66,8 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge returns the attempt of a release that was called. ok is true if the client certainly did not hold the key.
+// judge checks whether the client of a release holds the key. ok is true if it certainly does not; the attempt then has the
+// reason.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
@@ -82,7 +83,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire is no longer stored, or the release has no hold number
+		return a, false // the acquire has been evicted, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:

@@ -13,7 +13,7 @@ import (
 // unstatedBound is the reason why progress and recovery are not applicable to a history.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap, added to the lock's back-off, is the longest gap between two tries that count as one wait.
+// retryGap is added to the lock's back-off. Two tries of a client with at most this gap between them count as one wait.
 const retryGap = 100 * time.Millisecond
 
 // waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an indeterminate acquire
@@ -23,15 +23,15 @@ type waiting struct {
 	keys      projection.PerKey[awaited]
 	asked     int
 	longest   time.Duration // longest unexplained wait
-	unbounded bool          // the lock's grants do not expire
+	unbounded bool          // whether the lock's grants do not expire
 }
 
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // outstanding acquires
 	since time.Duration // start of the current wait, which may include gaps between tries
-	idle  time.Duration // when the last acquire ended
-	free  time.Duration // time from which on no hold or indeterminate acquire of the past explains a refusal
+	idle  time.Duration // time at which the last acquire ended
+	free  time.Duration // time from which no earlier hold or indeterminate acquire explains a refusal
 	told  bool          // whether the current wait was counted as a violation
 	last  histories.Op  // last release of the key
 }
@@ -88,7 +88,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires; the recovery property covers this
+	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires; the recovery property checks this case
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
@@ -98,7 +98,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
-// Fault handles a fault that ends a client. Its wait ends, and its outstanding acquire may still be granted.
+// Fault handles a fault that ends a client. The client no longer waits, but its outstanding acquire may still be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return
@@ -123,8 +123,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure measures the wait for a key up to now, without the time that holds or indeterminate acquires explain, and counts
-// a violation if it exceeds the bound. granted is the hold that ends the wait, or nil.
+// measure measures how long the key has been waited for until now. It excludes the time that holds or indeterminate
+// acquires explain, and counts a violation if the rest exceeds the bound. granted is the hold that ends the wait, or nil.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return

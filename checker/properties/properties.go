@@ -18,8 +18,8 @@ type Property struct {
 	Name string
 	Doc  string // one sentence that describes a violation
 	open func(monitor) Judgement
-	// NeedsGrant reports whether only a grant can violate the property. If so, the property is undecided for a history without
-	// a grant after the fault.
+	// NeedsGrant reports whether only a grant can violate the property. If so, the property is undecided unless a grant
+	// follows the fault.
 	NeedsGrant bool
 }
 
@@ -63,9 +63,9 @@ func All() []Property {
 	}
 }
 
-// Judgement is a monitor of one property. Event takes the events in order, after the projection has processed them. Change
-// takes the changes of holds. Fault takes the call and the return of each fault that ends a client, the call before the
-// projection has processed it.
+// Judgement is a monitor of one property. Event receives the events in order, after the projection has processed them.
+// Change receives the changes of holds. Fault receives the call and the return of each fault that ends a client. It
+// receives the call before the projection has processed it.
 type Judgement interface {
 	Event(*projection.Key, histories.Event)
 	Change(*projection.Key, *projection.Hold, projection.Change)
@@ -86,7 +86,7 @@ type Facts struct {
 	Recovered []time.Duration // times from the end of a client to the next grant of its key, in order of the grants
 }
 
-// unknownUntil returns the time until which an indeterminate acquire that returned at from explains that other clients are
+// unknownUntil returns a time: until then, an indeterminate acquire that returned at from explains that other clients are
 // refused.
 func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 {
@@ -100,7 +100,7 @@ func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
 }
 
-// client returns the name of the client of an operation, with its process if there are several.
+// client returns the name of the client of an operation. If there are several processes, the name includes the process.
 func (c *Facts) client(op *histories.Op) string {
 	switch {
 	case op.Client == histories.Harness:
@@ -160,7 +160,7 @@ func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, f
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a reason why a history without a violation does not show that a property holds.
+// reason is a reason for the verdict undecided or not applicable on a history without a violation.
 type reason struct {
 	applies  bool
 	observed checker.Observed

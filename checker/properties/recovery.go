@@ -18,14 +18,14 @@ const maxRecoveries = 1 << 16
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
-	passed    int // number of waiting clients that were ended by a fault, after which the key was granted again in time
-	uncovered int // number of cases that are undecided because no other client waited for the whole bound
+	passed    int // number of cases in which a waiting client was ended by a fault and the key was then granted in time
+	uncovered int // number of undecided cases: no other client waited for the key until the bound had passed
 }
 
 type bereft struct {
 	key    *projection.Key
 	open   []asked       // outstanding acquires of live clients
-	idle   time.Duration // time when the last of these acquires ended
+	idle   time.Duration // time when the last outstanding acquire ended
 	victim *victim       // nil if no client was killed or went away since the last grant
 }
 
@@ -34,7 +34,7 @@ type victim struct {
 	fault   histories.Op
 	acquire histories.Op
 	held    bool          // the client held the key; if not, it was waiting for it
-	behind  bool          // another client holds the key, so the time is counted from the end of that hold
+	behind  bool          // another client holds the key now; the recovery is counted from the end of that hold
 	waited  bool          // another client held the key when the fault began
 	since   time.Duration // time from which the recovery is counted: the fault, or later if another client may have held the key since
 	asked   time.Duration // time since which other clients have been waiting
@@ -58,20 +58,22 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 		return // the client was killed or went away
 	}
 	b.idle = op.Return
-	// An indeterminate acquire may have been granted, so count from its return. Ignore it if it was called after the bound.
+	// An indeterminate acquire may have been granted, so count the recovery from its return. Ignore an acquire called after
+	// the bound has passed.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo makes the recovery count from t if that is later, because another client may have held the key until t.
+// moveTo sets the start of the recovery to t if t is later than the current start, because another client may have held the
+// key until t.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest sets the start of the wait to now if no client was waiting for a while, unless clients had waited for the whole
-// bound before.
+// rest restarts the wait at now if no client has waited recently. It does nothing if clients have already waited for the
+// whole bound.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -116,7 +118,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // the key is not free yet, and the client that ended now may have acquired it in the meantime
+	case old != nil && !v.held: // the key is not free yet: the client that ended now may have acquired it since the earlier fault
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v

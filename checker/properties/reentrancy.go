@@ -10,7 +10,7 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant checks that a holder can acquire the lock again and keeps it until it has released it as often.
+// reentrant checks that a holder can acquire the lock again, and keeps it until each acquire has been released.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]
@@ -67,7 +67,7 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed checks what the store says after the release of a nested acquire, while the client still holds the key.
+// probed handles a probe: after the release of a nested acquire, the store must still have the hold.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
@@ -91,7 +91,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			switch { // another client was granted the key although only nested acquires had been released
+			switch { // find a holder that had released only nested acquires when another client was granted the key
 			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:
@@ -128,8 +128,8 @@ func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation. The witness is the first one, but an answer of the lock to the holder replaces a grant to
-// another client.
+// violation counts a violation. The witness is the first one, except that a wrong answer of the lock to the holder replaces
+// a grant to another client.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire
@@ -152,7 +152,7 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by 
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 { // add the last release, which came after the operations of the witness
+	if x.violations > 0 { // add the holder's last release to the witness: it was called after the violation
 		last, w := x.shown.Release, x.witness
 		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
 			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Sentence)

@@ -6,7 +6,7 @@ import "lockbench/histories"
 // operations that returned before its call, because the order of concurrent operations is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // by client: operation with the highest token at the call of its outstanding operation
+	before  map[int32]histories.Op // by client: the operation with the highest accepted token when the client called its outstanding operation
 }
 
 func (r *register) called(op *histories.Op) {
@@ -19,8 +19,8 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of an operation. It returns the earlier operation with a higher token, if any, because of
-// which the resource should have refused this one. counts reports whether the resource checks operations of this kind:
+// returned handles the return of an operation. higher is an earlier operation with a higher token, or nil; if it is not
+// nil, the resource should have refused this operation. counts reports whether the resource checks operations of this kind:
 // reads and writes if checks is "checking", only writes if it is "checking-writes".
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]

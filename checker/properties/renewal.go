@@ -15,7 +15,7 @@ type renewals struct {
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // whether least is set
+	measured bool // whether the least remaining lease time has been measured
 }
 
 // lease holds the state of the lease of a live hold.
@@ -41,7 +41,7 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards checks a renewal that returned after the release of its hold had been called.
+// afterwards checks a renewal that returned after the release of the same hold had been called.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
@@ -55,7 +55,7 @@ func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *
 	}
 }
 
-// taken reports the violation that a renewal was confirmed after a grant to another client.
+// taken reports a violation: a renewal was confirmed after the key had been granted to another client.
 func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	if x.first() {
 		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},

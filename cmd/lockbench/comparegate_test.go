@@ -15,8 +15,8 @@ import (
 	"lockbench/reports/bench"
 )
 
-// makeBench DIR [OPTION...] writes the folder of a synthetic bench. Options: seed=2 (of the noise), blocks=3,
-// factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
+// makeBench DIR [OPTION...] writes the folder of a synthetic benchmark. Options: seed=2 (seed of the random noise),
+// blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	var recorded struct {
 		Plan   *bench.Plan
@@ -72,7 +72,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// speed multiplies the goodput and the utilisation of trials.
+// speed multiplies the goodput and the utilisation of each trial by a factor.
 func speed(trials []*bench.Trial, factor func(*bench.Trial) float64) {
 	for _, t := range trials {
 		by := factor(t)

@@ -30,10 +30,11 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// password has a character that must be escaped in a URL. Tests search for secret, its beginning.
+// password has a character that must be escaped in a URL. Tests search output for secret, the part of the password before
+// that character.
 const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
 
-// TestExternal runs testdata/external/*.txtar: the command on external servers.
+// TestExternal runs testdata/external/*.txtar, which test the lockbench command with external servers.
 func TestExternal(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -43,7 +44,7 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // separate, so that clean finds no folders of other tests
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // separate for each script, so that clean finds no folders of other tests
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -52,8 +53,8 @@ func TestExternal(t *testing.T) {
 	})
 }
 
-// condition evaluates [missing:redis-server], [missing:tls] and [missing:mariadbd]. It returns an error if LOCKBENCH_REQUIRE
-// names the missing program.
+// condition evaluates the script conditions [missing:redis-server], [missing:tls] and [missing:mariadbd]. If the program is
+// missing although LOCKBENCH_REQUIRE names it, condition returns an error.
 func condition(cond string) (bool, error) {
 	what, ok := strings.CutPrefix(cond, "missing:")
 	if !ok {
@@ -66,7 +67,7 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// The server stops at the first unknown argument: its error shows whether it knows --tls-port.
+		// The server stops at the first unknown argument, so its error message shows whether it supports --tls-port.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
@@ -127,14 +128,14 @@ func admin(ts *testscript.TestScript) *redis.Client {
 	return c
 }
 
-// store KEY... sets keys that no run may change.
+// store KEY... sets keys on the server that no lockbench run may change.
 func store(ts *testscript.TestScript, _ bool, keys []string) {
 	for _, key := range keys {
 		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
 	}
 }
 
-// stored PATTERN N waits until N keys match the pattern.
+// stored PATTERN N waits until N keys on the server match the pattern.
 func stored(ts *testscript.TestScript, _ bool, args []string) {
 	var keys []string
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -148,8 +149,8 @@ func stored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
-// ran COMMAND... checks that the server has received each command; with !, that it has received none of them. It must precede
-// stored, which sends commands too.
+// ran COMMAND... checks that the server has received each command; with !, that it has received none of them. In a script,
+// ran must precede stored, which sends commands too.
 func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
 	ts.Check(err)
@@ -160,7 +161,7 @@ func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	}
 }
 
-// within DURATION CODE PROGRAM ARGS... works like exits, with a time limit.
+// within DURATION CODE PROGRAM ARGS... runs a program like exits, but fails if it takes longer than the duration.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -171,7 +172,7 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// silent starts a listener that never answers, and sets SILENT to its address.
+// silent starts a TCP listener that never answers, and sets SILENT to its address.
 func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -179,7 +180,8 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SILENT", l.Addr().String())
 }
 
-// tells [DIR] checks that stdout, stderr or an unpacked file of the folder contains the password. Scripts use ! tells.
+// tells [DIR] checks that the password occurs in stdout, in stderr or in an unpacked file of the folder. Scripts use !
+// tells.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

@@ -19,11 +19,12 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// goneWithin is the maximum time for the cleanup after a killed run. A keeper waits for a second before it removes folders.
+// goneWithin is the maximum time for the cleanup after a run was killed. The process that removes its folders waits for a
+// second first.
 const goneWithin = 20 * time.Second
 
-// started is a run in a separate process. Each of its child processes has the run's temporary folder in its environment or as
-// its working directory.
+// started is a lockbench run in a separate process. Each child process has the run's temporary folder in its environment or
+// as its working directory.
 type started struct {
 	*testing.T
 	cmd    *exec.Cmd
@@ -38,7 +39,7 @@ func start(t *testing.T, args ...string) *started {
 	t.Helper()
 	r := &started{T: t, dir: t.TempDir(), ended: make(chan struct{})}
 	r.out = filepath.Join(r.dir, "out")
-	program, err := exec.LookPath("lockbench") // this program under the name lockbench
+	program, err := exec.LookPath("lockbench") // the test binary, installed under the name lockbench
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func exists(path string) bool {
 
 func (r *started) tmp() string { return filepath.Join(r.dir, "tmp") }
 
-// end kills the processes that a failed test has left behind.
+// end kills the processes that a failed test has left running.
 func (r *started) end() {
 	for _, pid := range append(r.processes(), r.cmd.Process.Pid) {
 		select {
@@ -85,7 +86,7 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until wrong returns "", and fails the test after the bound.
+// within waits until the function wrong returns "". It fails the test if that takes longer than bound.
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -99,7 +100,8 @@ func (r *started) within(bound time.Duration, what string, wrong func() string) 
 	}
 }
 
-// processes returns the running processes of the run: the program, its workers, servers and keepers, and their children.
+// processes returns the running processes of the run: lockbench, its workers, servers and cleanup processes, and their
+// children.
 func (r *started) processes() []int {
 	var all []int
 	entries, _ := os.ReadDir("/proc")
@@ -113,8 +115,8 @@ func (r *started) processes() []int {
 	return all
 }
 
-// owns reports whether a process belongs to the run. A redis-server overwrites its environment, so its working directory
-// counts too.
+// owns reports whether a process belongs to the run, by its environment or its working directory: a redis-server overwrites
+// its environment.
 func (r *started) owns(pid int) bool {
 	at := fmt.Sprintf("/proc/%d/", pid)
 	stat, _ := os.ReadFile(at + "stat")
@@ -126,7 +128,8 @@ func (r *started) owns(pid int) bool {
 	return bytes.Contains(environ, []byte("TMPDIR="+r.tmp()+"\x00")) || strings.HasPrefix(cwd, r.dir)
 }
 
-// listening returns the inodes of the listening sockets of processes. A child that inherited a socket keeps its inode.
+// listening returns the inodes of the sockets on which the given processes listen. A socket inherited by a child has the
+// same inode.
 func listening(pids []int) map[string]bool {
 	all := map[string]bool{}
 	open := socketsListening()
@@ -183,7 +186,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// judged checks that each history can be judged and that the page can be written. It returns the number of histories.
+// judged checks that each history of the run can be judged and that the HTML report can be written. It returns the number
+// of histories.
 func (r *started) judged() int {
 	r.Helper()
 	var files []string
@@ -285,7 +289,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestSecondCtrlC checks that a second interrupt ends a run at once, and that it leaves nothing behind.
+// TestSecondCtrlC checks that a second interrupt ends a run at once, and that the run leaves nothing behind.
 func TestSecondCtrlC(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	r := start(t, everything...)

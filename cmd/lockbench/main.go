@@ -24,11 +24,11 @@ func main() {
 		interrupt()
 		select {
 		case <-signals:
-		case <-time.After(time.Second): // most verbs end earlier
+		case <-time.After(time.Second): // most commands end within this time
 			fmt.Fprintln(os.Stderr, "interrupted: results so far are reported; Ctrl-C again ends at once")
 			<-signals
 		}
-		os.Exit(console.ExitInterrupted) // the child processes end as well
+		os.Exit(console.ExitInterrupted) // also ends the child processes
 	}()
 	redislocks.Quiet()
 	os.Exit(cli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker})
 }
 
-// TestScripts runs testdata/*.txtar, which cover each verb and each exit code.
+// TestScripts runs testdata/*.txtar, which cover each lockbench command and each exit code.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -59,7 +59,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// forge PATTERN TEXT FROM TO copies a file with the first match of the pattern replaced.
+// forge PATTERN TEXT FROM TO copies the file FROM to TO and replaces the first match of PATTERN by TEXT.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: forge PATTERN TEXT FROM TO")
@@ -84,7 +84,7 @@ func appears(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s did not grow to %d bytes", args[0], size)
 }
 
-// TestInterrupted checks that an interrupted run judges and reports the histories that it has.
+// TestInterrupted checks that an interrupted run judges and reports the histories recorded so far.
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -41,7 +41,7 @@ func asAdmin(ts *testscript.TestScript, do func(*sql.DB) error) {
 	ts.Check(do(db))
 }
 
-// row NAME inserts a row into the table of locks.
+// row NAME inserts a row with this name into the database table of locks.
 func row(ts *testscript.TestScript, _ bool, args []string) {
 	asAdmin(ts, func(db *sql.DB) error {
 		_, err := db.Exec("INSERT INTO theirs.lockbench_locks (name, token) VALUES (?, 'x')", args[0])
@@ -49,7 +49,7 @@ func row(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// rows N checks the number of rows in the table of locks.
+// rows N checks that the database table of locks has N rows.
 func rows(ts *testscript.TestScript, _ bool, args []string) {
 	asAdmin(ts, func(db *sql.DB) error {
 		n := 0

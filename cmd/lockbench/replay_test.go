@@ -31,11 +31,11 @@ func stalledCase(t *testing.T) (path string) {
 	return path
 }
 
-// onOne limits the test to one processor. With more, a simulation starts the program again.
+// onOne limits the test to one processor. With more, a simulation would start the program again as a child process.
 func onOne(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	t.Setenv("GOMAXPROCS", "1") // restored at the end
+	t.Setenv("GOMAXPROCS", "1") // restored at the end of the test
 }
 
 // TestReplayWithoutServers checks that the simulation's result is printed if there is no server.
@@ -53,7 +53,7 @@ func TestReplayWithoutServers(t *testing.T) {
 	}
 }
 
-// TestReplayInterrupted checks that no trial on servers begins after an interrupt.
+// TestReplayInterrupted checks that no trial on real servers begins after an interrupt.
 func TestReplayInterrupted(t *testing.T) {
 	onOne(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// TestServe checks that serve prints its address, shows the folders, and ends when interrupted.
+// TestServe checks that lockbench serve prints its address, shows the result folders, and ends when interrupted.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "torn"), 0o755); err != nil {

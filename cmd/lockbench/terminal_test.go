@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// evil clears a terminal, sets its title, and reverses the direction of text.
+// evil is text that clears a terminal, sets its title, and reverses the direction of text.
 const evil = "x\x1b[2J\x1b]0;t\a\u009b31m\u202ey"
 
 // hostile DIR writes two histories whose names, locks and keys have hidden characters, and sets HISTORY and BROKEN to their
@@ -58,13 +58,13 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// TestInterruptedByUser checks that each verb that waits ends after one interrupt, says so, and exits with 130.
+// TestInterruptedByUser checks that each command that may wait ends after one interrupt, says so, and exits with 130.
 func TestInterruptedByUser(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string
-		sign string // text that is printed when the verb has begun
+		sign string // text that the command prints once it has begun
 	}{
 		"question": {[]string{"advise"}, "Why:"},
 		"serve":    {[]string{"serve", ".", "--addr", "127.0.0.1:0"}, "http://127.0.0.1:"},

@@ -20,15 +20,16 @@ import (
 // markEvery is the number of EDN entries after which a mark is inserted, so that a replay needs little memory.
 const markEvery = 4096
 
-// jepsens is the Call of an open fault recorded by Jepsen. Its second entry does not repeat the time of the first.
+// jepsens stands for the Call of an open fault recorded by Jepsen, because the second entry of such a fault does not repeat
+// the time of the first.
 const jepsens time.Duration = -1
 
-// Format is Jepsen's EDN, for histories.Open.
+// Format is Jepsen's EDN notation, to be passed to histories.Open.
 var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
 // history converts a Jepsen history, which has two entries per operation, into lines, which have one per operation.
 type history struct {
-	reader  *histories.Reader // receives the header and warnings
+	reader  *histories.Reader // receives the header and the warnings
 	forms   *forms
 	wrapped bool // whether the file is one vector of entries
 	headed  bool // whether the file began with a header
@@ -40,11 +41,11 @@ type history struct {
 	unknown map[string]int               // number of unknown fields, by name
 	clock   string                       // name of the field that states the time, chosen at the first entry
 	now     time.Duration                // time of the last entry
-	last    time.Duration                // latest stamp of any client
+	last    time.Duration                // latest time given to an operation of any client
 	entries int
 }
 
-// injection identifies an inject. Several injects may be open at once, even for one client.
+// injection identifies an inject operation. Several of them may be open at once, even for one client.
 type injection struct {
 	client int32
 	fault  string
@@ -139,7 +140,7 @@ func (h *history) entry() (*form, error) {
 		f, err = h.forms.form()
 	}
 	switch {
-	case err == errTorn && h.forms.line == line: // the writer was interrupted; an unclosed bracket would extend over several lines
+	case err == errTorn && h.forms.line == line: // the writer was interrupted within this line; if a bracket were only left open, the form would continue on the next line
 		h.reader.Warnf("the file ends within line %d, at byte %d of the text: only the lines before it were read", line, h.forms.start)
 		return nil, nil
 	case err != nil:
@@ -181,7 +182,8 @@ func (h *history) turn(e *entry) error {
 	return h.complete(e)
 }
 
-// tick advances the clock: by :time, by :index if the first entry has no time, or else by one.
+// tick advances the clock to the :time of the entry, or its :index if the first entry has no :time. If the first entry has
+// neither, tick advances the clock by one.
 func (h *history) tick(e *entry) error {
 	if h.clock == "" {
 		h.clock = "none"
@@ -215,7 +217,8 @@ func (h *history) client(e *entry) *client {
 	return c
 }
 
-// stamp returns the current time, later than this client's last stamp: entries with equal times stay in order.
+// stamp returns the current time, or slightly later so that it is later than the last stamp of this client. Thus entries
+// with equal times stay in order.
 func (h *history) stamp(c *client) time.Duration {
 	c.last = max(h.now, c.last+1)
 	h.last = max(h.last, c.last)
@@ -258,14 +261,14 @@ func (h *history) complete(e *entry) error {
 	op.Return = h.stamp(c)
 	c.open = nil
 	if op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
-		c.life = op.Life + 1 // after an unknown outcome Jepsen continues with another process
+		c.life = op.Life + 1 // after an indeterminate operation Jepsen continues with another process
 	}
 	h.ready = append(h.ready, histories.Line{Op: op})
 	return nil
 }
 
-// fault handles a nemesis: two entries of the same :f. If lockbench wrote them, both have its :call, and a heal is one
-// entry.
+// fault handles an entry of Jepsen's nemesis. A fault is two entries with the same :f. If lockbench wrote them, both have
+// the field :call, and a heal is one entry.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")
 	id := injection{op.Client, cmp.Or(op.Fault, e.f), op.Call}
@@ -294,7 +297,7 @@ func (h *history) fault(e *entry) error {
 	return h.self(&op)
 }
 
-// selfStarted handles an operation that a lock began, such as a watchdog's renewal: one entry, at its return.
+// selfStarted handles an operation that a lock started, such as a watchdog's renewal. It is a single entry, at its return.
 func (h *history) selfStarted(e *entry) error {
 	if !e.op.Kind.SelfStarted() || !e.has(":call") {
 		return fmt.Errorf("process :lock does a %s: want :renew or :lost, with :call", e.op.Kind)
@@ -302,7 +305,7 @@ func (h *history) selfStarted(e *entry) error {
 	return h.self(&e.op)
 }
 
-// self handles an operation in one entry, at its return. Such an entry may state a later return itself.
+// self handles an operation that is a single entry, at its return. The entry may state a later return.
 func (h *history) self(op *histories.Op) error {
 	if op.Return = max(op.Return, h.now); op.Call > h.now {
 		return fmt.Errorf("returns at %d, before its call at %d", op.Return, op.Call)
@@ -340,7 +343,7 @@ func (h *history) faultsInOrder() []injection {
 
 func (h *history) end() {
 	h.ended = true
-	for _, id := range h.faultsInOrder() { // faults of Jepsen may have no second entry
+	for _, id := range h.faultsInOrder() { // a fault recorded by Jepsen may have no second entry
 		if id.call == jepsens {
 			h.self(&h.faults[id][0])
 			delete(h.faults, id)

@@ -25,12 +25,12 @@ const (
 
 // entry is one map of a Jepsen history: the call or the return of an operation.
 type entry struct {
-	op      histories.Op // the fields of the entry; Call and Return are set only from :call
+	op      histories.Op // fields of the entry; Call and Return are set only if the entry has :call
 	kind    string       // value of :type
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	numbers map[string]int64 // numbers, by field
+	numbers map[string]int64 // values of the numeric fields, by name
 	keyed   bool             // whether the entry has a key
 	ended   bool             // whether the entry has an outcome
 	value   *form
@@ -67,7 +67,7 @@ func (h *history) parse(f *form) (*entry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
-	if e.process != nemesis && seen[":fault"] { // :fault is a field of the test
+	if e.process != nemesis && seen[":fault"] { // only a nemesis has :fault; here a test has added a field of that name
 		e.op.Fault = ""
 		h.unknown[":fault"]++
 	}
@@ -121,7 +121,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		e.f, err = v.name()
 	case ":process":
 		switch e.process, _ = v.name(); {
-		case v.kind == whole && e.has(":client"): // the entry has a client
+		case v.kind == whole && e.has(":client"): // the field :client states the client
 		case v.kind == whole:
 			var n int64
 			n, err = v.number(0, math.MaxInt32)
@@ -151,11 +151,11 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 	return true, err
 }
 
-// number is a field with a whole number, within bounds.
+// number describes a field whose value is a whole number between low and high.
 type number struct {
 	low, high int64
 	set       func(op *histories.Op, n int64)
-	ofEnd     bool // whether the second entry of an operation may have it
+	ofEnd     bool // whether the second entry of an operation may have the field
 }
 
 const (
@@ -249,7 +249,7 @@ func (e *entry) complete(op *histories.Op) {
 func (h *history) header(e *entry) error {
 	switch {
 	case e.value == nil || e.value.isNil():
-		return nil // the end: the clock has advanced
+		return nil // this entry marks the end of the history and has only advanced the clock
 	case len(h.clients) > 0 || h.headed:
 		return errors.New("a header that is not the first entry")
 	case e.value.kind != str:

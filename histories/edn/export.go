@@ -13,9 +13,9 @@ import (
 	"lockbench/histories"
 )
 
-// Export writes a history file in Jepsen's notation: a map per line, two for each operation, in the order in which they
-// happened. It writes only judged operations: none after the last mark, and no marks. It reads the file twice, because the
-// number of the process that replaces a crashed one depends on the number of processes.
+// Export writes a history file in Jepsen's notation: one map per line, two maps per operation, in the order of the events.
+// It omits marks and the operations after the last mark, which are not judged. It reads the file twice, because it numbers
+// the process that replaces a crashed one by the total number of processes.
 func Export(w io.Writer, path string) (warnings []string, err error) {
 	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
@@ -52,7 +52,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	return r.Warnings, x.out.Flush()
 }
 
-// concurrencyOf returns the number of clients + 1: the last is the harness, which reads and writes too.
+// concurrencyOf returns the number of clients plus one for lockbench itself, which reads and writes too.
 func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 	r, err := open()
 	if err != nil {
@@ -119,7 +119,8 @@ func (x *writer) event(ev histories.Event) error {
 	return x.end()
 }
 
-// operation begins an entry of an operation, with client and life if the process number differs from the client's.
+// operation begins an entry of an operation. It adds the client and its Life if the process number is not the client's
+// number.
 func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	thread := int64(op.Client)
 	if op.Client == histories.Harness {
@@ -135,7 +136,8 @@ func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	x.number(":hold", op.Hold, op.Hold != 0)
 }
 
-// self writes an operation that may overlap one of its client: as one entry at its return, or an inject as two entries.
+// self writes an operation that may overlap another operation of the same client. It has one entry, at its return; an
+// inject has two entries.
 func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
 	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)

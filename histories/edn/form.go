@@ -19,12 +19,12 @@ const (
 type formKind uint8
 
 const (
-	atom    formKind = iota // text: a symbol, nil, true, a float or a character
-	keyword                 // text, without the colon
+	atom    formKind = iota // symbol, nil, true, float or character; stored as text
+	keyword                 // stored as text, without the colon
 	str                     // text
 	whole                   // n
-	vector                  // items of a vector or a list
-	mapping                 // items: keys and values in turn
+	vector                  // vector or list; stored as items
+	mapping                 // stored as items: each key is followed by its value
 	set                     // items
 )
 
@@ -97,9 +97,9 @@ func (f *forms) read() (byte, error) {
 	return c, nil
 }
 
-// unread puts back the last byte, which must not be a newline.
+// unread puts back the byte read last. That byte must not be a newline.
 func (f *forms) unread() {
-	f.in.UnreadByte() // cannot fail after a read
+	f.in.UnreadByte() // cannot fail directly after a read
 	f.offset--
 }
 
@@ -126,7 +126,7 @@ func (f *forms) value(depth int) (form, error) {
 	return got, err
 }
 
-// begin reads the form whose first byte is c, which is not consumed yet.
+// begin reads a form. c is its first byte, which has not been consumed.
 func (f *forms) begin(c byte, depth int) (form, error) {
 	switch c {
 	case ')', ']', '}':
@@ -210,7 +210,7 @@ func (f *forms) collection(kind formKind, closing byte, depth int) (form, error)
 	}
 }
 
-// token reads a symbol, a keyword, a number or a character, up to a delimiter; the first byte may be any.
+// token reads a symbol, a keyword, a number or a character, up to a delimiter. The first byte may itself be a delimiter.
 func (f *forms) token() (string, error) {
 	var b []byte
 	for {
@@ -218,7 +218,7 @@ func (f *forms) token() (string, error) {
 		if err != nil && (err != io.EOF || len(b) == 0) {
 			return "", err
 		}
-		character := len(b) == 1 && b[0] == '\\' // such as \{
+		character := len(b) == 1 && b[0] == '\\' // a character such as \{
 		if ends := isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0; err != nil || len(b) > 0 && !character && ends {
 			if err == nil && c != '\n' {
 				f.unread()

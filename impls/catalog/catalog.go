@@ -1,4 +1,4 @@
-// Package catalog holds the table of all locks, as impls.Impl.
+// Package catalog lists all locks that lockbench can test. Each lock is described by an impls.Impl.
 package catalog
 
 import (
@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// All returns every lock, from none to the third-party locks. Each lock checks its parameters.
+// All returns every lock: the baseline none, the locks of lockbench, and the third-party locks.
 func All() []impls.Impl {
 	all := []impls.Impl{
 		local.None(), local.Mutex(),
@@ -39,7 +39,7 @@ func All() []impls.Impl {
 	return all
 }
 
-// Own returns the locks of the table without the third-party locks.
+// Own returns all locks except the third-party locks.
 func Own() []impls.Impl {
 	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.ThirdParty })
 }

@@ -29,8 +29,8 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the emulator and, if
-// installed, on a real server. The tests share servers.
+// eachLock runs a test on every lock, opened as two processes, with each way of waiting. It uses the emulator and, if
+// installed, a real server. The tests share servers.
 func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -76,7 +76,8 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request returns a request; each test uses different owners, because the same owner would re-enter.
+// request returns an acquire request. Each test uses different owners, because a second request by the same owner would be
+// a nested acquire.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
@@ -100,7 +101,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 			t.Errorf("try: %v, want busy", err)
 		}
 		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
-			return // known defect: after a refusal a client is always granted
+			return // known defect: after being refused once, a client is always granted the lock
 		}
 		start := time.Now()
 		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
@@ -141,7 +142,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = a.Release(t.Context(), h.Grant)
-		if impl.Name == "none" || impl.Name == "redisson-legacy" { // the defect: success without a hold
+		if impl.Name == "none" || impl.Name == "redisson-legacy" { // known defect: the release succeeds although the client has no hold
 			if err != nil {
 				t.Errorf("a second release: %v, want success", err)
 			}
@@ -156,7 +157,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {
-			return // the lock allows several owners at a time
+			return // a lock without a store may be held by several owners at a time
 		}
 		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))
@@ -175,7 +176,8 @@ func TestPlainDelete(t *testing.T) {
 	})
 }
 
-// TestReentry checks that the locks from articles have their known defects and that the other locks count correctly.
+// TestReentry checks that the re-entrant locks taken from articles have their known defects, and that the other locks count
+// nested acquires correctly.
 func TestReentry(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if !impl.Reentrant {
@@ -210,7 +212,7 @@ func TestReentry(t *testing.T) {
 	})
 }
 
-// TestTable checks that every lock has a description, and expectations with reasons.
+// TestTable checks that every lock has a description, and that its expectations have reasons.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, impl := range catalog.OnRedis() {
