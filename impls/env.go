@@ -19,7 +19,7 @@ type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Env is everything that a lock may use of its environment: servers, parameters, network, randomness and counters.
 type Env struct {
-	Nodes   []string // URLs of the servers; errors do not quote them, because they may contain passwords
+	Nodes   []string // URLs of the servers; error messages must not quote them, because they may contain passwords
 	CAFile  string   // file of the CA certificates trusted for TLS (rediss://); "": the system's certificates
 	Prefix  string   // prefix of every key, so that runs do not disturb each other
 	Process int

@@ -47,7 +47,7 @@ type Request struct {
 	Owner     string        // the requester; a re-entrant lock grants again to the same owner
 	TTL       time.Duration // requested lease; ignored by locks without a lease
 	Wait      time.Duration // 0: try once; > 0: timeout; < 0: wait until the context ends
-	KeepAlive bool          // whether the lock must renew the hold until the release; locks that always renew ignore it
+	KeepAlive bool          // whether the lock must renew the hold until the release; ignored by locks that always renew
 }
 
 // Grant describes a lock that was granted. It is plain data, so that it can be sent to another process.
@@ -59,13 +59,13 @@ type Grant struct {
 	Depth     int           // nesting depth: 1 for the outermost grant; 0: the lock does not count it
 	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
 	Validity  time.Duration // promised duration of the hold, counted from sending that request; Unbounded: no end; 0: unknown
-	Ref       int64         // number for the lock's internal use; 0: none
+	Ref       int64         // number for internal use by the lock; 0: none
 }
 
 // Hold is a grant with a channel that reports its loss.
 type Hold struct {
 	Grant
-	Lost <-chan struct{} // closed when the hold is known to be lost; nil: the lock does not report losses
+	Lost <-chan struct{} // closed when the lock knows that the hold is lost; nil: the lock does not report losses
 	// LostAfter returns the time from the call of Acquire to the loss. It may be called once Lost is closed. It is nil unless
 	// Lost may be closed long after the loss, for instance by a report from another process.
 	LostAfter func() time.Duration
@@ -73,13 +73,12 @@ type Hold struct {
 
 // Lock is a lock as one process sees it. All clients of the process share it.
 type Lock interface {
-	// Acquire requests the lock and waits as the Request says. It returns ErrBusy if the last answer was a refusal; the
-	// request then has no effect.
+	// Acquire requests the lock, and waits for it as specified by Request.Wait. It returns ErrBusy if the last answer was a
+	// refusal; the request then has no effect.
 	Acquire(context.Context, Request) (Hold, error)
-	// Release ends a hold. It returns ErrNotHeld if the store no longer had the hold for its owner; the release then had no
-	// effect.
+	// Release ends a hold. It returns ErrNotHeld if the store no longer had the hold; the release then had no effect.
 	Release(context.Context, Grant) error
-	// Close stops goroutines and ends sessions. It does not release the holds.
+	// Close stops the lock's goroutines and ends its sessions. It does not release holds explicitly.
 	Close() error
 }
 
@@ -90,8 +89,8 @@ type Renewer interface {
 	Renew(context.Context, Grant) (Grant, error)
 }
 
-// Segmenter is a lock that splits a key into segments and locks one of them per request, in turn. Its Acquire returns a Hold
-// with the requested segment as its key, even if it also returns an error.
+// Segmenter is a lock that splits a key into segments and locks one segment per request, in turn. Acquire sets the key of
+// the returned Hold to the requested segment, even if it also returns an error.
 type Segmenter interface {
 	// Segments returns the segments of a key, one of which is the key of each grant.
 	Segments(key string) []string
@@ -99,7 +98,8 @@ type Segmenter interface {
 
 // Prober is a lock that can query the store for the holder of a key. The query uses a connection that no fault affects.
 type Prober interface {
-	// Probe returns the token in the store ("" if the key is free) and its remaining time (Unbounded: no end).
+	// Probe returns the token stored for the key ("" if the key is free) and the remaining time of the hold (Unbounded: it
+	// does not expire).
 	Probe(ctx context.Context, key string) (token string, left time.Duration, err error)
 }
 
@@ -109,9 +109,9 @@ type Impl struct {
 	Doc            string        // one sentence that describes the lock
 	Store          string        // name of the store, such as "redis" or "mysql"; "": no store
 	Deployment     string        // default deployment: single, replica, five or three; "" without a store
-	Control        bool          // whether the lock is a negative control: included because of its defect
-	ThirdParty     bool          // whether the lock is a third-party library, called as users call it; run only if selected
-	Tracks         bool          // whether the lock needs client tracking: emulators lack it, so no virtual time
+	Control        bool          // whether the lock is a negative control: a known-broken lock that the suite must detect
+	ThirdParty     bool          // whether the lock is a third-party library; it is run only if selected
+	Tracks         bool          // whether the lock needs client tracking, which the emulator lacks; such a lock does not run in virtual time
 	Reentrant      bool          // whether the holder can acquire the lock again
 	Renews         bool          // whether the lock renews a hold by itself
 	Session        bool          // whether a hold is bound to a session of the store, and ends with the session
@@ -132,14 +132,14 @@ type Impl struct {
 // Situation describes the conditions of a trial: workload, fault, deployment and number of processes.
 type Situation struct {
 	Workload   string
-	Special    bool // whether the workload goes beyond ordinary use
+	Special    bool // whether the workload does more than ordinary locking, such as misuse
 	Fault      string
 	Deployment string
 	Processes  int
 }
 
-// Expected returns the lock's expectations in a situation. An expectation for a particular deployment or workload overrides a
-// general one. For a special workload, only its own expectations apply.
+// Expected returns the lock's expectations in a situation. An expectation for a particular deployment or workload overrides
+// a general one. In a special workload, only expectations for that workload apply.
 func (i Impl) Expected(s Situation) []Expectation {
 	var out []Expectation
 	said := map[string]bool{}

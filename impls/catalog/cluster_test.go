@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// beside gives every server a second address, which the server does not know. It returns these addresses and a dialer that
-// reaches no others.
+// beside returns an invented address for each server, and a dialer that connects it to that server. Dialing any other
+// address fails the test.
 func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()
 	real := map[string]string{}
@@ -41,8 +41,8 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 	}
 }
 
-// TestClusterIsReachedByGivenAddresses checks that a cluster is reached by the given addresses, also after a failover and for every
-// part of the keys.
+// TestClusterIsReachedByGivenAddresses checks that the client connects to a cluster only by the addresses in its Env. This
+// includes keys on every primary, and the time after a failover.
 func TestClusterIsReachedByGivenAddresses(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	urls, dial := beside(t, g)
@@ -78,7 +78,7 @@ func takeAndGive(t *testing.T, l impls.Lock, key string) {
 	}
 }
 
-// deaf is a connection that loses the first answer to a command and then closes.
+// deaf is a connection that discards the first reply to a command and then closes.
 type deaf struct {
 	net.Conn
 	command []byte
@@ -106,7 +106,8 @@ func (d *deaf) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestClusterClientDoesNotResend checks that a SET NX with a lost answer is not resent: the second answer would be busy.
+// TestClusterClientDoesNotResend checks that a SET NX whose reply was lost is not resent. A resent one would be refused as
+// busy because of the first.
 func TestClusterClientDoesNotResend(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	var sent atomic.Int64

@@ -14,15 +14,15 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// bench is a server and a lock of the table that can be opened on it.
+// bench holds a server, and a lock of the catalog to open on it.
 type bench struct {
 	t     *testing.T
 	impl  impls.Impl
 	nodes []string
 }
 
-// eachNamed runs a test on some locks, on the emulator and, if installed, on a real server. The tests share servers and run
-// concurrently, because they wait for leases to expire.
+// eachNamed runs a test on the named locks, on the emulator and, if installed, on a real server. The tests share servers and
+// run concurrently, because they mostly wait for leases to expire.
 func eachNamed(t *testing.T, names []string, test func(bench)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -57,7 +57,7 @@ func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)
 	return lock
 }
 
-// server returns a connection that is separate from the lock's.
+// server returns a connection to the server, independent of the lock's connections.
 func (b bench) server() *redis.Client {
 	b.t.Helper()
 	opts, err := redis.ParseURL(b.nodes[0])
@@ -82,7 +82,8 @@ func (b bench) acquire(l impls.Lock, owner string, ttl, wait time.Duration) impl
 	return h
 }
 
-// TestOverwrittenField checks that a try of another thread replaces the holder's token, whose key then stays.
+// TestOverwrittenField checks a known defect: a refused try by another thread overwrites the stored token, so the holder can
+// no longer release its key.
 func TestOverwrittenField(t *testing.T) {
 	eachNamed(t, []string{"shared-token"}, func(b bench) {
 		l := b.open(0, nil)
@@ -99,7 +100,8 @@ func TestOverwrittenField(t *testing.T) {
 	})
 }
 
-// TestRefusedThenGranted checks the marker that is set before the request and never cleared.
+// TestRefusedThenGranted checks a known defect: after a refused try, the same thread's next try is granted although another
+// client holds the lock.
 func TestRefusedThenGranted(t *testing.T) {
 	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
 		l := b.open(0, nil)
@@ -114,7 +116,7 @@ func TestRefusedThenGranted(t *testing.T) {
 	})
 }
 
-// TestExpiredLeaseIsNotReentered checks that an owner whose lease expired does not re-enter without a request.
+// TestExpiredLeaseIsNotReentered checks that an owner whose lease has expired is refused if another client holds the lock.
 func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	eachNamed(t, []string{"reentrant-count-fixed", "redisson-lease"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
@@ -129,7 +131,7 @@ func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	})
 }
 
-// TestLegacyRelease checks that the release of an expired hold succeeds, and that the release of another client's hold does
+// TestLegacyRelease checks that releasing an expired hold reports success, and that releasing another client's hold does
 // not.
 func TestLegacyRelease(t *testing.T) {
 	eachNamed(t, []string{"redisson-legacy"}, func(b bench) {

@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// leased lists the locks that are held by a session with a lease.
+// leased lists the locks whose hold is bound to a session with a lease.
 var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
 
-// notBriefly skips a test of a slow store with -short, which runs with the race detector use.
+// notBriefly skips the test if -short is set and the store starts slowly. Runs with the race detector set -short.
 func notBriefly(t *testing.T, store string) {
 	t.Helper()
 	if testing.Short() && store != servers.Redis {
@@ -59,7 +59,7 @@ func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Grou
 	return started(t, specOf(t, impl, deployment))
 }
 
-// site is a lock and its servers.
+// site is a lock and its servers, with helper methods for a test.
 type site struct {
 	*testing.T
 	impl  impls.Impl
@@ -100,7 +100,7 @@ func (s site) open(process int, renewed func(impls.Grant, time.Duration, error))
 	return l
 }
 
-// within bounds each wait of a test, generously.
+// within is a generous timeout for each wait of a test.
 const within = 30 * time.Second
 
 func (s site) take(l impls.Lock, req impls.Request) impls.Hold {
@@ -121,8 +121,8 @@ func (s site) free(l impls.Lock, h impls.Hold) {
 	}
 }
 
-// TestLeasedTakesTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
-// grants the next waiter a higher fence. The grant matches the store.
+// TestLeasedTakesTurns checks that a try is refused while another client holds the lock, and that a waiter times out. After
+// a release, the next waiter must be granted with a higher fencing token, and Probe must return that grant.
 func TestLeasedTakesTurns(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -141,7 +141,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 		var next impls.Hold
 		var all sync.WaitGroup
 		all.Go(func() { next = s.take(b, request("b", -1)) })
-		time.Sleep(50 * time.Millisecond) // after this time the client usually waits
+		time.Sleep(50 * time.Millisecond) // long enough for the client to be waiting by then
 		s.free(a, h)
 		all.Wait()
 		if next.Fence <= h.Fence {
@@ -154,8 +154,8 @@ func TestLeasedTakesTurns(t *testing.T) {
 	})
 }
 
-// TestLeasedRefusesToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
-// old grant.
+// TestLeasedRefusesToRelease checks that Release returns ErrNotHeld for a grant that was already released, and for a token
+// that was never granted. Neither release may free the hold of another client.
 func TestLeasedRefusesToRelease(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -179,8 +179,8 @@ func TestLeasedRefusesToRelease(t *testing.T) {
 	})
 }
 
-// TestLeasedRenewsItself checks that a hold outlives its lease while its process lives, reports its renewals, and ends when
-// its lock is closed.
+// TestLeasedRenewsItself checks that a hold is renewed beyond its first lease, that each renewal is reported, and that the
+// hold ends when its lock is closed.
 func TestLeasedRenewsItself(t *testing.T) {
 	eachLeased(t, func(s site) {
 		var r told
@@ -206,7 +206,8 @@ func TestLeasedRenewsItself(t *testing.T) {
 	})
 }
 
-// TestLeasedReportsLoss checks that a holder cut off from the server detects the loss by its own clock.
+// TestLeasedReportsLoss checks that a holder that cannot reach the server reports its loss when the lease has expired by its
+// own clock.
 func TestLeasedReportsLoss(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a := s.open(0, nil)
@@ -316,7 +317,7 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 	})
 }
 
-// TestHerd checks that a release wakes one waiter of zookeeper, but every waiter of zookeeper-herd that has checked again.
+// TestHerd checks how many waiters a release wakes: one for zookeeper, and every waiter for zookeeper-herd.
 func TestHerd(t *testing.T) {
 	t.Parallel() // mostly waits
 	const waiters = 8
@@ -333,7 +334,7 @@ func TestHerd(t *testing.T) {
 			for w := range waiters {
 				all.Go(func() {
 					h := s.take(l, request(fmt.Sprint(w), -1))
-					time.Sleep(20 * time.Millisecond) // meanwhile the other waiters check again
+					time.Sleep(20 * time.Millisecond) // meanwhile the other waiters set their watches again
 					s.free(l, h)
 				})
 			}

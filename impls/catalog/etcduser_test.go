@@ -16,10 +16,10 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// secretOfEtcd has characters that a URL must escape.
+// secretOfEtcd is a password with characters that a URL must escape.
 const secretOfEtcd = "s3 same/@"
 
-// lockedEtcd returns the address of a server that accepts only root.
+// lockedEtcd starts an etcd server that accepts only the user root, and returns its address.
 func lockedEtcd(t *testing.T, impl impls.Impl) string {
 	t.Helper()
 	host := strings.TrimPrefix(deployStore(t, impl, servers.Single).Front()[0], "etcd://")

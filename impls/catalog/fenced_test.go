@@ -37,14 +37,16 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 	}
 }
 
-// inQueue waits until n waiters are queued, behind the record of the lock.
+// inQueue waits until n waiters are queued. The list on the server then has n+1 elements, because the first is the lock's
+// record.
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
 	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
-// record is the stored element of a hold with a minute left; waiting is that of a waiter.
+// record returns the list element that the server stores for a hold with a lease of one minute. The function waiting returns
+// the element for a waiter.
 func record(token string, fence int64, depth int, owner string) string {
 	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
 }
@@ -53,10 +55,10 @@ func waiting(token, process, owner string) string {
 	return fmt.Sprintf("%s %s %010d %s", token, process, 5000, owner)
 }
 
-// id returns a token or process name that repeats one digit.
+// id returns a token or process id that consists of 32 equal digits.
 func id(digit string) string { return strings.Repeat(digit, 32) }
 
-// asynchronously acquires and returns a channel with the hold or the error.
+// asynchronously calls Acquire in a goroutine. The returned channel receives the hold or the error.
 func asynchronously(ctx context.Context, l impls.Lock, owner string, ttl time.Duration) <-chan any {
 	result := make(chan any, 1)
 	go func() {
@@ -207,7 +209,8 @@ func TestFencedCancelledWaiter(t *testing.T) {
 	})
 }
 
-// TestFencedCancelledDuringHandOver checks that a cancelled waiter releases a grant that is handed to it meanwhile.
+// TestFencedCancelledDuringHandOver checks that a waiter that is cancelled during a hand-over releases the lock handed over
+// to it.
 func TestFencedCancelledDuringHandOver(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -234,7 +237,8 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 	})
 }
 
-// TestFencedDeadWaiters checks that a dead waiter is skipped, and that a frozen one delays the next by a part of its lease.
+// TestFencedDeadWaiters checks that a release skips dead waiters, and that a frozen waiter delays the next one by less than
+// half of a lease.
 func TestFencedDeadWaiters(t *testing.T) {
 	t.Parallel() // mostly waits
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
@@ -271,7 +275,7 @@ func TestFencedDeadWaiters(t *testing.T) {
 	})
 }
 
-// TestFencedLostNotice checks that a waiter that missed its notice finds its grant by itself.
+// TestFencedLostNotice checks that a waiter whose grant message was lost finds its grant by querying the server.
 func TestFencedLostNotice(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -319,8 +323,8 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensAfterLossOfMemory checks that tokens that follow the clock continue to rise after a loss of memory, whether an
-// acquire or a hand-over mints them. Counted tokens begin again at 1.
+// TestTokensAfterLossOfMemory checks that fencing tokens from the server's clock keep increasing after the server lost its
+// memory, both for an acquire and for a hand-over. Tokens from a counter start at 1 again.
 func TestTokensAfterLossOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -332,7 +336,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
 				server := raw(t, g.URLs()[0])
 				last := int64(0)
-				third := func() impls.Hold { // returns the third of three holds, whose tokens rise
+				third := func() impls.Hold { // acquires three times, checks that the fencing tokens increase, and returns the third hold
 					var h impls.Hold
 					for i := range 3 {
 						h = mustAcquire(t, a, "a", 10*time.Second, 0)
@@ -358,7 +362,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores the state of a replica that lags
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores an older state, as on a replica that lags
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -370,8 +374,8 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 	}
 }
 
-// TestTokenOfReleasedHold checks that re-entry on a replica that lags mints a new token: the replica may still have a
-// hold that was released before another grant.
+// TestTokenOfReleasedHold checks that a nested acquire on a lagging replica gets a new fencing token. The hold that the
+// replica still stores may have been released, and another client granted since.
 func TestTokenOfReleasedHold(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -409,7 +413,7 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// TestFreeFencedLockHasItsFence checks that only the last fence of a free lock is in the store.
+// TestFreeFencedLockHasItsFence checks that the server stores only the last fencing token of a free lock.
 func TestFreeFencedLockHasItsFence(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
@@ -427,7 +431,8 @@ func TestFreeFencedLockHasItsFence(t *testing.T) {
 	})
 }
 
-// TestFencedQueuesOnce checks that a waiter that checks again is in the queue only once, even if it was removed before.
+// TestFencedQueuesOnce checks that a waiter that repeats its request is in the queue only once, even if it had been removed
+// from the queue.
 func TestFencedQueuesOnce(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -439,7 +444,7 @@ func TestFencedQueuesOnce(t *testing.T) {
 		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
 		inQueue(t, g, 2)
 		first := c.LRange(t.Context(), "k", 1, -1).Val()
-		for range 5 { // in each round both waiters have checked again
+		for range 5 { // in each round both waiters repeat their requests
 			c.LRem(t.Context(), "k", 0, first[1])
 			eventually(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
 		}
@@ -453,7 +458,7 @@ func TestFencedQueuesOnce(t *testing.T) {
 	})
 }
 
-// TestFencedUnexpected checks that a process releases a grant to a waiter that no longer waits.
+// TestFencedUnexpected checks that a process releases a grant that arrives for a waiter that has stopped waiting.
 func TestFencedUnexpected(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -474,7 +479,8 @@ func TestFencedUnexpected(t *testing.T) {
 	})
 }
 
-// TestFencedLostAnswer checks that a release whose answer is lost takes effect and hands over once.
+// TestFencedLostAnswer checks that a release takes effect although its reply is lost, and that it hands the lock over only
+// once.
 func TestFencedLostAnswer(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var sent atomic.Int64
@@ -495,7 +501,8 @@ func TestFencedLostAnswer(t *testing.T) {
 	})
 }
 
-// TestFencedKeyOfAnotherType checks that nothing is granted, refused or changed if the key has another type.
+// TestFencedKeyOfAnotherType checks that every operation returns an indeterminate error, and changes nothing, if the key holds
+// a string or a list that the lock did not write.
 func TestFencedKeyOfAnotherType(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -524,7 +531,8 @@ func TestFencedKeyOfAnotherType(t *testing.T) {
 	})
 }
 
-// TestFencedWithoutPermissionToPublish checks that a release that cannot notify the next waiter has no effect.
+// TestFencedWithoutPermissionToPublish checks that a release has no effect if the server does not allow it to notify the
+// next waiter.
 func TestFencedWithoutPermissionToPublish(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Single)
 	a := open(t, "fenced", impls.Env{Nodes: g.Front()})

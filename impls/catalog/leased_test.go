@@ -25,7 +25,7 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
+		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -42,14 +42,14 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// onZooKeeper returns the lock zookeeper on a separate server.
+// onZooKeeper starts a separate ZooKeeper server and returns its group with the lock zookeeper.
 func onZooKeeper(t *testing.T) site {
 	t.Parallel() // mostly waits
 	impl := named(t, "zookeeper")
 	return site{t, impl, deployStore(t, impl, servers.Single)}
 }
 
-// TestLeasedKeysAreApart checks that a key that begins with another key and a slash is a different key.
+// TestLeasedKeysAreApart checks that the keys "a" and "a/b" are different locks.
 func TestLeasedKeysAreApart(t *testing.T) {
 	eachLeased(t, func(s site) {
 		l := s.open(0, nil)
@@ -68,7 +68,7 @@ func TestLeasedKeysAreApart(t *testing.T) {
 func TestZooKeeperTryIsBounded(t *testing.T) {
 	s := onZooKeeper(t)
 	l, req := s.open(0, nil), impls.Request{Key: "k", Owner: "a", TTL: 30 * time.Second}
-	s.free(l, s.take(l, req)) // afterwards its session is idle
+	s.free(l, s.take(l, req)) // afterwards the lock has an idle session
 	if err := s.group.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,8 @@ func TestZooKeeperLeavesNoWatch(t *testing.T) {
 	}
 }
 
-// TestZooKeeperShorterSession checks that a hold is lost if the next server grants its session less time than promised.
+// TestZooKeeperShorterSession checks that a hold is reported lost if its session is resumed with a shorter timeout than
+// before.
 func TestZooKeeperShorterSession(t *testing.T) {
 	s := onZooKeeper(t)
 	var first net.Conn
@@ -137,7 +138,7 @@ func TestZooKeeperShorterSession(t *testing.T) {
 	}
 }
 
-// hasty is a connection to a server that grants sessions of a second.
+// hasty is a connection that makes the client believe that the server granted a session timeout of one second.
 type hasty struct {
 	net.Conn
 	read int
@@ -148,7 +149,7 @@ func (h *hasty) Read(p []byte) (int, error) {
 	var timeout [4]byte
 	binary.BigEndian.PutUint32(timeout[:], 1000)
 	for i := range p[:n] {
-		if at := h.read + i - 8; at >= 0 && at < len(timeout) { // after the answer's length and version
+		if at := h.read + i - 8; at >= 0 && at < len(timeout) { // the timeout follows the answer's length and version
 			p[i] = timeout[at]
 		}
 	}

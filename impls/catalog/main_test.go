@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// TestMain also runs as a server of the stores that are Go modules.
+// TestMain runs the tests. The test binary also serves as the server of stores that are Go modules.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("test.parallel", "6"); err != nil { // the tests mostly wait
+	if err := flag.Set("test.parallel", "6"); err != nil { // the tests mostly wait, so more of them can run in parallel
 		panic(err)
 	}
 	code := m.Run()

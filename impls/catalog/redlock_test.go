@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// open opens a lock of the table by name.
+// open opens a lock of the catalog by name.
 func open(t *testing.T, name string, env impls.Env) impls.Lock {
 	t.Helper()
 	all := catalog.OnRedis()
@@ -105,7 +105,7 @@ func TestRedLockWantsAnOddNumber(t *testing.T) {
 	}
 }
 
-// written is a connection that records the tokens of the SETs sent on it.
+// written is a connection that records the token of each SET command sent on it.
 type written struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -123,7 +123,7 @@ func (w written) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// TestRedLockFreshTokens checks that each attempt has a new token, the same on all servers.
+// TestRedLockFreshTokens checks that each attempt uses a new token, and the same token on all servers.
 func TestRedLockFreshTokens(t *testing.T) {
 	g := deploy(t, servers.Embedded, servers.Five)
 	for _, url := range g.URLs()[:3] {
@@ -209,7 +209,7 @@ func TestSegmentsInTurn(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutReplica checks that a lock that no replica acknowledged is neither granted nor left behind.
+// TestWaitWithoutReplica checks that a lock that no replica acknowledged is not granted, and that its key is deleted.
 func TestWaitWithoutReplica(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Replica)
 	l := open(t, "set-px-wait", impls.Env{Nodes: g.Front()})

@@ -11,7 +11,7 @@ import (
 	"lockbench/impls"
 )
 
-// told records the renewals that a lock reports.
+// told records the renewals reported by a lock.
 type told struct {
 	mu   sync.Mutex
 	sent []time.Duration
@@ -31,8 +31,8 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 	return append([]time.Duration(nil), r.sent...), r.last, errors.Join(r.errs...)
 }
 
-// TestRenewal checks that a held key outlives its lease, that each renewal is reported, and that the release ends the
-// renewal.
+// TestRenewal checks that a hold is renewed beyond its first lease, that each renewal is reported, and that a release stops
+// the renewals.
 func TestRenewal(t *testing.T) {
 	t.Parallel() // mostly waits
 	const ttl = 900 * time.Millisecond
@@ -108,8 +108,8 @@ func TestLossIsReported(t *testing.T) {
 	})
 }
 
-// TestNotified checks that a waiter is granted at the notification of the release, long before the lease expires, and
-// otherwise when the lease expires.
+// TestNotified checks that a waiter is granted when it is notified of the release, long before the lease expires. Without a
+// notification, it is granted when the lease expires.
 func TestNotified(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
@@ -150,7 +150,7 @@ func TestCancelledWaiter(t *testing.T) {
 		cancel()
 		wg.Wait()
 		eventually(b.t, "no subscription is left", func() bool { return count() == 0 })
-		// The next waiter subscribes again and is notified of the release.
+		// The next waiter subscribes again, and must be notified of the release.
 		time.AfterFunc(100*time.Millisecond, func() { first.Release(context.Background(), h.Grant) })
 		b.acquire(second, "c", time.Minute, -1)
 	})

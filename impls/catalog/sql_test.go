@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// eachOnDatabase runs a test on some locks of the table, on one server of each installed store. The tests share the
-// servers, so a fault of one affects other tests.
+// eachOnDatabase runs a test on the given locks, on one server of each installed store. The tests share the servers, so they
+// must not inject faults into a server.
 func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)) {
 	for _, store := range []struct{ name, required string }{{servers.MySQL, "mariadb"}, {servers.Postgres, "postgres"}} {
 		locks := slices.DeleteFunc(catalog.All(), func(i impls.Impl) bool { return i.Store != store.name || !slices.Contains(names, i.Name) })
@@ -41,7 +41,7 @@ func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)
 	}
 }
 
-// properOnDatabases returns the locks on databases that are not negative controls.
+// properOnDatabases returns the locks on databases, except negative controls.
 func properOnDatabases() []string {
 	return []string{"mysql-row", "mysql-row-ttl", "mysql-getlock", "postgres-advisory"}
 }
@@ -75,7 +75,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 				b.t.Error(err)
 			}
 		})
-		time.Sleep(250 * time.Millisecond) // longer than one wait at the server
+		time.Sleep(250 * time.Millisecond) // the lock waits at the server repeatedly; this is longer than one such wait
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
@@ -102,7 +102,7 @@ func TestDatabaseRelease(t *testing.T) {
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
-		next := b.acquire(first, "c", 10*time.Second, 0) // in the same session, if the lock has sessions
+		next := b.acquire(first, "c", 10*time.Second, 0) // in the same session, if the lock uses sessions
 		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("a second release: %v, want not held", err)
 		}
@@ -115,7 +115,8 @@ func TestDatabaseRelease(t *testing.T) {
 	})
 }
 
-// TestDatabaseOpensConcurrently checks that processes that open a lock at once can all create the table.
+// TestDatabaseOpensConcurrently checks that several processes can open a lock at the same time, although each of them
+// creates the table.
 func TestDatabaseOpensConcurrently(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
@@ -175,7 +176,7 @@ func TestRowTakenOver(t *testing.T) {
 	})
 }
 
-// TestRowStays checks the known defect that nothing deletes the row of a dead holder.
+// TestRowStays checks the known defect that a dead holder's row is never deleted.
 func TestRowStays(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
@@ -191,8 +192,8 @@ func TestRowStays(t *testing.T) {
 	})
 }
 
-// TestSessionEnds checks that after the end of a holder's session the next client is granted, the loss is reported, and the
-// release returns an error.
+// TestSessionEnds checks the end of a holder's session: the next client is granted, the loss is reported, and the release
+// returns an error.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
@@ -261,7 +262,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 			_, err := second.Acquire(b.t.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
+		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
 		if err := second.Close(); err != nil {
 			b.t.Error(err)
 		}
@@ -283,8 +284,8 @@ func TestClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRowNamesAreWhole checks that long names are refused: a server that is not strict would truncate them, and two keys
-// would be one.
+// TestRowNamesAreWhole checks that overlong names are refused. A server in a non-strict mode would truncate them, so two
+// keys could share a row.
 func TestRowNamesAreWhole(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row", "mysql-row-ttl"}, func(b bench, _ servers.Node) {
@@ -311,7 +312,7 @@ func TestUnlockThroughAPool(t *testing.T) {
 	})
 }
 
-// TestDatabaseErrorsKeepSecrets checks the errors of a missing server and of an invalid URL.
+// TestDatabaseErrorsKeepSecrets checks that errors about a missing server or an invalid URL do not contain the password.
 func TestDatabaseErrorsKeepSecrets(t *testing.T) {
 	for _, impl := range catalog.All() {
 		if impl.Store != servers.MySQL && impl.Store != servers.Postgres {

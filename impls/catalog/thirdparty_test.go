@@ -38,7 +38,7 @@ func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *server
 	}
 }
 
-// connected opens a lock and waits for its connection: some locks abandon a first try while they are dialling.
+// connected opens a lock and waits until it is connected. Some libraries abandon a try that takes as long as dialling.
 func (s site) connected(process int) impls.Lock {
 	s.Helper()
 	l := s.open(process, nil)
@@ -46,7 +46,8 @@ func (s site) connected(process int) impls.Lock {
 	return l
 }
 
-// soon acquires with repeated tries: on a slow machine a try may fail, and rueidislock forgets waiters.
+// soon repeats a try until it is granted. On a slow machine a single try may fail, and a waiter of rueidislock may wait
+// forever.
 func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	s.Helper()
 	for end := time.Now().Add(within); ; {
@@ -60,8 +61,8 @@ func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	}
 }
 
-// TestThirdPartyTakesTurns checks that a try is refused while another client holds, that a waiter times out, and that a release
-// grants the next waiter.
+// TestThirdPartyTakesTurns checks that a try is refused while another client holds the lock, that a waiter times out, and
+// that a release grants the next waiter.
 func TestThirdPartyTakesTurns(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -79,7 +80,7 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 			defer close(granted)
 			next = s.soon(b, "b")
 		}()
-		time.Sleep(50 * time.Millisecond) // after this time the client usually waits
+		time.Sleep(50 * time.Millisecond) // long enough for the client to be waiting by then
 		s.free(a, h)
 		<-granted
 		if s.impl.Fences && next.Fence <= h.Fence {
@@ -89,9 +90,9 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 	})
 }
 
-// timesOut waits for a key that another client holds, until the timeout. If a library polls often, its last request may be
-// unanswered at that time, especially on a slow machine, and the outcome is then unknown. One of several attempts must have a
-// known outcome.
+// timesOut checks that a waiter times out while another client holds the key. If the last request of a library is unanswered
+// at the timeout, the outcome is unknown, so timesOut repeats the wait. One of several waits must end with a definite
+// refusal.
 func (s site) timesOut(l impls.Lock) {
 	var err error
 	for range 20 {
@@ -106,7 +107,8 @@ func (s site) timesOut(l impls.Lock) {
 	s.Errorf("waiting 20 times: last %v, want busy once", err)
 }
 
-// TestThirdPartyOutlivesItsAcquire checks that a hold ends neither with the context of its acquire nor with its wait.
+// TestThirdPartyOutlivesItsAcquire checks that a hold stays after the context passed to Acquire has ended, and after the
+// timeout of the acquire.
 func TestThirdPartyOutlivesItsAcquire(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -129,8 +131,8 @@ func TestThirdPartyOutlivesItsAcquire(t *testing.T) {
 	})
 }
 
-// TestThirdPartyRefusesToRelease checks releases without a hold: a second one, one without a grant, and another client's by an
-// old grant.
+// TestThirdPartyRefusesToRelease checks that Release returns ErrNotHeld for a grant that was already released, and for a token
+// that was never granted. Neither release may free the hold of another client.
 func TestThirdPartyRefusesToRelease(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -179,7 +181,7 @@ func TestThirdPartyUsesTheNetworkOfTheEnv(t *testing.T) {
 	})
 }
 
-// TestThirdPartyUnanswered checks that an acquire at a silent server ends, and is indeterminate.
+// TestThirdPartyUnanswered checks that an acquire returns an indeterminate error if the server never answers.
 func TestThirdPartyUnanswered(t *testing.T) {
 	eachThirdPartyAlone(t, func(s site) {
 		l := s.connected(0)
@@ -207,7 +209,7 @@ func TestThirdPartyUnanswered(t *testing.T) {
 	})
 }
 
-// TestThirdPartyClosedWhileItWaits checks that a waiter whose lock is closed is not refused (busy).
+// TestThirdPartyClosedWhileItWaits checks that Acquire does not return ErrBusy if the lock is closed while it waits.
 func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -217,7 +219,7 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // after this time the client usually waits
+		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -233,7 +235,7 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRueidislockReportsLoss checks that the context ends when the keys have been deleted, and that the release then does not
+// TestRueidislockReportsLoss checks that a hold's context ends when its keys are deleted, and that the release then does not
 // report success.
 func TestRueidislockReportsLoss(t *testing.T) {
 	t.Parallel() // mostly waits
@@ -263,7 +265,7 @@ func TestRueidislockReportsLoss(t *testing.T) {
 	}
 }
 
-// TestOwnHasNoThirdParty checks that Own has no third-party locks, and that every lock tried in virtual time works on an
+// TestOwnHasNoThirdParty checks that Own returns no third-party locks, and that every lock used in virtual time runs on an
 // emulator.
 func TestOwnHasNoThirdParty(t *testing.T) {
 	peers := func(all []impls.Impl) (names []string) {
@@ -282,9 +284,9 @@ func TestOwnHasNoThirdParty(t *testing.T) {
 	}
 }
 
-// TestRueidislockForgetsWaiters reproduces a defect: if the server is paused for longer than an attempt may take, a waiter
-// waits forever although the lock is free and granted to new requests. If this test fails, remove the expectation of that
-// defect.
+// TestRueidislockForgetsWaiters reproduces a defect: after a pause of the server, a waiter waits forever although the lock
+// is free and new requests are granted. The pause must be longer than the library's limit for an attempt. If this test
+// fails, remove the expectation of that defect.
 func TestRueidislockForgetsWaiters(t *testing.T) {
 	t.Parallel() // mostly waits
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}

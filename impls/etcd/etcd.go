@@ -24,13 +24,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is etcd's own lock recipe: each request creates a key, and the oldest key holds the lock. Key names have random bits,
-// so they are unique. The validity of a grant is the lease that etcd granted, in whole seconds, counted from the last
-// answered keep-alive. The fencing token is the revision that created the key; it increases as long as the store keeps its
-// data.
+// Queue is etcd's own lock recipe: each request creates a key, and the oldest key holds the lock. Key names contain random
+// bits, so they are unique.
+//
+// The validity of a grant is the lease that etcd granted, in whole seconds, counted from the last answered keep-alive. The
+// fencing token is the revision that created the key; it increases as long as the store keeps its data.
 //
 // A process that is paused beyond its lease does not notice the loss of the lock. Only a check of the fencing token then
-// excludes it.
+// excludes that process.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -90,8 +91,8 @@ type place struct {
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key once, even if the client library resends the request after a timeout. It returns the key's creation
-// revision, which is the fencing token, and whether the key is the first in the queue.
+// enter creates a key once, even if the client library resends the request after a timeout. It stores the key's creation
+// revision as the fencing token, and records whether the key is the first in the queue.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -111,7 +112,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits until no earlier key is in the queue, and keeps the lease alive meanwhile.
+// Await waits until no earlier key is in the queue, and keeps the lease alive while it waits.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:
@@ -125,7 +126,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 { // the key is the first, if it still exists
+		if len(answer.Kvs) == 0 { // no earlier key is left; check that the waiter's key still exists
 			answer, err = p.s.get(ctx, p.key())
 			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
 				err = lease.ErrOutOfQueue
@@ -138,7 +139,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// awaitGone returns when an earlier key has been deleted after the given revision, or when the watch has ended.
+// awaitGone watches an earlier key from the given revision. It returns when the key has been deleted or the watch has ended.
 func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -197,7 +198,7 @@ type etcdSession struct {
 	lease     clientv3.LeaseID
 	ttl       time.Duration // granted lease, in whole seconds
 	confirmed time.Time     // time of the last answered request; the lease lasts for ttl after it
-	fresh     bool          // whether the session has not been used yet
+	fresh     bool          // whether the session has never been used
 }
 
 // Config returns the client configuration for the servers and the dialer of an Env.
@@ -245,7 +246,7 @@ func Dial(env impls.Env) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// Alive reports whether the session can be used. Unless the session is new, it sends a keep-alive to check.
+// Alive reports whether the session can be used. It sends a keep-alive to check, unless the session has never been used.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
 		s.fresh = false

@@ -16,8 +16,8 @@ import (
 	"lockbench/impls"
 )
 
-// Exclusion lists the properties about mutual exclusion: by the promised leases, by the observed holds, and on the guarded
-// resource.
+// Exclusion lists the three properties about mutual exclusion. They are checked by the promised leases, by the observed
+// holds, and on the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
 // Holds returns expectations that properties hold.
@@ -30,12 +30,12 @@ func Violated(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToBeViolated, because, properties)
 }
 
-// Observed returns expectations without a verdict: results are reported but not checked.
+// Observed returns expectations without a verdict: the report shows the results, but they neither pass nor fail.
 func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }
 
-// Excludes returns expectations that the properties of exclusion hold.
+// Excludes returns expectations that all properties of Exclusion hold.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
 func of(expected histories.Expected, because string, properties []string) []impls.Expectation {

@@ -6,37 +6,37 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is the reason why a late holder cannot damage a resource that checks fencing tokens.
+// Checked is the reason why a holder whose lease has expired cannot damage a resource that checks fencing tokens.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
-// ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key in one step.
+// ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
 func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// LeaseRunsOut returns the expectations of a lock without renewal if the work takes longer than the lease: two clients work
-// at once.
+// LeaseRunsOut returns the expectation that mutual exclusion is violated if a lock does not renew and the work takes longer
+// than the lease.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease expires during the hold, and the next client is granted while the holder works on", "mutual-exclusion")
 }
 
-// PromiseOutlived returns the expectations of a lock without renewal if the work takes longer than the lease, and a late
-// release does not free another client's hold.
+// PromiseOutlived returns the expectations, for work that takes longer than the lease, of a lock that does not renew and
+// whose late release does not free another client's hold.
 func PromiseOutlived() []impls.Expectation {
 	return In("long-hold", LeaseRunsOut(),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion"))
 }
 
-// LateHolder returns the expectations of a lock that excludes only until its lease expires, under faults that delay the
-// holder.
+// LateHolder returns the expectations, under faults that delay the holder, of a lock that excludes only until the lease
+// expires.
 func LateHolder(faults string) []impls.Expectation {
 	return Under(faults, LeaseRunsOut(),
 		Violated("the late holder writes a value based on a read before the next hold", "resource-integrity"),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion", "owner-release"))
 }
 
-// MemoryLost returns the expectations of a lock in the memory of one server, under faults that clear the memory or move the
-// server's clock.
+// MemoryLost returns the expectations of a lock stored in the memory of one server, under faults that clear the memory or
+// shift the server's clock.
 func MemoryLost(faults string) []impls.Expectation {
 	return Under(faults, Violated("the server has lost the key and grants it to the next client while the holder relies on its lease",
 		"lease-exclusion", "mutual-exclusion"))
@@ -47,7 +47,7 @@ func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }
 
-// Recovers returns expectations that exclusion and recovery hold under faults that end the holder.
+// Recovers returns expectations that exclusion and recovery hold under faults that kill or abandon the holder.
 func Recovers(faults, because string) []impls.Expectation {
 	return Under(faults, Holds(because, "recovery", "no-orphan"),
 		Holds("a client that is gone does nothing more, and the lease excludes the others until it expires", Exclusion...))

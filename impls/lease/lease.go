@@ -18,10 +18,10 @@ type Lease struct {
 	Grant impls.Grant
 	TTL   time.Duration
 	Lost  chan struct{}
-	Depth int // number of nested holds; guarded by the lock's mutex
+	Depth int // number of nested holds; guarded by the mutex of the lock that uses the Lease
 
 	start time.Time   // time of the call of Acquire
-	first *time.Timer // starts the renewals at the time of the first one; nil if a renewal goroutine runs from the beginning
+	first *time.Timer // starts the renewal goroutine at the first renewal; nil if it runs from the beginning
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -31,7 +31,7 @@ type Lease struct {
 	until time.Time  // end of the last confirmed lease, minus the allowance for clock drift
 	timer *time.Timer
 	over  bool // whether the hold was lost or released
-	left  bool // whether the renewals stopped before a release or a loss
+	left  bool // whether the renewal goroutine ended before a release or a loss
 }
 
 // New returns a lease that ends at the latest when the context life ends. start is the time of the call of Acquire.
@@ -64,7 +64,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	return true
 }
 
-// expire marks the hold as lost unless the lease was extended meanwhile: the timer may fire late.
+// expire marks the hold as lost. It does nothing if the lease was extended meanwhile, because the timer may fire late.
 func (h *Lease) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,12 +95,13 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake calls lookAfter, which renews the hold, at the given time. Most holds end earlier and need no goroutine.
+// Wake runs lookAfter, which renews the hold, in a goroutine at the given time. Most holds are released earlier and need no
+// goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
 
-// End stops the renewals, and waits for one in flight. It returns false if the hold had already ended.
+// End stops the renewals, and waits for a renewal in flight. It returns false if the hold had already ended.
 func (h *Lease) End() bool {
 	h.mu.Lock()
 	held := !h.over && !h.left
@@ -121,8 +122,9 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 	return !t.Before(h.until)
 }
 
-// LookAfter renews a hold at every third of the lease until the hold ends. It repeats an unanswered renewal soon. ErrNotHeld
-// counts as an answer. It also reports a renewal cancelled by the end of the hold, because the store may have executed it.
+// LookAfter renews a hold at every third of the lease until the hold ends. After a renewal without an answer it tries again
+// soon; ErrNotHeld is an answer. A renewal cancelled by the end of the hold is also reported, because the store may have
+// executed it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
 	for {
@@ -180,7 +182,7 @@ type heartbeat struct {
 }
 
 // run pings three times in each period. If a ping fails, or has no answer within two thirds of a period, the hold is lost.
-// The session then stays open until the holder releases it or until one more period has passed, so that the holder can notice
+// The session then stays open until the holder releases it, for at most one more period. In that time the holder can notice
 // the loss before the next client is granted.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
@@ -211,7 +213,8 @@ func (h *heartbeat) run() bool {
 	}
 }
 
-// release waits for a ping in flight, because cancelling it would end the session. It cancels the ping only if ctx ends.
+// release stops the pings. It waits for a ping in flight, because cancelling the ping would end the session. It cancels that
+// ping only if ctx ends.
 func (h *heartbeat) release(ctx context.Context) bool {
 	close(h.released)
 	defer context.AfterFunc(ctx, h.cut)()

@@ -11,8 +11,8 @@ import (
 	"lockbench/impls"
 )
 
-// TestCancelledRenewalsAreReported checks that each sent renewal is reported with its result, even if the hold ended
-// meanwhile, and that an unsent one is not.
+// TestCancelledRenewalsAreReported checks that each renewal that was sent is reported with its result, even if the hold
+// ended meanwhile. A renewal that was not sent must not be reported.
 func TestCancelledRenewalsAreReported(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
@@ -60,8 +60,8 @@ func TestCancelledRenewalsAreReported(t *testing.T) {
 	}
 }
 
-// TestGrantedTooLate checks that a grant that arrives after the end of its lease is lost at once, and that its loss is
-// reported only once.
+// TestGrantedTooLate checks that a hold is lost at once if its grant arrives after the lease has expired, and that the loss
+// is reported only once.
 func TestGrantedTooLate(t *testing.T) {
 	const ttl = time.Second
 	for late, lost := range map[time.Duration]bool{0: false, ttl / 2: false, ttl: true, 2 * ttl: true} {
@@ -82,7 +82,7 @@ func TestGrantedTooLate(t *testing.T) {
 					t.Errorf("%v late: it is not lost", late)
 				}
 			}
-			close(h.done) // there is no renewal
+			close(h.done) // the lease has no renewal goroutine
 			h.End()
 		})
 	}

@@ -38,7 +38,7 @@ func NewSessions[S Session](env impls.Env, open func(context.Context, time.Durat
 	return l
 }
 
-// drop ends a session. If the lock is closed, it waits for the end; otherwise the session ends in the background.
+// drop ends a session: in the background, or before it returns if the lock is closed.
 func (l *Sessions[S]) drop(s S) {
 	if l.Life.Err() != nil {
 		s.End()
@@ -71,8 +71,8 @@ func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func
 	return l.Ask(ctx, command)
 }
 
-// Ask runs a command in an idle session. The command must not change the session's state. If it returns ErrNotHeld, the
-// session is still usable.
+// Ask runs a command in an idle session. The command must not change the session's state. If the command returns ErrNotHeld,
+// the session goes back to the pool.
 func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) error) error {
 	s, err := l.Take(ctx, anyLease)
 	if err != nil {
@@ -86,7 +86,8 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 // anyLease is the requested lease of a session that is opened only to run a command.
 const anyLease = 5 * time.Second
 
-// settle returns a session to the pool if err shows that it holds nothing, and drops it otherwise.
+// settle returns a session to the pool if err is nil or ErrNotHeld, because the session then holds nothing. Otherwise it
+// drops the session.
 func (l *Sessions[S]) settle(s S, err error) error {
 	if err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		l.Drop(s)
@@ -98,7 +99,7 @@ func (l *Sessions[S]) settle(s S, err error) error {
 
 // Renewal describes how to renew a session's lease.
 type Renewal struct {
-	Start, Sent time.Time     // time of the call of Acquire, and time of the request from which the lease counts
+	Start, Sent time.Time     // time of the call of Acquire; time of the request from which the lease counts
 	Lasts       time.Duration // duration of the lease that the server granted
 	Renew       func(context.Context) error
 	Gone        <-chan struct{} // closed when the server has ended the session; nil: only a call of Renew detects the end
@@ -171,8 +172,8 @@ type Session interface {
 	Alive(context.Context) bool
 	// TTL returns the requested lease of the session, or 0 if sessions have no lease.
 	TTL() time.Duration
-	// End asks the server to end the session, which frees the session's lock. It returns within a timeout, even without an
-	// answer.
+	// End asks the server to end the session, which frees the session's lock. It returns after a timeout if the server does
+	// not answer.
 	End()
 }
 
@@ -247,7 +248,7 @@ var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
 // Place is the place of a session in the queue for a key. The first place in the queue holds the key.
 type Place interface {
-	// Await returns when the place is the first in the queue. It returns ErrBusy if the context patient ends before.
+	// Await returns when the place is the first in the queue. It returns ErrBusy if the context patient ends first.
 	Await(ctx, patient context.Context) error
 	// Leave removes the place from the queue. It returns ErrNotHeld if the place was already gone.
 	Leave(context.Context) error

@@ -38,15 +38,16 @@ func FerretDB() impls.Impl {
 	}
 }
 
-// expiredTwice returns expectations without a verdict for properties that fail only if two clients find the document expired
-// at the same time.
+// expiredTwice returns expectations without a verdict. The properties are violated only if two clients find the document
+// expired at the same time, which is rare.
 func expiredTwice(properties ...string) []impls.Expectation {
 	return expect.Observed("two clients that find the document expired at once are both granted, but here they rarely come at once", properties...)
 }
 
 type clientClock struct{}
 
-// enter's filter does not match a held document. The upsert then tries to insert a second document of that name, and fails.
+// enter returns a filter that does not match a held document. The upsert then tries to insert a second document with the
+// same name, and fails.
 func (clientClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	now := time.Now()
 	return append(named, bson.E{Key: "expires", Value: bson.D{{Key: "$lte", Value: now}}}),

@@ -37,7 +37,7 @@ const (
 // goodbyeWithin is the time that Close gives commands in flight before it closes their connections.
 const goodbyeWithin = time.Second
 
-// openDocuments opens a client of one server. The client connects at its first use.
+// openDocuments returns a client for one server. The client connects at its first use.
 func openDocuments(env impls.Env) (documents, error) {
 	if err := env.WantOne(); err != nil {
 		return documents{}, err
@@ -47,12 +47,12 @@ func openDocuments(env impls.Env) (documents, error) {
 	if err != nil || opts.Validate() != nil { // the error is replaced, because its text contains the URL
 		return documents{}, errors.New("parse the URL of a server: invalid")
 	}
-	// No retries: if a reply is lost, a resent command would be refused as busy because of the first one.
+	// No retries: if a reply is lost, the resent command would be refused as busy because the first one was executed.
 	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
-	// A direct connection: the addresses that the server reports would bypass a proxy.
+	// A direct connection: the client would otherwise use the addresses that the server reports, which bypass a proxy.
 	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
-	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit: requests would queue for a connection instead of the lock
+	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit: with a limit, requests would wait for a connection instead of the lock
 	opts.SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority())
 	if env.Dial != nil {
 		opts.SetDialer(network(env.Dial))
@@ -80,8 +80,8 @@ type owned struct {
 	Owner string `bson:"owner"`
 }
 
-// attempt sends a findAndModify that inserts a missing document, and returns a grant if the document then has the token. If
-// another client inserts the document at the same time, the command has no effect.
+// attempt sends a findAndModify that updates the document, or inserts it if it is missing. It returns a grant if the
+// document then has the token. If another client inserts the document at the same time, the command has no effect.
 func (d documents) attempt(ctx context.Context, token string, validity time.Duration, filter, update any) (impls.Grant, error) {
 	var now owned
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -110,7 +110,7 @@ func (d documents) Close() error {
 	return nil
 }
 
-// clock decides whether the lease in a document has expired: by the server's or the client's time.
+// clock decides whether the lease in a document has expired, either by the server's clock or by the client's.
 type clock interface {
 	// enter returns the filter and update of a findAndModify that sets a token if the document is free or expired.
 	enter(named bson.D, token string, ttl time.Duration) (filter, update any)
@@ -118,7 +118,7 @@ type clock interface {
 	current() bson.E
 	// renewal returns an update that sets the expiry to ttl from now.
 	renewal(ttl time.Duration) any
-	// left returns a document's owner and the remaining time of its lease.
+	// left returns the owner in a document and the remaining time of its lease.
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
@@ -156,7 +156,7 @@ func (l *leaseLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.mine(g))
 }
 
-// Renew sets the expiry to the whole lease from now.
+// Renew sets the expiry to the full lease from now.
 func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	r, err := l.UpdateOne(ctx, l.mine(g), l.renewal(g.Validity))
 	if err != nil {

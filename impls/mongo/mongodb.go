@@ -13,8 +13,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a lock with a lease in one document per key. Its findAndModify filters by the key alone, and the update decides
-// whether to grant, because MongoDB does not allow $expr, and so not $$NOW, in the filter of an upsert.
+// Lease is a lock with a lease in one document per key. Its findAndModify filters only by the key, and the update decides
+// whether to grant. The filter of an upsert cannot decide it, because MongoDB does not allow $expr, and thus $$NOW, there.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,

@@ -33,7 +33,7 @@ func BlindRenewal() impls.Impl {
 
 type blindRenewalLock struct {
 	single
-	renewals *renewals // renewals by the tokens of their holds
+	renewals *renewals // renewals by the token of the hold
 }
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

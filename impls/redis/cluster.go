@@ -38,7 +38,7 @@ func connectCluster(env impls.Env) (Node, error) {
 		of.AddHook(once{func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 			defer cancel()
-			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // also reloads the slots
+			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // ForEachMaster also reloads the slot table
 		}})
 		return of
 	}
@@ -56,7 +56,7 @@ type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
 	turn  chan struct{} // capacity 1: only one goroutine queries the servers; the others wait for its result
-	given sync.Map      // addresses from Env.Nodes, by address in the cluster and by themselves
+	given sync.Map      // key: a server's address in the cluster, or its address in Env.Nodes; value: its address in Env.Nodes
 }
 
 const introduceWithin = time.Second
@@ -115,9 +115,9 @@ func (d *directory) askAll(ctx context.Context) {
 	all.Wait()
 }
 
-// once stops a cluster client from resending an unanswered command: a resent SET NX would be refused as busy because of the
-// first one. A command that was never sent, or that a server refused, may be resent. After a network error, once reloads the
-// slot table.
+// once stops a cluster client from resending a command that got no answer. A resent SET NX would be refused as busy because
+// of the first one. A command that was never sent, or that a server refused, may be resent. After a network error, once
+// reloads the slot table.
 type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -142,7 +142,7 @@ func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// unanswered is an error after which the client library does not resend the command.
+// unanswered wraps a network error so that the client library does not resend the command.
 type unanswered struct{ why string }
 
 func (u unanswered) Error() string { return "no answer: " + u.why }

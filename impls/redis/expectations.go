@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// badWeather lists the faults that do no harm to a lock whose acquire sets the lease atomically and whose release compares a
-// token.
+// badWeather lists faults that cause no violation in a lock whose acquire sets the lease atomically and whose release
+// compares a token.
 const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
 // plainDelete returns the expectations of a lock with a lease whose release is a plain DEL.
@@ -28,8 +28,8 @@ func silence() []impls.Expectation {
 		expect.Observed("the client waits for an answer until its timeout of five seconds", "progress"))
 }
 
-// onCluster returns the expectations on a Redis Cluster. Its six servers do not make a lock safer, because each key is stored
-// only on one primary and, slightly later, on that primary's replica.
+// onCluster returns the expectations on a Redis Cluster. Its six servers do not make a lock safer: each key is stored on
+// only one primary and, after a short delay, on the replica of that primary.
 func onCluster() []impls.Expectation {
 	const busy = "one primary has the key, and the others redirect to it"
 	return expect.On("cluster",

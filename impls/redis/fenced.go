@@ -60,7 +60,7 @@ type fencedLock struct {
 	last map[ownedKey]*lease.Lease // latest hold of each owner and key
 }
 
-var _ impls.Prober = (*fencedLock)(nil) // overrides the Probe method of Node
+var _ impls.Prober = (*fencedLock)(nil) // overrides Node.Probe
 
 // openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, or "count" for a
 // counter.
@@ -98,7 +98,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // err stays indeterminate: a request may still arrive
+			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire request may still arrive after the release
 		}
 		return hold, err
 	}
@@ -114,7 +114,8 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	return l.wait(ctx, r)
 }
 
-// tenDigits formats a lease in milliseconds with ten digits, which is at most 115 days. The scripts rely on that width.
+// tenDigits formats a duration in milliseconds with exactly ten digits, as the scripts require. Longer durations are limited
+// to ten digits, about 115 days.
 func tenDigits(lease time.Duration) string {
 	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
 	return "0000000000"[len(ms):] + ms
@@ -200,7 +201,7 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	return 0, "", 0, fmt.Errorf("parse the answer to an acquire: unexpected %v", reply)
 }
 
-// mine returns the token of an owner's hold in this process, or "" if the owner has no hold.
+// mine returns the token of the owner's hold of the key in this process, or "" if there is no such hold.
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -212,8 +213,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay until a waiter's next request. It is a small part of the lease, because a hand-over lease counts
-// from the last request, and it does not exceed the remaining lease of the holder.
+// lookIn returns the delay until a waiter repeats its request. The delay is at most an eighth of the lease, because a lease
+// after a hand-over counts from the last request. It does not exceed the remaining lease of the holder.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -238,7 +239,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.drop(h) // a later Release asks the store whether the hold still exists
+				l.drop(h) // a later Release then asks the server whether the hold still exists
 			})
 		})
 	}
@@ -250,7 +251,7 @@ func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
 }
 
-// drop forgets a hold. The caller must hold mu.
+// drop removes a hold from the lock's maps. The caller must hold mu.
 func (l *fencedLock) drop(h *lease.Lease) {
 	if l.held[h.Grant.Token] == h {
 		delete(l.held, h.Grant.Token)
@@ -275,13 +276,13 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected releases a grant that arrives for a waiter that has left.
+// unexpected handles a grant for a token without a waiter. It releases the grant unless this process knows the hold.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
 	l.mu.Unlock()
 	if mine {
-		return // the waiter learned of its grant by a request, before the message came
+		return // the waiter got its grant from a repeated request, before this message arrived
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
@@ -290,9 +291,9 @@ func (l *fencedLock) unexpected(key, token string) {
 	})
 }
 
-// Release stops the renewals and then releases the hold. If the connection breaks, it repeats the request. If the store then
-// no longer has the hold although the lease has not expired, the first request succeeded. The release of a nested hold is not
-// repeated, because the repetition might free the outer hold.
+// Release stops the renewals and then releases the hold. If the connection breaks, Release repeats the request. If the
+// server then no longer has the hold although the lease has not expired, the first request succeeded. The release of a
+// nested hold is not repeated, because the repetition might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	h := l.held[g.Token]
@@ -334,7 +335,8 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe reads the server's time before the record. If the hold is renewed in between, the result is still correct.
+// Probe reads the server's time before it reads the lock's record. A renewal between the two reads does not make the result
+// wrong.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	now, err := l.Time(ctx).Result()
 	if err != nil {

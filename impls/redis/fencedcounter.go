@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is the lock fenced with tokens from a plain counter in the server's memory. After a loss of memory, the
-// counter begins again at 1. It is the negative control for fencing.
+// FencedCounter is the lock fenced, but its fencing tokens come from a counter in the server's memory. After a loss of
+// memory, the counter starts at 1 again. The lock is the negative control for fencing.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true
@@ -18,7 +18,7 @@ func FencedCounter() impls.Impl {
 	return i
 }
 
-// fencedByCount returns the expectations of counted fencing tokens under faults that lose the counter.
+// fencedByCount returns the expectations of fencing tokens from a counter, under faults that lose the counter.
 func fencedByCount() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("eviction",
@@ -33,7 +33,7 @@ func fencedByCount() []impls.Expectation {
 			expect.Observed("two holders with one token may both write, but a holder that renews before it writes detects its loss", "resource-integrity")))
 }
 
-// fencedUsual returns the expectations without faults. They are the same for tokens from the clock and from a counter.
+// fencedUsual returns the expectations without faults, for fencing tokens from the clock or from a counter.
 func fencedUsual() []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("one script takes a free lock, another frees it or hands it over if the token is right"),
@@ -68,8 +68,8 @@ func fencedUnderFaults() []impls.Expectation {
 		expect.Survives("failover-synced", "the promoted replica has the hold, the counter and the queue"))
 }
 
-// fencedForgotten returns the expectations if the server loses the hold and its fencing token. They are the same for tokens
-// from the clock and from a counter.
+// fencedForgotten returns the expectations under faults after which the server lacks the hold and its fencing token. They
+// apply to fencing tokens from the clock or from a counter.
 func fencedForgotten() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart", expect.Violated("the key is gone, so the lock is free during a hold", "lease-exclusion")),

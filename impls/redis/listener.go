@@ -17,7 +17,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// listener receives the grants for the waiters of one process, by one subscription. It connects when the first waiter
+// listener receives the grants for all waiters of one process, through one subscription. It connects when the first waiter
 // arrives.
 type listener struct {
 	Node
@@ -42,7 +42,7 @@ type waiter struct {
 }
 
 const (
-	readyWithin = time.Second     // timeout of the first subscription; after it, requests are sent without one
+	readyWithin = time.Second     // timeout for the confirmation of the first subscription; after it, requests are sent without a confirmed subscription
 	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
@@ -67,7 +67,7 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// subscribe opens a new subscription in place of the old one. If it fails, receive notices and tries again.
+// subscribe replaces the subscription with a new one. If it fails, receive gets an error and tries again.
 func (l *listener) subscribe() *redis.PubSub {
 	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
@@ -114,7 +114,7 @@ func (l *listener) hand(payload string) {
 	number, key, _ := strings.Cut(rest, " ")
 	fence, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return // not sent by a lock: any client can publish
+		return // not a grant message: any client can publish
 	}
 	l.mu.Lock()
 	w := l.waiters[token]
@@ -141,7 +141,7 @@ func (l *listener) lookAll() {
 	}
 }
 
-// join registers a waiter. It receives the grants of its token until leave is called.
+// join registers a waiter for the grants of a token, until the returned function leave is called.
 func (l *listener) join(token string) (w *waiter, leave func()) {
 	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()

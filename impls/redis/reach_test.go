@@ -32,7 +32,7 @@ func TestReachKeepsSecretsAndVerifies(t *testing.T) {
 	}
 }
 
-// TestReachSecuresAnyNetwork checks that TLS is used even if the Env has a dialer.
+// TestReachSecuresAnyNetwork checks that a connection uses TLS even if the Env has a dialer.
 func TestReachSecuresAnyNetwork(t *testing.T) {
 	near, far := net.Pipe()
 	env := impls.Env{Dial: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
@@ -45,7 +45,7 @@ func TestReachSecuresAnyNetwork(t *testing.T) {
 	if _, err := opts.Dialer(t.Context(), "tcp", "host:1"); err == nil {
 		t.Error("the handshake succeeded without a server")
 	}
-	const handshake = 22 // type of a TLS handshake record
+	const handshake = 22 // first byte of a TLS handshake
 	if first[0] != handshake {
 		t.Errorf("the first byte sent is %d, want that of a handshake", first[0])
 	}

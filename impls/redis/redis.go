@@ -57,7 +57,7 @@ func careful(opts *redis.Options) *redis.Options {
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
-	opts.PoolSize = 1024 // more connections than clients: otherwise requests would queue for a connection
+	opts.PoolSize = 1024 // more connections than clients: otherwise requests would wait for a connection instead of the lock
 	opts.Protocol = 2
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -65,7 +65,7 @@ func careful(opts *redis.Options) *redis.Options {
 	return opts
 }
 
-// Key returns the name on the server for a lock's key.
+// Key returns the key on the server for a lock's key: with the prefix.
 func (n Node) Key(key string) string { return n.prefix + key }
 
 // setNXPX sends SET key value NX PX ttl, which is one atomic command.
@@ -101,7 +101,7 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft returns the result of Probe for a key whose value was token.
+// timeLeft queries the remaining time of a key whose value is token, and returns both as Probe does.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
@@ -115,7 +115,8 @@ func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Dur
 	return token, left, nil
 }
 
-// single implements the common part of the locks that poll one Redis. Its methods are the steps of the simple locks.
+// single implements the common part of the locks that poll one Redis. Its methods are the steps of acquire and release that
+// the simple locks share.
 type single struct {
 	Node
 	waiting.Polling
@@ -133,7 +134,7 @@ type (
 	release func(context.Context, impls.Grant) error
 )
 
-// simple is a lock that consists of an attempt, which waiters repeat, and a release.
+// simple is a lock that consists of two functions: an attempt, which waiters repeat, and a release.
 type simple struct {
 	single
 	attempt attempt
@@ -251,7 +252,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	if opts.TLSConfig == nil {
 		return opts, nil
 	}
-	opts.TLSConfig.InsecureSkipVerify = false // the URL can set it
+	opts.TLSConfig.InsecureSkipVerify = false // a parameter of the URL can set it
 	if env.CAFile != "" {
 		pem, err := os.ReadFile(env.CAFile)
 		if err != nil {

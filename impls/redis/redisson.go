@@ -14,9 +14,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redisson is the lock of the Java client Redisson. Its watchdog renews if no lease is requested; here the request's TTL is
-// that default lease. It relies on one server, whose replica may lag, and on processes that are not paused beyond the
-// lease.
+// Redisson is the lock of the Java client Redisson. Its watchdog renews holds that were acquired without a lease. The
+// watchdog's default lease is here the TTL of the request. The lock is safe only on one server without failover to a lagging
+// replica, and only if no process is paused beyond the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -45,7 +45,7 @@ func redissonUsual() []impls.Expectation {
 		expect.Holds("the count is in the store, and the key is deleted when it is 0", "reentrancy"))
 }
 
-// watched returns the expectations of a watchdog for holds longer than the lease.
+// watched returns the expectations, for holds longer than the lease, of a lock with a watchdog.
 func watched() []impls.Expectation {
 	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only for its owner",
 		"lease-exclusion", "mutual-exclusion", "renewal"))
@@ -65,7 +65,7 @@ type redissonLock struct {
 
 var _ impls.Prober = (*redissonLock)(nil)
 
-// openRedisson returns the Open of a variant. Variants differ in their scripts and in whether they renew.
+// openRedisson returns the Open function of a variant. Variants differ in their scripts and in whether they renew.
 func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		n, err := openNode(env)
@@ -91,17 +91,18 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	}
 	news := l.news.join(ctx, l.channel(req.Key))
 	if news == nil {
-		return impls.Hold{}, err // the context has ended, and the last answer was a refusal
+		return impls.Hold{}, err // the context has ended after a refusal
 	}
 	defer l.news.leave(news)
-	// A release before the subscription was confirmed notified no waiter here, so the next try follows the confirmation.
+	// A release before the subscription was confirmed sent no notification to this waiter. It therefore tries again after
+	// the confirmation.
 	for on := news.await(ctx, news.ready, left); on; on = news.await(ctx, news.woken, left) {
 		hold, left, err = l.try(ctx, req, start)
 		if err == nil {
 			return hold, nil
 		}
 		if !errors.Is(err, impls.ErrBusy) {
-			news.wake() // passes a possible notification on to another waiter
+			news.wake() // wakes another waiter, in case this one consumed a notification
 			return impls.Hold{}, err
 		}
 		l.env.Tally.Wasted()
@@ -109,7 +110,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	return impls.Hold{}, err
 }
 
-// try requests the lock once. If it is refused, try returns the rest of the holder's lease.
+// try requests the lock once. If the request is refused, try returns the remaining lease of the holder.
 func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Time) (impls.Hold, time.Duration, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, 0, err
@@ -133,7 +134,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	}
 	g.Depth = int(reply[0])
 	hold := impls.Hold{Grant: g}
-	if l.watchdog { // one for an outermost hold and its nested ones
+	if l.watchdog { // one token for an outermost hold and its nested holds
 		hold.Lost = l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
 			return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
 		})
@@ -144,7 +145,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 // holdName returns the name of a hold in this process. The holds of one owner on one key share a name.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// Release stops the watchdog before it sends the last release; if the answer is lost, the key expires.
+// Release stops the watchdog before it sends the last release. If the reply is lost, the key therefore expires.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLease is Redisson's lock with a requested lease: work is not protected after it expires.
+// RedissonLease is Redisson's lock with a requested lease. It does not renew, so a hold that outlives its lease is not protected.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true,

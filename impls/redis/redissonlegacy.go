@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: the release of a missing key reports
-// success, so a holder does not learn that its lease had expired.
+// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: releasing a missing key reports success,
+// so a holder does not learn that its lease has expired.
 func RedissonLegacy() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-legacy", Control: true, Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true,

@@ -15,9 +15,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm of the Redis documentation for independent servers: a client that sets the same key on a
-// majority of them within the lease holds the lock. It mints no fencing token, and relies on servers whose memory survives
-// and whose clocks do not jump.
+// RedLock is the algorithm of the Redis documentation for independent servers: a client acquires the lock if it sets the
+// same key on a majority of the servers within the lease. It has no fencing tokens. It is safe only if servers do not lose
+// their memory and their clocks do not jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
 		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
@@ -53,36 +53,37 @@ type redLockLock struct {
 	Nodes
 	waiting.Polling
 	env  impls.Env
-	rest waiting.Group // requests at slow servers that continue after the call
+	rest waiting.Group // requests to slow servers that continue after the call
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// lost reports whether a majority is impossible, because too many servers have refused.
+// lost reports whether so many servers have refused that a majority is impossible.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
 	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
-// perNode returns the timeout for one server, which is short compared with the lease but long enough for a busy machine.
+// perNode returns the timeout for a request to one server. It is short compared with the lease but long enough for a busy
+// machine.
 func perNode(ttl time.Duration) time.Duration {
 	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
 
-// votes holds the servers' answers: yes, no, or no reliable answer.
+// votes counts the servers that answered yes or no, and lists those that did not refuse.
 type votes struct {
 	yes, no int
 	left    []Node  // servers that did not refuse
-	missed  []error // errors of the servers without an answer, by position of the server
+	missed  []error // errors of the servers that did not answer, by server index
 }
 
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// ask calls do for several servers concurrently, each with a timeout, and returns when there are enough answers. A refused
-// connection counts as a definite no.
+// ask calls do for several servers concurrently, each with a timeout. It returns when enough reports true or all servers
+// have answered. A refused connection counts as a refusal.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	type answer struct {
 		at  int
@@ -124,19 +125,19 @@ func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-// attempt requests the lock once. Its token is new, so that the late clean-up of an earlier attempt cannot delete it.
+// attempt requests the lock once. It uses a new token, so that a late clean-up of an earlier attempt cannot delete its keys.
 func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	start, mine := time.Now(), impls.Token(l.env.Rand)
 	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
 		return n.setNXPX(ctx, req.Key, mine, req.TTL)
 	}, func(votes) bool { return false })
-	// The promise counts from the request: the whole lease less the drift. The attempt fails if nothing is left of it when
-	// the answers have arrived.
+	// The validity is the lease minus the allowance for clock drift, counted from the start of the attempt. The attempt
+	// fails if that time has passed when the answers have arrived.
 	validity := req.TTL - lease.Drift(req.TTL)
 	if v.yes >= l.majority() && time.Since(start) < validity {
 		return impls.Grant{Token: mine, Validity: validity}, nil
 	}
-	// A server that refused will never have the token; it is deleted from the others.
+	// Delete the token from the servers that did not refuse. A server that refused does not have it.
 	cleaned := l.release(ctx, v.left, perNode(req.TTL), impls.Grant{Key: req.Key, Token: mine}, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
 	unknown := len(v.left) - v.yes
 	switch {
@@ -149,13 +150,13 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	return impls.Grant{}, impls.ErrBusy
 }
 
-// release deletes the token from servers, even if the caller's context has ended, and returns when there are enough
+// release deletes the token from the given servers, even if the caller's context has ended. It returns when there are enough
 // answers.
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
 
-// Release deletes the token everywhere, and returns when a majority has answered.
+// Release deletes the token from all servers, and returns when a majority has answered.
 func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
 	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
 	switch {
@@ -183,12 +184,13 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	return g, l.unsure(v, "extended")
 }
 
-// leaseOf returns the requested TTL of a grant, computed from its validity, which is the TTL less the drift.
+// leaseOf returns the requested TTL of a grant. It computes the TTL from the validity, which is smaller by the allowance for
+// clock drift.
 func leaseOf(g impls.Grant) time.Duration {
 	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
 }
 
-// Close waits for requests to slow servers, which have timeouts.
+// Close waits for pending requests to slow servers, which have timeouts.
 func (l *redLockLock) Close() error {
 	l.rest.Close()
 	return l.Nodes.Close()

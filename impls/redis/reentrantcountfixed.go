@@ -11,9 +11,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantCountFixed is reentrant-count corrected: only a grant sets the owner's marker, which is for one key and lease,
-// counts correctly, and is cleared by the last release, which compares and deletes. The lease can still expire during a
-// hold, and no other process can re-enter.
+// ReentrantCountFixed is the lock reentrant-count without its defects. Only a grant sets the owner's marker. The marker is
+// for one key and one lease, counts nested holds, and is cleared by the last release, which compares and deletes. The lease
+// can still expire during a hold, and other processes cannot re-enter.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -49,7 +49,7 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	held := ownedKey{req.Key, req.Owner}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // a nested grant has the remaining lease of the hold
+	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // a nested grant is valid for the remaining lease of the hold
 		e.depth++
 		return impls.Grant{Token: e.token, Depth: e.depth, Validity: time.Until(e.until)}, nil
 	}
@@ -65,7 +65,8 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	return g, err
 }
 
-// release decrements the count; the last one clears the marker before its request, whatever the server answers.
+// release decrements the count of nested holds. The last release clears the marker before it sends its request, whatever the
+// server then answers.
 func (l *counted) release(ctx context.Context, g impls.Grant) error {
 	held := ownedKey{g.Key, g.Owner}
 	l.mu.Lock()

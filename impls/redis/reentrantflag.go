@@ -10,10 +10,10 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker records that the thread holds.
+// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker records that the thread holds the lock.
 //
-// Its defects are as published. The marker is set before the request and never cleared, so after its first try a thread is
-// always granted. Nothing counts, so the inner release frees the outer hold.
+// It has the article's defects. The marker is set before the request and never cleared, so after its first try a thread is
+// always granted. Nested holds are not counted, so an inner release frees the outer hold.
 func ReentrantFlag() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-flag", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -22,7 +22,7 @@ func ReentrantFlag() impls.Impl {
 			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		// If the store has another token, the article's release returns nothing; here it returns ErrNotHeld.
+		// If the store has another token, the article's release returns nothing, and this one returns ErrNotHeld.
 		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }
@@ -35,7 +35,8 @@ func markedForEver() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock with one marker per owner, as if thread-local. The marker applies to all keys and is never cleared.
+// marked is a lock with one marker per owner, which stands for a thread-local variable. The marker applies to all keys and
+// is never cleared.
 type marked struct {
 	single
 
