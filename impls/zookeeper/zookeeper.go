@@ -1,5 +1,5 @@
-// Package zookeeper implements locks on ZooKeeper: each lock is a queue of sequential ephemeral nodes. Each function returns an
-// impls.Impl.
+// Package zookeeper implements locks on ZooKeeper. Each lock is a queue of ephemeral sequential nodes. Each exported function
+// returns the impls.Impl of one lock.
 package zookeeper
 
 import (
@@ -17,11 +17,12 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is the lock recipe of the ZooKeeper documentation: a queue of sequential nodes. Node names contain random bits, so that a
-// client that lost the reply to its create request can search for its node on the next connection. The lease is the session
-// timeout that the server granted, counted from the last answered request. The fencing token is the id of the transaction that
-// created the node. It increases as long as the servers keep their data. A process that is paused for longer than the timeout
-// does not notice that it lost the lock. Only a resource that checks the fencing token prevents stale writes then.
+// Queue returns the lock recipe of the ZooKeeper documentation: a queue of sequential nodes. Node names contain random bits.
+// If the reply to a create request is lost, the client searches for its node by name on the next connection. The lease is the
+// session timeout that the server granted, counted from the last answered request. The fencing token is the id of the
+// transaction that created the node. It increases as long as the servers keep their data. A process that is paused for longer
+// than the timeout does not notice that it lost the lock. In this case, only a resource that checks the fencing token
+// prevents stale writes.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -77,9 +78,9 @@ type place struct {
 	name  string
 }
 
-// enter creates a node at the end of the queue. If the reply is lost, it searches for the node on the session's next connection,
-// when no earlier request can take effect any more. The new server may lag behind, so it is synced first: an overlooked node
-// would block the queue.
+// enter creates a node at the end of the queue. If the reply is lost, it searches for the node on the session's next
+// connection, when the old request can no longer take effect. The server of this connection may lag behind, so it is synced
+// before the search. An overlooked node would block the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
 		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
@@ -158,7 +159,8 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// look reports whether the node is the first in its queue. If it is not, changed becomes readable when this may have changed.
+// look reports whether the node is the first in its queue. If it is not, the channel changed becomes readable when the node
+// may have become the first.
 func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
 	herd := p.lock.herd && p.req.Wait != 0
 	names, changed, err := children(ctx, p.s, p.queue, herd)
@@ -186,7 +188,8 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	}
 }
 
-// Grant reads the node, whose transaction id is the fencing token. The lease is counted from the moment this request was sent.
+// Grant reads the node and returns the grant. The fencing token is the id of the transaction that created the node. The lease
+// starts when the read request was sent.
 func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 	path := p.queue + "/" + p.name
 	sent := time.Now()
@@ -221,8 +224,8 @@ func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 
 func (p *place) Leave(ctx context.Context) error { return remove(ctx, p.s, p.queue+"/"+p.name) }
 
-// remove deletes a node. It returns ErrNotHeld if the node did not exist, unless an earlier attempt whose reply was lost may have
-// deleted it.
+// remove deletes a node. It returns ErrNotHeld if the node did not exist. It returns nil if an earlier attempt, whose reply
+// was lost, may have deleted the node.
 func remove(ctx context.Context, s *zkSession, path string) error {
 	for again := false; ; again = true {
 		_, err := askZK(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
@@ -243,8 +246,8 @@ func (l *zooKeeperLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *zkSession) error { return remove(ctx, s, l.queue(g.Key)+"/"+g.Token) })
 }
 
-// Probe reads the first node of the queue. It reports no remaining lease, because the server does not return the rest of a
-// session's timeout.
+// Probe reads the first node of the queue. It reports no remaining lease, because the server does not report the remaining
+// session timeout.
 func (l *zooKeeperLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *zkSession) error {
 		if err := syncZK(ctx, s, l.queue(key)); err != nil {

@@ -109,7 +109,7 @@ func unreadable(file string, err error) error {
 	return choice.Misplaced(file, "a history", err, "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/")
 }
 
-// exportHistory prints a history in another format. It prints warnings to stderr.
+// exportHistory prints a history in another format. It prints warnings to standard error.
 func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	switch {
 	case to != "edn":
@@ -127,8 +127,8 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares the findings with the expectations in the history's header. If all is true, every property is expected to
-// hold.
+// results compares the findings with the expectations in the header of the history. If all is true, every property is
+// expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {

@@ -118,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here removes the folders and containers that ended processes left on this machine.
+// here removes the folders and containers that ended lockbench processes left on this machine.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove calls act to remove one leftover, and prints the result. It does not call act with --dry-run, or if the leftover is
-// younger than --older-than and --run does not name its run.
+// remove calls act to remove one leftover, and prints the result. It does not call act if --dry-run is set. Nor does it if
+// the leftover is younger than --older-than, unless --run names the run of the leftover.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

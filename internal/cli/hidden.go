@@ -20,7 +20,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Hidden commands run in processes that lockbench starts itself. They read requests from standard input.
+// Hidden commands run in processes that lockbench starts. They read requests from standard input.
 
 func workerCommand() *cobra.Command {
 	cmd := process("worker", "Serve a built-in lock by the worker protocol", "a worker is started by lockbench",
@@ -59,7 +59,8 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 	}}
 }
 
-// storeCommand returns the hidden command that runs, in a separate process, the server of a store that is a Go module.
+// storeCommand returns the hidden command that runs the server of a store in a separate process. The store is implemented by
+// a Go module.
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,

@@ -110,7 +110,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return console.Usage(fmt.Errorf("unknown command %q", args[0]), hint)
 }
 
-// plainFlagError rewrites an error of the flag library in plain words and adds a hint.
+// plainFlagError rewords an error of the flag library and adds a hint.
 func plainFlagError(cmd *cobra.Command, err error) error {
 	hint := "see " + cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
@@ -135,7 +135,8 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	return console.Usage(err, hint)
 }
 
-// emptyFlag returns an error for a flag with an empty value. Otherwise a script with an unset variable would select everything.
+// emptyFlag returns an error for a flag with an empty value. Without this error, a script with an unset variable would select
+// everything.
 func emptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}

@@ -24,8 +24,8 @@ type Stage struct {
 	faults func(selection.Needs) []string
 }
 
-// AtOnce is the number of concurrent trials. Trials can run concurrently because they mostly wait and their figures are not
-// compared.
+// AtOnce is the number of concurrent trials. Trials can run concurrently because they mostly wait and their measured times
+// are not compared.
 const AtOnce = 8
 
 // Stages returns all stages in the order in which they run.
@@ -49,13 +49,14 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workloads for faults that are tried only if two holders at once would corrupt data.
+// guarded returns the workloads for faults that are relevant only if two holders at once would corrupt data. It returns nil
+// if they would not.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked returns the workloads of guarded. If the resource checks fencing tokens on writes only, it adds a workload with such a
-// resource.
+// checked returns the same workloads as guarded. If the guarded resource checks fencing tokens on writes only, it adds a
+// workload with such a resource.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
 		return []string{"counter", "write-fenced"}
@@ -63,7 +64,7 @@ func checked(n selection.Needs) []string {
 	return guarded(n)
 }
 
-// Cells returns the cells in which the stage tests the given options.
+// Cells returns the cells in which the stage tests the given candidates.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
 	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
 	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
@@ -90,8 +91,8 @@ const (
 	fewHolds  = 1               // number of holds of the victim before the paused one; meanwhile the other clients start to wait
 )
 
-// longestPause returns cells in which the holder is paused for the longest pause during the longest work. The lock uses the
-// advised lease.
+// longestPause returns cells in which the holder is paused for the longest pause that the requirements state, while it does
+// the longest work. The lock uses the advised lease.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)
@@ -119,7 +120,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-// Warning returns a note on how to read the results of a scenario.
+// Warning returns a note for the report that explains a scenario.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a holder is paused for " + pause + ", the longest pause of the requirements, with the advised lease"

@@ -20,10 +20,10 @@ const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // number of paused holds in each trial
-	longerWork = "longer-work" // name, in the history, of the fault that prolongs the work of a paused hold
+	longerWork = "longer-work" // name of the fault in the history that prolongs the work of a paused hold
 )
 
-// Confirming returns the cells that test the advised lease and two shorter ones. It returns nil if the lock has no lease.
+// Confirming returns the cells that test the advised lease and two shorter leases. It returns nil if the lock has no lease.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {
@@ -33,7 +33,7 @@ func Confirming(r *selection.Report) []trial.Cell {
 	return ConfirmCells(lock, on, points)
 }
 
-// ConfirmCells returns one cell for each lease in points. In a cell, one client is paused in each of its holds. Each cell takes
+// ConfirmCells returns one cell for each lease in points. In each cell, one client is paused in every hold. Each cell takes
 // ConfirmTrials trials, which can run concurrently because they mostly wait. The cells have no expectations.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil

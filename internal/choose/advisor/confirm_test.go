@@ -123,7 +123,7 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 	return p.Confirm(all, "R1", of)
 }
 
-// try runs each cell once and returns the seeds of its random plans.
+// try runs a trial of each cell and returns the seeds from which the plans of pauses were made.
 func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -142,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // seed 0: the plan was not made for a trial
+			if s.Seed != 0 { // seed 0 means that the plan was not made for a trial
 				note(s.Seed)
 			}
 			return drawn(s)

@@ -1,6 +1,6 @@
-// Package advisor prepares and verifies a recommendation. From the requirements of a team it derives the options (Options), the
-// cells of a run (Stages) and the suite of a bench (Suite). Verify checks the evidence of a report. Package decision makes the
-// decision.
+// Package advisor prepares and verifies a recommendation. From the requirements of a team it derives the candidates
+// (Options), the cells to test (Stages) and the suite to measure (Suite). Verify checks the evidence of a report. Package
+// decision makes the decision.
 package advisor
 
 import (
@@ -22,7 +22,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// candidate is a lock of the table, with further properties that matter for the choice.
+// candidate is a known lock with further properties that matter for the choice.
 type candidate struct {
 	lock      string // name of the lock, optionally with a deployment: lock@deployment
 	lease     selection.Lease
@@ -31,7 +31,7 @@ type candidate struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere returns the languages for a lock that is easy to implement in any language that has a client for the store.
+// anywhere returns the languages for a lock that is easy to implement in any language. what describes the implementation.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
 // choices returns the locks to choose from in display order. It omits locks that only demonstrate a defect.
@@ -69,7 +69,7 @@ func choices() []candidate {
 	}
 }
 
-// Options returns the options of a team: first the alternatives to a lock, then the locks on the team's stores.
+// Options returns the candidates for a team: first the alternatives to a lock, then the locks on the team's stores.
 func Options(n selection.Needs) []selection.Option {
 	all := []selection.Option{
 		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "make the operation idempotent, so that a repetition changes nothing"},
@@ -78,7 +78,7 @@ func Options(n selection.Needs) []selection.Option {
 	}
 	for _, k := range choices() {
 		impl, on := k.in(table())
-		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment is an option only if the team runs this deployment
+		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment is a candidate only if the team runs this deployment
 		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
 			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
@@ -105,7 +105,7 @@ func (k candidate) option(i impls.Impl, on string) selection.Option {
 		})}
 }
 
-// Stores returns the stores of all choices, each as store or store@deployment.
+// Stores returns the stores of all known locks, each as store or store@deployment.
 func Stores() []string {
 	return lo.Uniq(lo.FlatMap(choices(), func(k candidate, _ int) []string {
 		impl, on := k.in(table())
@@ -128,14 +128,15 @@ func Languages() []string {
 	return all
 }
 
-// Limits of the bench. Longer holds take more time but give no further information about a lock.
+// Limits of the benchmark. Longer holds take more time but give no further information about a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
 	fewestTurns = 8 // minimum number of critical sections of each client in a trial
 )
 
-// Suite returns a bench suite that measures the options twice: with one key for all clients, and with one key per client.
+// Suite returns a benchmark suite that measures the candidates twice: with one key for all clients, and with one key per
+// client.
 func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	locks := lo.FilterMap(options, func(o selection.Option, _ int) (suites.Lock, bool) {
 		name, on, _ := strings.Cut(o.Name, "@")
@@ -152,7 +153,8 @@ func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	}.Filled()
 }
 
-// RecordedHold returns the durations of holds in histories and describes where they were recorded.
+// RecordedHold returns the distribution of hold durations in history files, and a text that describes the source of the
+// files.
 func RecordedHold(files ...string) (selection.Times, string, error) {
 	all := figures.NewSamples()
 	for _, file := range files {

@@ -11,15 +11,15 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures the pauses of a process on this machine. A pause is the time by which a short sleep exceeds its requested
-// duration. It includes garbage collection of this process only.
+// Meter measures how long processes on this machine are paused. A pause is the time by which a short sleep exceeds its
+// requested duration. Of garbage collection, it sees only that of its own process.
 type Meter struct {
 	For      time.Duration // duration of the measurement, at most MeterAtMost
 	Shortest time.Duration // shortest pause that counts; 0: ShortestPause
 
 	// Now and Sleep replace the system clock in tests; nil: the system clock.
 	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) // returns early if the context ends
+	Sleep func(context.Context, time.Duration) // must return early if the context ends
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 	mostPauses = 1_000_000 // maximum number of recorded pauses; more would not change the quantiles
 )
 
-// Measure measures until For has passed or ctx is done. It returns an error if no time passed.
+// Measure measures pauses until the duration For has passed or ctx is done. It returns an error if no time passed.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep, shortest := m.Now, m.Sleep, cmp.Or(m.Shortest, ShortestPause)
 	if now == nil {

@@ -15,7 +15,7 @@ type machine struct {
 	now   time.Time
 	naps  int
 	over  map[int]time.Duration
-	every time.Duration // the amount by which each sleep is too long
+	every time.Duration // excess duration of each sleep
 	then  func(naps int)
 }
 
@@ -69,7 +69,8 @@ func TestMeterShortest(t *testing.T) {
 	}
 }
 
-// TestMeterEnds checks that the measurement ends after For, when its context is done, and at the latest after MeterAtMost.
+// TestMeterEnds checks that the measurement ends after the duration For, when its context is done, and at the latest after
+// MeterAtMost.
 func TestMeterEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
@@ -93,7 +94,7 @@ func TestMeterEnds(t *testing.T) {
 	}
 }
 
-// TestMeterByTheClock checks that the system clock in virtual time (testing/synctest) gives no pauses.
+// TestMeterByTheClock checks that no pauses are measured with the system clock in virtual time (testing/synctest).
 func TestMeterByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

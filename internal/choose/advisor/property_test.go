@@ -39,7 +39,7 @@ func drawn(r *rand.Rand) selection.Needs {
 	return n
 }
 
-// shaken returns evidence that randomly deviates from the expectations of the locks.
+// shaken returns evidence that agrees with the expectations of the locks, except for random changes.
 func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selection.Evidence {
 	e := world(n, options)
 	for i := range e.Findings {
@@ -56,7 +56,8 @@ func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selecti
 	return e
 }
 
-// harm reports whether a finding rules out a lock under these requirements. It does not use the rules of the decision.
+// harm reports whether a finding rules out a lock under these requirements. It is independent of the rules in package
+// decision.
 func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false
@@ -70,7 +71,7 @@ func harm(n selection.Needs, f selection.Finding) bool {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == selection.NoCheck { // with a check, the resource may refuse an outdated token
+	if n.Fence == selection.NoCheck { // if the resource checks fencing tokens, it may refuse an outdated token
 		needed = append(needed, decision.LongestPause)
 		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {
@@ -81,8 +82,8 @@ func harm(n selection.Needs, f selection.Finding) bool {
 	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
 }
 
-// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights. Such a lock is not
-// named as the best lock either if no lock is needed.
+// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights. It checks the
+// same of the lock that is named as the best one if no lock is needed.
 func TestNeverRecommended(t *testing.T) {
 	recommended, findings := 0, 0
 	for seed := range uint64(60) {
@@ -110,8 +111,8 @@ func TestNeverRecommended(t *testing.T) {
 	}
 }
 
-// outlivesPauses reports whether the lock does no damage under a pause that is longer than every lease. Shorter pauses then do
-// not matter.
+// outlivesPauses reports whether the lock does no damage if its holder is paused for longer than the lease. Shorter pauses
+// then do not matter.
 func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {
@@ -125,8 +126,8 @@ func outlivesPauses(e selection.Evidence, lock string) bool {
 	return held
 }
 
-// TestSame checks that the same requirements and evidence give the same JSON, and that trimming the evidence does not change the
-// decision.
+// TestSame checks that the same requirements and evidence always give the same JSON. It also checks that removing unused
+// evidence does not change the decision.
 func TestSame(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -148,7 +149,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// unnumbered returns a decision without evidence ids, which change when evidence is trimmed.
+// unnumbered returns a decision without evidence ids. The ids change when unused evidence is removed.
 func unnumbered(r *selection.Report) selection.Decision {
 	d := r.Decision
 	d.Against = slices.Clone(d.Against)

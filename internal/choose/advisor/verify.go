@@ -25,7 +25,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Checked is the result of comparing a finding or figure with its histories.
+// Checked is the result of comparing a finding or figure with the histories from which it was computed.
 type Checked struct {
 	ID      string
 	Absent  bool     // whether histories are missing
@@ -45,8 +45,8 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures the histories of a report again and compares the results with its evidence. base is the folder of
-// the report. If ids are given, only these findings and figures are checked.
+// Verify judges and measures the histories of a report again and compares the results with the evidence in the report. base
+// is the folder of the report. If ids are given, only the findings and figures with these ids are checked.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
 	v := &verifying{base: base, verdicts: map[string]judged{},
 		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
@@ -79,7 +79,7 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the recorded checksum. in is the folder of the source.
+// each calls read for every history that exists and has the recorded checksum. The argument in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -186,8 +186,8 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// figure computes a metric again, from verdicts or as the bench does. A metric that cannot be computed from histories is read
-// from the result file of the trial.
+// figure computes a metric again from the histories and compares it with the report. A metric that cannot be computed from
+// histories is read from the result file of the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -209,7 +209,8 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare compares recomputed values with those of a figure. It also checks the estimate of the figure.
+// compare compares recomputed values with those of a figure. It also checks that the median and interval of the figure follow
+// from its values.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
@@ -229,6 +230,6 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near reports whether two values agree to four significant digits. A time that is stored as a multiple of a lease has no higher
-// precision.
+// near reports whether two values agree to four significant digits. Times that are stored as multiples of a lease have only
+// this precision.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

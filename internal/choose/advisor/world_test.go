@@ -13,8 +13,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// measuredOf holds typical figures of locks: goodput and min/max share of 16 clients with a hold of 1 ms, commands per grant, and
-// the median time of an uncontended acquire in ms.
+// measuredOf holds typical figures of each lock: goodput and min/max share of 16 clients with holds of 1 ms, commands per
+// grant, and the median time in ms of an uncontended acquire.
 var measuredOf = map[string][4]float64{
 	"set-px-lua": {568, 0.15, 60, 0.15}, "redisson": {658, 0.4, 13, 0.16}, "fenced": {733, 0.96, 9, 0.2}, "redlock": {300, 0.3, 90, 0.5},
 	"redsync": {716, 0, 4.4, 0.2}, "redsync-tuned": {603, 0.38, 16, 0.2}, "redislock": {759, 0, 6.1, 0.17}, "redislock-tuned": {710, 0.12, 17, 0.17},
@@ -74,15 +74,15 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether exclusion holds although the lock states no expectation. This is so for session locks: a lost message does
-// not end a session.
+// held reports whether exclusion is assumed to hold although the lock states no expectation. This applies to session locks: a
+// lost message does not end a session.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding for a pause that is shorter than the advised lease. Exclusion is violated for the lock fenced,
-// because its hand-off uses a shorter lease.
+// outliving returns the finding for a pause that is shorter than the advised lease. For the lock named fenced, exclusion is
+// violated, because a hand-off of this lock uses a shorter lease.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
@@ -92,7 +92,7 @@ func outliving(n selection.Needs, o selection.Option, f selection.Finding) selec
 	return f
 }
 
-// figured returns the figures of a bench, including the recovery time.
+// figured returns the figures of a benchmark, including the recovery time.
 func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {
@@ -115,7 +115,7 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 
-// around returns the estimate of eight values that differ by 1 % around a given one.
+// around returns the estimate of eight values that differ by at most 1 % from v.
 func around(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int

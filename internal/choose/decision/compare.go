@@ -26,7 +26,8 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is better than o beyond noise in one criterion and not worse in any other, or nil.
+// dominates returns the lock that dominates o, or nil if no lock does. A lock dominates o if it is better than o beyond
+// noise in one criterion and not worse in any other.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -45,7 +46,7 @@ func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 
 func (c criterion) worse(a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
 
-// beyondNoise reports whether a is better than b and their intervals do not overlap.
+// beyondNoise reports whether a is better than b and their confidence intervals do not overlap.
 func (c criterion) beyondNoise(a, b value) bool {
 	if a.low == nil || b.low == nil {
 		return false
@@ -59,8 +60,8 @@ type scoring struct {
 	values  map[string]map[string]value
 }
 
-// parts returns the score of each option in each criterion, relative to the best option: 1 for the best option, 0 for an unknown
-// value.
+// parts returns the score of each candidate in each criterion, relative to the best candidate: 1 for the best candidate, 0
+// for an unknown value.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
 	counted := make([]float64, len(s.options))
@@ -108,8 +109,8 @@ const (
 	fewest    = 6    // minimum number of trials for a confidence interval
 )
 
-// scores returns the scores from best to worst. Two options share a rank if the confidence interval of their difference contains
-// 0.
+// scores returns the scores from best to worst. Two candidates share a rank if the confidence interval of their score
+// difference contains 0.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)
@@ -138,7 +139,8 @@ func (s *scoring) scores() []selection.Score {
 	return sorted
 }
 
-// enough reports whether each figure with a weight has enough trials for a confidence interval. Recovery times are exempt.
+// enough reports whether the figures of a candidate have enough trials for a confidence interval. Criteria with weight 0,
+// unknown values and recovery times are ignored.
 func (s *scoring) enough(option string) bool {
 	return lo.EveryBy(s.by, func(c criterion) bool {
 		v := s.values[option][c.Name]
@@ -146,7 +148,7 @@ func (s *scoring) enough(option string) bool {
 	})
 }
 
-// resampled returns the scores computed from bootstrap resamples of the trials. All options use the same random draws.
+// resampled returns the scores computed from bootstrap resamples of the trials. All candidates use the same random numbers.
 func (s *scoring) resampled(weights []float64) [][]float64 {
 	most := 0
 	for _, of := range s.values {
@@ -157,7 +159,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	drawn := make([][]float64, len(s.options))
 	r := rand.New(rand.NewPCG(1, 2))
 	for range resamples {
-		at := lo.Times(most, func(int) float64 { return r.Float64() }) // random positions in [0, 1) of the drawn trials
+		at := lo.Times(most, func(int) float64 { return r.Float64() }) // random positions of the resampled trials, scaled to [0, 1)
 		for i, parts := range s.parts(func(v value) float64 { return drawnMedian(v.values, at) }) {
 			drawn[i] = append(drawn[i], weigh(parts, weights))
 		}
@@ -165,7 +167,8 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	return drawn
 }
 
-// drawnMedian returns the median of a bootstrap resample of values. at holds the positions of the drawn values, scaled to [0, 1).
+// drawnMedian returns the median of a bootstrap resample of values. at holds the random positions of the resampled values,
+// scaled to [0, 1).
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
 	if n == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// two returns two locks with the given goodputs. The values of their trials vary by a few percent.
+// two returns a comparison of two locks with the given goodputs. The values of their trials vary by a few percent.
 func two(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
@@ -38,7 +38,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestTurns checks that the recommended lock changes at the weight or value at which both scores are equal.
+// TestTurns checks the weights and the measured value at which the recommended lock changes. At each of them both scores are
+// equal.
 func TestTurns(t *testing.T) {
 	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestShareOf compares confidence intervals of a share with published tables and with a closed form.
+// TestShareOf compares confidence intervals of a share with published tables and with an exact formula.
 func TestShareOf(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int

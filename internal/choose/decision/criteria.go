@@ -20,7 +20,7 @@ type criterion struct {
 	limit     limit
 }
 
-// limit names the requirement to stay within the limit of a criterion. The zero value means that there is no such requirement.
+// limit names the requirement that a criterion stays within a limit. The zero value means that there is no such requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -58,7 +58,7 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // name of the criterion whose values are shares of at most 1, which always count in full
+const fairness = "fairness" // name of the fairness criterion; its values are shares of at most 1, which are never capped
 
 // weighed returns all criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -76,9 +76,9 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // a value that is better than its limit by more than this factor gives no higher score
+const plenty = 10 // a value counts as no better than its limit improved by this factor
 
-// counted returns v, or the bound c.Enough if v is better than it.
+// counted returns v, capped at c.Enough: a value better than c.Enough counts as c.Enough.
 func (c criterion) counted(v float64) float64 {
 	if c.Enough == 0 {
 		return v
@@ -143,20 +143,20 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance returns how far the conditions of a measurement are from the requirements: the differences of the logarithms of client
-// count and hold.
+// distance returns how far the conditions of a measurement are from the requirements: the sum of the logarithmic differences
+// of client count and hold duration.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns the usual hold of the requirements minus the hold of the measurement, in seconds.
+// longer returns how much longer the usual hold of the requirements is than the hold of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold converts a measured goodput to the usual hold of the requirements: the time between grants grows by the difference of
-// the holds.
+// atHold converts a measured goodput to the usual hold of the requirements. It assumes that a longer hold lengthens the time
+// between grants by the same amount.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v
@@ -164,8 +164,7 @@ func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) floa
 	return 1 / max(1/v+d.longer(f), 1e-6)
 }
 
-// waitAtHold converts a measured wait to the usual hold of the requirements: the wait grows in proportion to the
-// hold.
+// waitAtHold converts a measured wait to the usual hold of the requirements. It assumes that the wait is proportional to the hold.
 func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	hold := time.Duration(f.Point.HoldNS).Seconds()
 	if hold <= 0 {

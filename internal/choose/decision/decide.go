@@ -1,5 +1,5 @@
-// Package decision recommends a lock. Decide takes requirements, options and evidence, and returns a selection.Report. It is
-// deterministic.
+// Package decision recommends a lock. Decide takes requirements, candidates and evidence, and returns a selection.Report. It
+// is deterministic.
 package decision
 
 import (
@@ -12,11 +12,11 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Decide returns the report for these requirements. The options must be in display order, alternatives to a lock first. An option
-// is eliminated unless it is known to meet every requirement. An alternative to a lock takes precedence over every lock.
-// Dominated locks are not scored.
+// Decide returns the report for these requirements. The candidates in options must be in display order, alternatives to a
+// lock first. A candidate is eliminated unless it is known to meet every requirement. Alternatives to a lock take precedence
+// over locks. Dominated locks are not scored.
 func Decide(n selection.Needs, options []selection.Option, e selection.Evidence) *selection.Report {
-	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // plain data, so there is never an error
+	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // marshalling cannot fail for plain data
 		n, options, e = clean.Needs, clean.Options, clean.Evidence
 	}
 	d := newDeciding(n, options, e)
@@ -102,7 +102,7 @@ func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge checks an option against each requirement. out holds the reason for elimination, or nil if the option meets all
+// judge checks a candidate against each requirement. out holds the reason for elimination, or nil if the candidate meets all
 // requirements.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
 	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
@@ -129,8 +129,9 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity ranks the reasons for an elimination. An answer no that does not depend on trials comes first, then any other no, then
-// a safety requirement, then a measured answer.
+// gravity ranks the reasons for an elimination. A requirement that is checked without trials and not met ranks highest. Next
+// are other requirements that are not met, before unknown ones. Ties are decided first by safety, then by whether the answer
+// was measured.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {
@@ -144,8 +145,8 @@ func gravity(c selection.Cell, r rule) (g int) {
 	return g
 }
 
-// against returns the disadvantages of the recommended options: violations that no requirement covers, trials that disagree with
-// the lease model, and criteria that were not measured or in which another option is better.
+// against returns the disadvantages of the recommended candidates: violations that no requirement covers, trials that
+// disagree with the lease model, and criteria that were not measured or in which another candidate is better.
 func (d *deciding) against(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
@@ -163,7 +164,7 @@ func (d *deciding) against(r *selection.Report) []selection.Cell {
 	return list
 }
 
-// notBest returns the criteria in which an option was not measured, or in which another option is better.
+// notBest returns the criteria in which a candidate was not measured, or in which another candidate is better.
 func notBest(r *selection.Report, option string) (list []selection.Cell) {
 	at := slices.IndexFunc(r.Decision.Scores, func(s selection.Score) bool { return s.Option == option })
 	for _, c := range r.Criteria {
@@ -182,7 +183,7 @@ func cited(cells []selection.Cell) map[string]struct{} {
 	return lo.Keyify(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }))
 }
 
-// violations returns the findings of violated properties that no requirement of the report uses.
+// violations returns the findings of violated properties that are not yet cited in the report.
 func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
 	used := cited(cells)
 	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
@@ -191,7 +192,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	})
 }
 
-// quoted reports whether a decision may quote the expectation of the lock's author if the property was not observed.
+// quoted reports whether the report may cite the author's expectation for a property that was not observed.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
 // documented returns the violations that the author of a lock expects and that no trial has confirmed or refuted.
@@ -205,8 +206,8 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns only the evidence that the decision uses, or would use if the answer to one question were different. It renumbers
-// the evidence.
+// Trim returns only the evidence that affects the decision, or would affect it if one requirement were different. It
+// renumbers the evidence.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -223,7 +224,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // without the finding, the author's expectation would be quoted instead
+	quotes := func(f selection.Finding) bool { // without this finding, the report would cite the author's expectation instead
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{

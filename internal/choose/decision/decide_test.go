@@ -17,8 +17,8 @@ func simple() selection.Needs {
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// passing returns a lock, and evidence that it meets all requirements of simple. recovery is its recovery time as a multiple of
-// the lease.
+// passing returns a lock, and evidence that the lock meets all requirements of simple. recovery is its recovery time as a
+// multiple of the lease.
 func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}
 	var e selection.Evidence
@@ -37,7 +37,7 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails returns the requirements that the only lock does not meet or is not known to meet.
+// fails returns the names of the requirements that the only lock does not meet or is not known to meet.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
 	if len(d.Eliminated) == 0 {
@@ -46,8 +46,8 @@ func fails(n selection.Needs, options []selection.Option, e selection.Evidence) 
 	return append(slices.Clone(d.Eliminated[0].Fails), d.Eliminated[0].Unknown...)
 }
 
-// TestOneThingMissing checks that a lock that meets all requirements is recommended, and that it is eliminated if it fails any
-// one of them.
+// TestOneThingMissing checks that a lock that meets all requirements is recommended. It also checks that the lock is
+// eliminated if it fails any one requirement.
 func TestOneThingMissing(t *testing.T) {
 	options, e := passing(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
@@ -101,7 +101,7 @@ func TestOneThingMissing(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that the outcome follows from the ranks.
+// TestOutcomes checks that the outcome of a decision follows from the ranks of the locks.
 func TestOutcomes(t *testing.T) {
 	lock := func(name string) selection.Option { return selection.Option{Name: name, Kind: selection.ALock} }
 	for _, c := range []struct {
@@ -123,8 +123,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a cell of the report shows the required limit, for criteria in which more is better and in which less is
-// better.
+// TestLimit checks that a cell of the report shows the limit that the requirements set. It tests criteria in which more is
+// better and in which less is better.
 func TestLimit(t *testing.T) {
 	options, e := passing(1)
 	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {

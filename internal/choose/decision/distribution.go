@@ -10,19 +10,18 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Distribution is a distribution of durations that is given by quantiles. Between two quantiles, the probability of a longer
-// duration is a power function of the duration. The zero Distribution is always 0.
+// Distribution is a distribution of durations, given by quantiles. Between two quantiles, the probability that a duration is
+// longer than x is a power function of x. In the zero Distribution, every duration is 0.
 type Distribution struct {
-	knots []knot // in ascending order; the first has over = 1, and the last has the maximum duration
+	knots []knot // in ascending order; the first has over = 1, and the last has the longest duration
 }
 
-// knot is a time in nanoseconds, with the share of durations that exceed it.
+// knot is a duration in nanoseconds, with the share of durations that exceed it.
 type knot struct{ at, over float64 }
 
 const rarest = 1e-4 // assumed probability of the longest duration if only quantiles are known
 
-// FromTimes returns the distribution with these quantiles. Below the median it uses the same power function as between p50 and
-// p99.
+// FromTimes returns the distribution with these quantiles. Below the median it uses the same exponent as between p50 and p99.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
@@ -66,17 +65,18 @@ func (d Distribution) exceeds(x float64) float64 {
 	return 0
 }
 
-// steepness returns the exponent of the power function between two knots. It is infinite if both have the same time.
+// steepness returns the exponent of the power function between two knots. It is infinite if both knots have the same
+// duration.
 func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the time between two knots that a share over of all durations exceeds.
+// quantile returns the duration between two knots that is exceeded with probability over.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the time in nanoseconds that a share over of all durations exceeds.
+// quantile returns the duration in nanoseconds that is exceeded with probability over.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -108,7 +108,7 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions approximates the distribution by about the given number of durations with their probabilities.
+// portions approximates the distribution by durations with their probabilities. about is the approximate number of durations.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -128,8 +128,8 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns portions weighted by their durations. It approximates the distribution of the duration that a random point in time
-// hits.
+// met returns portions with each probability weighted by the duration. It approximates the duration of the interval that
+// contains a random point in time.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

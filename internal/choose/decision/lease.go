@@ -41,8 +41,8 @@ func (in LeaseInputs) Model() LeaseModel {
 		HandOffMean: lo.Mean(in.HandOff.Sample), HandOffMax: lo.Max(in.HandOff.Sample)}
 }
 
-// AdviseLease returns the advised lease, or nil if the option is not a lock. AdvisedNS is 0 if the lock has no expiring lease, or
-// if no lease meets the requirements.
+// AdviseLease returns the advised lease, or nil if the candidate is not a lock. AdvisedNS is 0 if the lock has no expiring
+// lease, or if no lease meets the requirements.
 func AdviseLease(in LeaseInputs) *Advice {
 	o := in.Option
 	if o.Kind != selection.ALock {
@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // add the leases to test to the curve, without their scale
+	for _, p := range a.Points { // add the leases to test to the curve, converted back to unscaled times
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -71,11 +71,11 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
-// Needed returns the shortest lease with which even the longest pause of the requirements makes no hold overlap.
+// Needed returns the shortest lease with which no hold overlaps, even during the longest pause that the requirements state.
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // at worst the pause begins when a renewal is due, and two thirds of the lease minus two round trips are left
+	if m.Lease == selection.Renewed { // worst case: the pause begins when a renewal is due, and two thirds of the lease minus two round trips are left
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
@@ -83,7 +83,7 @@ func (m LeaseModel) Needed() time.Duration {
 
 const clockError = 2 * time.Millisecond // allowance for clock errors, in addition to 1 % of the lease; the same as in checker/judge
 
-// leases returns the leases for which the curve is computed, up to about ten times the needed lease.
+// leases returns the leases for which predictions are made, up to about ten times the needed lease.
 func leases(needed time.Duration) []time.Duration {
 	var out []time.Duration
 	for decade := 100 * time.Millisecond; decade <= time.Hour; decade *= 10 {
@@ -121,8 +121,8 @@ const (
 	leastAdvised = time.Second
 )
 
-// AdviseTTL returns the lease that follows from the requirements alone, before there is evidence. Locks are tested with this
-// lease. It returns 0 if no lease meets the requirements.
+// AdviseTTL returns the lease that follows from the requirements alone. It is used to test locks before there is evidence. It
+// returns 0 if no lease meets the requirements.
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
@@ -164,7 +164,8 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with predictions. It ignores trials with other leases, which may belong to other requirements.
+// confirm compares trials with predictions. It ignores trials of leases that are not among the advised points, which may
+// belong to other requirements.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
 		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })

@@ -21,8 +21,8 @@ func leaseInputs(l selection.Lease) LeaseInputs {
 		Acquire: Recorded{Sample: []time.Duration{time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond}, Where: "8 clients", Evidence: []string{"M1"}}}
 }
 
-// TestAdvisedLease checks that the advised lease is the shortest one that is longer than every pause, and that it expires in
-// time if the holder dies.
+// TestAdvisedLease checks that the advised lease is the shortest one that is longer than every pause. It also checks that the
+// lease expires in time if the holder dies.
 func TestAdvisedLease(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -58,8 +58,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve checks that with a longer lease overlaps do not become more probable and recovery does not become faster. It
-// also checks that no single pause exceeds the advised lease.
+// TestLeaseCurve checks that a longer lease neither makes overlaps more probable nor recovery faster. It also checks that no
+// single pause exceeds the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -107,8 +107,8 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose checks that a lock without a lease has no lease curve, and that an option that is not a lock has no lease
-// advice.
+// TestNoLeaseToChoose checks that a lock without a lease has no lease curve, and that a candidate that is not a lock has no
+// lease advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))

@@ -32,17 +32,18 @@ type LeaseModel struct {
 	Pause   Distribution
 	PerHour float64 // number of pauses per hour of one process
 
-	// Mean and maximum time from the expiry of a lease to the next grant, including retry intervals and delays of the store.
+	// Mean and maximum time from the expiry of a lease to the next grant. It includes retry intervals and delays of the
+	// store.
 	HandOffMean, HandOffMax time.Duration
 }
 
-// The numbers of discrete durations that approximate the distributions of holds and acquires.
+// Numbers of discrete durations that approximate the distributions of holds and acquires.
 const (
 	holdPortions    = 400
 	acquirePortions = 60
 )
 
-const impossible = 1e-12 // lower probabilities are rounded to 0
+const impossible = 1e-12 // lower overlap probabilities are rounded to 0
 
 // Point returns the prediction for the lease ttl.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
@@ -55,8 +56,8 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each calls visit for all combinations of an acquire and a hold. length is the time from the start of the acquire to the end of
-// the work, and share is the probability of the combination.
+// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to
+// the end of the work, and share is the probability of the combination.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -88,7 +89,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause returns the probability that a hold overlaps, given that a pause falls into it.
+// givenPause returns the probability that a hold overlaps, given that a pause begins during the hold.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -98,8 +99,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a pause during a hold makes it overlap. granted is the time from the start of the lease to
-// the next client's grant.
+// struck returns the probability that a hold overlaps, given a pause during the hold. granted is the time from the start of
+// the lease to the next client's grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -110,7 +111,7 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the expected time within a hold during which the start of a pause would make the hold overlap.
+// deadly returns the expected total time within a hold at which a pause must begin to make the hold overlap.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // integral over the time since the last renewal

@@ -47,25 +47,26 @@ func TestRoundTripCounts(t *testing.T) {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
 	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
-	// Renewed every 500 ms + 100 ms: of the 1500 - 100 ms after a renewal, up to 600 ms have passed when a pause begins.
+	// The lease is renewed every 500 ms + 100 ms. A pause may begin up to 600 ms after a renewal, and must end within 1500 ms
+	// - 100 ms of it.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a pause of 1 s is not deadly in 200 of each 600 ms: %v", p)
 	}
 }
 
-// TestLongRoundTrip checks that a hold overlaps without a pause if a renewal takes longer than the lease.
+// TestLongRoundTrip checks that a hold overlaps whatever the length of the pause if the next renewal is too slow.
 func TestLongRoundTrip(t *testing.T) {
 	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
-// TestManyPauses checks that a hold with more than mostPauses pauses is treated as one with at least mostPauses.
+// TestManyPauses checks a hold with more pauses than the model considers (mostPauses).
 func TestManyPauses(t *testing.T) {
 	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
-// TestLeaseRecovery checks the mean recovery time of a holder that may die at any time of its hold.
+// TestLeaseRecovery checks the mean recovery time after the death of a holder that may die at any time of its hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
 		lease     selection.Lease
@@ -105,7 +106,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 					overlapped++
 				}
 			}
-			for range n { // only holds with exactly one pause, weighted by their length
+			for range n { // simulate only holds with exactly one pause, weighted by the length of the hold
 				weight, overlap := g.struck()
 				struckOnce += weight
 				overlappedOnce += weight * overlap
@@ -127,8 +128,8 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold and reports whether it overlaps. at is the start of its only pause; if it is negative, pauses are
-// random.
+// play simulates one hold and reports whether it overlaps. at is the start of its only pause. If at is negative, pauses occur
+// at random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)
@@ -143,7 +144,8 @@ func (g game) struck() (weight, overlap float64) {
 	return trip + hold, overlap
 }
 
-// hold simulates a hold and its pauses, and reports whether the hold overlaps. During a pause there is neither work nor renewal.
+// hold simulates a hold and its pauses, and reports whether the hold overlaps. During a pause the process neither works nor
+// renews.
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
@@ -175,7 +177,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		}
 		lost := wall
 		if g.m.Lease == selection.Renewed {
-			lost += trip // time that a renewal takes
+			lost += trip // duration of a renewal
 		}
 		if lost > until {
 			return true

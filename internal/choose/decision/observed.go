@@ -12,18 +12,18 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked describes the evidence that a requirement needs: trials with these faults in which the properties hold.
+// asked describes the evidence that a requirement needs: trials with the given faults in which the given properties hold.
 type asked struct {
 	property string   // property that must have been checked
 	with     []string // other properties that must not be violated
 	faults   []string // faults that must have been injected
-	either   bool     // one of the faults is enough, because each store has different ones
+	either   bool     // whether one of the faults is enough, because each store supports different faults
 	workload string   // name of the workload; "": any workload that is not special
 	accept   func(selection.Finding) bool
 }
 
-// exclusion requires that two clients never hold the lock at once under these faults. It uses the grants, the leases and the
-// guarded data.
+// exclusion returns the evidence needed to show that two clients never hold the lock at once under these faults. It comprises
+// the exclusion properties and the integrity of the guarded data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
@@ -39,7 +39,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused checks whether the data stays intact because the guarded resource refuses outdated fencing tokens.
+// refused checks whether the guarded data stays intact because the resource refuses outdated fencing tokens.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -52,8 +52,8 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses checks whether a paused holder does no damage, either because fencing tokens are checked or because the lease is
-// longer than the pause.
+// survivesPauses checks that a paused holder does no damage. Either the resource checks fencing tokens, or the lock excludes
+// other clients during the pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c
@@ -83,7 +83,8 @@ func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	return err == nil && pause > 0 && f.TTLNS > 0 && float64(pause)/float64(f.TTLNS) >= 0.999*float64(d.needs.Pauses.Longest)/float64(ttl)
 }
 
-// LongestPause is the name of the fault in the scenarios of PauseScenario. No lock states an expectation for it.
+// LongestPause is the name of the fault that pauses a holder for the longest pause of the requirements. No lock states an
+// expectation for it.
 const LongestPause = "longest-pause"
 
 // Prefixes of the names of scenarios that are derived from the requirements of one team.
@@ -92,7 +93,7 @@ const (
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario in which a holder is paused for this time, with a longer lease.
+// PauseScenario returns the name of the scenario in which a holder is paused for the given time, with a longer lease.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
 // LeaseScenario returns the name of the scenario that tests one lease of the lease curve.
@@ -100,7 +101,7 @@ func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
 
-// survivesStore checks whether exclusion holds under faults of the store, or the guarded resource refuses outdated tokens.
+// survivesStore checks that exclusion holds under faults of the store, or that the guarded resource refuses outdated tokens.
 func survivesStore(either bool, faults []string) answer {
 	return func(d *deciding, o selection.Option) selection.Cell {
 		if c, ok := d.refused(o, either, faults...); ok {
@@ -139,8 +140,8 @@ func (d *deciding) recovery(o selection.Option) (selection.Figure, bool) {
 	})
 }
 
-// recoveryTime converts a recovery from a multiple of the lease to a time at the advised lease. If the lock has no advised lease,
-// it uses the lease of the measurement.
+// recoveryTime converts a recovery time from a multiple of the lease to a duration at the advised lease. If the lock has no
+// advised lease, it uses the lease of the measurement.
 func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selection.Figure) time.Duration {
 	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
 }
@@ -150,8 +151,8 @@ func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
-// usual reports whether the scenario of a finding is a standard one. Other scenarios are derived from the requirements of one
-// team.
+// usual reports whether the scenario of a finding is a standard one. All other scenarios are derived from the requirements of
+// one team.
 func usual(f selection.Finding) bool {
 	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
 }
@@ -161,8 +162,8 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed answers a requirement from findings: no if a property is violated, unknown if one is undecided or a trial is missing,
-// otherwise yes.
+// observed checks a requirement against findings. The answer is no if a property is violated, unknown if one is undecided or
+// a trial is missing, and otherwise yes.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -203,8 +204,8 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding applies to the deployment of the option. Some faults are injected only in another deployment of
-// the store.
+// at reports whether a finding applies to the deployment of the candidate. Some faults are injected only in another
+// deployment of the store.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -213,8 +214,8 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns the reason why findings do not answer a requirement, or nil if they do. A property that is undecided in one
-// run may hold in another.
+// unsettled returns the reason why findings do not decide a requirement, or nil if they do. A property that is undecided in
+// one run may hold in another.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
 	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
@@ -231,8 +232,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns an answer no if the author of the lock expects a violation, and otherwise the given cell. An expectation never
-// counts in favour of a lock.
+// expected returns the answer no if the author of the lock expects a violation, and otherwise the given cell. An expectation
+// never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
@@ -244,7 +245,7 @@ func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cel
 	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Expectation: &c, Evidence: otherwise.Evidence}
 }
 
-// ids returns the ids of the findings that accept selects, without duplicates.
+// ids returns the ids of the findings for which accept returns true, without duplicates.
 func ids(list []selection.Finding, accept func(selection.Finding) bool) []string {
 	return lo.Uniq(lo.FilterMap(list, func(f selection.Finding, _ int) (string, bool) { return f.ID, accept(f) }))
 }

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Paused counts the holds during which a pause began.
+// Paused counts the paused holds: the holds during which a pause began.
 type Paused struct {
 	Holds      int // number of paused holds that ended
 	Overlapped int // number of paused holds in which another client was granted the key before the holder had finished
@@ -23,8 +23,8 @@ type Paused struct {
 // PauseFault is the name of the fault that pauses a process.
 const PauseFault = "process-pause"
 
-// PausesIn counts the paused holds of a history. A hold lasts from the grant until the client calls release or learns that the
-// lock is lost.
+// PausesIn counts the paused holds in a history file. A hold lasts from the grant until the client calls release or learns
+// that the lock is lost.
 func PausesIn(file string) (Paused, error) {
 	r, err := record.Open(file)
 	if err != nil {
@@ -52,7 +52,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 			for client, other := range holds {
 				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
-			if op.Depth <= 1 { // a nested acquire or release does not change the hold
+			if op.Depth <= 1 { // a nested acquire or release does not start or end the hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
 			}
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
@@ -93,16 +93,16 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 	return nil
 }
 
-// sums holds, on a grid of times, the probabilities that several pauses together are longer than a time.
+// sums holds the probabilities that several pauses together are longer than a time, for evenly spaced times (a grid).
 type sums struct {
 	one    Distribution
 	cell   float64     // distance between two times of the grid
-	longer [][]float64 // probabilities, indexed by number of pauses minus two and by time
+	longer [][]float64 // probabilities, indexed by the number of pauses minus two, then by grid time
 }
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // maximum number of pauses considered per hold; more count as this many, which keeps the probabilities lower bounds
+	mostPauses = 64 // maximum number of pauses considered per hold; a higher number counts as this many, so that each probability remains a lower bound
 )
 
 // newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
@@ -123,12 +123,12 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of the length of one pause on the grid. Each pause is split between the two nearest grid times,
-// which preserves the mean.
+// first returns the distribution of the length of one pause on the grid. The probability of each pause is split between the
+// two nearest grid times, which preserves the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// The probability of a grid time is an integral with a triangular weight, which equals a difference of areas.
+		// The probability of a grid time is an integral with a triangular weight. It equals a difference of areas.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}
@@ -154,7 +154,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // probability of all higher numbers of pauses
+			chance = max(0, rest) // probability of two or more pauses
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)
@@ -163,7 +163,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// Half of the probability at a grid time belongs to longer times.
+	// Half of the probability at a grid time counts as longer.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

@@ -22,8 +22,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// ReadEvidence reads the evidence about the options from the folders of runs and benches, or from folders that contain such
-// folders. Sources are recorded relative to base, the folder of the report.
+// ReadEvidence reads the evidence about the candidates. Each folder is a run or benchmark folder, or contains such folders.
+// The paths of sources are recorded relative to base, the folder of the report.
 func ReadEvidence(base string, options []selection.Option, dirs ...string) (selection.Evidence, error) {
 	found, err := sourcesIn(dirs)
 	if err != nil {
@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // symbolic links in the paths of sources are resolved too
+	base, err1 := filepath.Abs(resolved(base)) // the paths of sources are resolved in the same way
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -134,7 +134,7 @@ func (g *gathering) source(kind, letter string, s selection.Source) selection.So
 	return s
 }
 
-// among reports whether a lock is one of the options, in any deployment.
+// among reports whether a lock is one of the candidates, in any deployment.
 func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }

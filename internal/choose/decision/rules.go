@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// rule is a requirement and the functions that check whether an option meets it.
+// rule is a requirement and the functions that check whether a candidate meets it.
 type rule struct {
 	selection.Requirement
 	asked   func(selection.Needs) bool // reports whether the team has this requirement; nil: always
@@ -68,7 +68,7 @@ func troubles() []trouble {
 	}
 }
 
-// StoreFaults returns the names of the faults that simulate an event of a store.
+// StoreFaults returns the names of the faults that simulate a kind of trouble with a store, such as a restart.
 func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
@@ -133,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available checks whether the team runs the store of the option in the required deployment.
+// available checks whether the team runs the store of the candidate in the required deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")

@@ -13,10 +13,10 @@ import (
 	"lockbench/reports/selection"
 )
 
-const steps = 10 // weights vary in tenths
+const steps = 10 // weights are multiples of 1/steps
 
-// weightings counts in how many weightings each option has the best score. It tries all ways to split the total weight among the
-// criteria in tenths.
+// weightings counts for each candidate the weightings in which it has the best score. It tries all weightings whose weights
+// are multiples of 0.1 and add up to 1. total is the number of weightings.
 func (s *scoring) weightings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
@@ -42,7 +42,7 @@ func (s *scoring) weightings() (total int, wins []selection.Win) {
 	return total, wins
 }
 
-// leader returns the option with the highest score; of several, the first one.
+// leader returns the index of the candidate with the highest score. In a tie, it returns the first one.
 func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	best := 0
 	for i := range parts {
@@ -53,7 +53,8 @@ func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	return best
 }
 
-// turns returns the weights, and the measured values of the leading option, at which another option takes the lead.
+// turns returns the weights and measured values at which another candidate takes the lead. Only the measured values of the
+// leading candidate are varied.
 func (s *scoring) turns(leading string) []selection.Turn {
 	if len(s.options) < 2 {
 		return []selection.Turn{}
@@ -63,15 +64,15 @@ func (s *scoring) turns(leading string) []selection.Turn {
 	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another option takes the
-// lead. The other weights keep their proportions, so each score is a linear function of the weight.
+// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another candidate takes
+// the lead. The other weights keep their proportions, so each score is a linear function of the weight.
 func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
 	if rest <= 1e-9 {
 		return nil
 	}
-	others := func(i int) float64 { // score of an option in all other criteria
+	others := func(i int) float64 { // score of a candidate in all other criteria
 		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
 	nearest := func(direction float64) []selection.Turn { // direction is +1 for higher weights, -1 for lower weights
@@ -94,7 +95,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 
 const furthest = 100 // largest factor by which a measured value is made worse
 
-// valueTurn makes a measured value of the leading option worse, and returns the value at which another option takes the lead.
+// valueTurn returns how bad a measured value of the leading candidate must be for another candidate to take the lead.
 func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[leading]][c.Name]
@@ -136,7 +137,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations returns copies of the requirements, each with one answer changed.
+// variations returns variations of the requirements. Each changes one requirement.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{
@@ -171,7 +172,7 @@ func toggled[T comparable](list []T, v T) []T {
 
 func bracketed[T ~string](list []T) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
 
-// changes returns the variations of the requirements that lead to another recommendation with the same evidence.
+// changes returns the variations of the requirements for which the same evidence leads to another recommendation.
 func (d *deciding) changes(now selection.Decision) []selection.Change {
 	return lo.FilterMap(variations(d.needs), func(v variation, _ int) (selection.Change, bool) {
 		n := d.needs

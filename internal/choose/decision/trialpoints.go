@@ -10,8 +10,8 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to test. In its trials holders are paused for times drawn from the distribution of pauses while other
-// clients wait. All times are scaled.
+// TrialPoint is a lease to test. In its trials, holders are paused while other clients wait. The lengths of the pauses are
+// random. All times except round trips and retry intervals are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
 	Scale     float64 // factor by which all times except round trips and retry intervals are multiplied
@@ -43,19 +43,19 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 
 // Limits of the times in a trial.
 const (
-	leastTried    = 500 * time.Millisecond // shortest lease; scheduling delays would distort a shorter one
+	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // longest pause or work
-	shortestPause = 100 * time.Microsecond // shortest pause; shorter ones would have to be scaled too much
+	longestTried  = 8 * time.Second        // longest pause or work in a trial
+	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // share of paused holds that overlap, at the first lease
-	rarerShare    = 0.15                   // share of paused holds that overlap, at the second lease
+	usualShare    = 0.5                    // share of paused holds that overlap, for the first lease to test
+	rarerShare    = 0.15                   // share of paused holds that overlap, for the second lease to test
 )
 
 // TrialPoints returns three leases to test: one at which half of the paused holds overlap, one at which few overlap, and the
-// advised lease, or the needed lease if none is advised. It returns nil if the pauses are too short to inject. shortest is the
-// shortest lease that the lock supports. All times are scaled by one factor to fit into a trial. backOff is the longest retry
-// interval of a waiter. It delays the next grant, because only two clients wait.
+// advised lease. If advised is 0, it uses the needed lease instead. It returns nil if the pauses are too short to inject.
+// shortest is the shortest lease that the lock supports. backOff is the longest retry interval of a waiter. It delays the
+// next grant, because only two clients wait. All other times are scaled by one factor to fit into a trial.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -68,7 +68,7 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		t := m.tried(scale, backOff)
 		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // limited, because the retry interval is not scaled
+		least = min(least, 4) // the scale is limited, because the retry interval is not scaled
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
@@ -94,7 +94,7 @@ func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	return t
 }
 
-// untilTried returns the distribution of the time until the first of two waiters tries again. Each waiter sleeps between half and
+// untilTried returns the distribution of the time until one of two waiters tries again. Each waiter sleeps between half and
 // all of backOff.
 func untilTried(backOff float64) []portion {
 	if backOff == 0 {
@@ -102,7 +102,7 @@ func untilTried(backOff float64) []portion {
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // probability that one waiter sleeps longer
+		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a waiter sleeps longer
 		at := 0.75 * (1 - left)                   // a time in the second half of an interval
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)

@@ -59,7 +59,7 @@ func TestScaleBesideBackOff(t *testing.T) {
 	}
 }
 
-// TestDraw checks that the share of drawn holds that overlap equals the prediction.
+// TestDraw checks that the share of randomly drawn holds that overlap agrees with the prediction.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)
@@ -86,7 +86,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestUntilTried checks that the distribution agrees with a random simulation.
+// TestUntilTried checks that the distribution returned by untilTried agrees with a random simulation.
 func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	next := func() float64 { // time from a random moment to the next attempt

@@ -19,8 +19,8 @@ import (
 
 const maxTries = 5 // maximum number of invalid answers to one question; stops a program that sends endless input
 
-// Ask asks questions and reads the requirements from the answers, one line each. It prints plain lines, which suit screen readers
-// and pipes.
+// Ask asks the user questions and returns the requirements that follow from the answers. Each answer is one line of input.
+// Ask prints plain lines, which suit screen readers and pipes.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // ask has checked each answer against the earlier ones
+	n, _ := a.needs(known) // no error: ask has checked each answer together with the earlier ones
 	return n, nil
 }
 
@@ -115,7 +115,7 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the current values of the keys of a question. If named is true, it includes the names of the keys.
+// words returns the current values of the keys that a question asks for. If named is true, it includes the names of the keys.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
@@ -166,7 +166,7 @@ func (q question) wants(known Known) string {
 	return b.String()
 }
 
-// answers holds YAML values by the path of their key.
+// answers maps the path of a key to its value in YAML.
 type answers map[string]string
 
 // needs returns the requirements that follow from the answers, or an error that lists the mistakes.
@@ -186,7 +186,8 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with returns the answers with the one in line added, or the reason why line is invalid. An empty line keeps all defaults.
+// with returns a copy of the answers that includes the answer in line, or the reason why line is invalid. An empty line keeps
+// all defaults.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
@@ -211,8 +212,8 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder assigns the words of line to the keys of a question, in order. A dash keeps the default. If the last key is a text, it
-// takes the rest of the line.
+// inOrder assigns the words of line to the keys of a question, in order. A dash keeps the default. If the last key is free
+// text, it takes the rest of the line. inOrder returns the reason why line is invalid, or "".
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {
@@ -240,7 +241,7 @@ func (a answers) inOrder(q question, line string) string {
 	return ""
 }
 
-// inYAML quotes a word if YAML requires it. It does not quote numbers.
+// inYAML returns a word as a YAML value, in quotes if required. Numbers are not quoted.
 func inYAML(word string) string {
 	if strings.ContainsAny(word, ",[]{}:#\"'\\") || strings.ContainsAny(word[:1], "&*!|>%@`?") || strconv.Quote(word) != `"`+word+`"` {
 		return strconv.Quote(word)

@@ -91,7 +91,7 @@ func plain(t *testing.T, said string) {
 	}
 }
 
-// TestQuestions checks the number of questions, that each key has a question, and the first three questions.
+// TestQuestions checks the number of questions, that every key except commands has a question, and the first three questions.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {

@@ -1,4 +1,4 @@
-// Package requirements reads the requirements of a team from a YAML file (Parse) or from questions in a terminal (Ask), and
+// Package requirements reads the requirements of a team from a YAML file (Parse) or from answers in a terminal (Ask), and
 // returns selection.Needs. A value that was not stated gets a default and is listed in Needs.Assumed.
 package requirements
 
@@ -17,7 +17,7 @@ import (
 
 // Known holds the valid names of stores and languages. A nil list accepts every name.
 type Known struct {
-	Stores    []string // names, each a store or store@deployment
+	Stores    []string // names of stores, each as store or store@deployment
 	Languages []string
 }
 
@@ -42,7 +42,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	return n, nil
 }
 
-// leaf is a key with a single value, and its path, such as hold.p99.
+// leaf is a key with a single value, and the path of the key, such as hold.p99.
 type leaf struct {
 	yamlfile.Key
 	path string
@@ -67,7 +67,8 @@ func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	return k
 }
 
-// fill sets the defaults. The default of a quantile depends on the stated quantiles: if p50 is minutes, p99 is not 50 ms.
+// fill sets the defaults. The default of a quantile depends on the stated quantiles. For example, p99 cannot be 50 ms if p50
+// is minutes.
 func (r reader) fill(n *selection.Needs) {
 	normally(r, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
@@ -101,7 +102,7 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles computes each missing quantile from the nearest stated one, in the ratio of their default values.
+// quantiles computes each missing quantile from the nearest stated one. It keeps the ratio of their default values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
@@ -124,7 +125,7 @@ func (r reader) quantiles(most time.Duration, all ...quantile) {
 
 type reader struct{ *yamlfile.File }
 
-// checkTogether checks that the values are consistent with each other.
+// checkTogether reports values that are not consistent with each other.
 func (r reader) checkTogether(n selection.Needs) {
 	r.rise("hold", []string{"p50", "p99", "max"}, n.Hold.P50, n.Hold.P99, n.Hold.Max)
 	r.rise("pauses", []string{"p50", "p99", "longest"}, n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest)
@@ -135,7 +136,7 @@ func (r reader) checkTogether(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise checks that no stated quantile is lower than the previous one.
+// rise reports an error if a stated quantile is lower than the previous stated one.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -149,7 +150,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits checks that the stated number of holds fits into a second and the stated number of pauses into an hour.
+// fits reports an error if more holds are stated than fit into a second, or more pauses than fit into an hour.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
@@ -161,7 +162,8 @@ func (r reader) fits(n selection.Needs) {
 	}
 }
 
-// atLeast returns a lower bound of the mean in seconds: half of all times are at least p50, and 1 % are at least p99.
+// atLeast returns a lower bound of the mean duration in seconds: half of all durations are at least p50, and 1 % are at least
+// p99.
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
 func (r reader) weighs(n selection.Needs) {

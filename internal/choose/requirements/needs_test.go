@@ -169,7 +169,7 @@ func TestAgain(t *testing.T) {
 		text := anyNeeds(r)
 		n, err := Parse("n.yaml", []byte(text), Known{})
 		if err != nil {
-			refused++ // the values contradict each other
+			refused++ // Parse rejects values that contradict each other
 			continue
 		}
 		checkAgain(t, n)

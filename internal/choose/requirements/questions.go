@@ -17,7 +17,7 @@ import (
 
 type question struct {
 	of   string   // name of the question
-	keys []string // paths of the keys, in the order of the answers
+	keys []string // paths of the keys, in the order in which the user gives their values
 	text string
 	why  string
 	more string
@@ -89,7 +89,7 @@ const (
 	leastRecovery = 100 * time.Millisecond
 )
 
-// Table returns the keys of a requirements file, for its documentation and schema.
+// Table returns the keys of a requirements file. The documentation and the schema are made from it.
 func Table() []yamlfile.Key { return keys(new(selection.Needs), Known{}) }
 
 func keys(n *selection.Needs, k Known) []yamlfile.Key {
@@ -188,8 +188,8 @@ func named(into any) error {
 	return nil
 }
 
-// Write returns a requirements file for the user to edit. Default values are commented out, so that they still count as assumed
-// when the file is read.
+// Write returns a requirements file for the user to edit. Default values are commented out, so that they still count as
+// defaults when the file is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Requirements for lockbench advise (docs/selection.md).\n" +
@@ -207,7 +207,7 @@ func Write(n selection.Needs) []byte {
 	return b.Bytes()
 }
 
-// writeMapping writes a YAML mapping. It comments the mapping out if none of its values was stated.
+// writeMapping writes a YAML mapping. If none of its values was stated, the whole mapping is commented out.
 func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	inner := k.Of(k.Into)
 	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }

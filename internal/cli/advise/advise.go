@@ -90,7 +90,7 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // run that contains all trials so far; nil before the first trial
+	tried          *cli.Runner // the run with all trials so far; nil before the first trial
 	from           []string    // evidence folders
 	told           []string    // notes that were already printed
 	stdout, stderr io.Writer
@@ -150,7 +150,8 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides and writes the report. After an interrupt, the report is based on the evidence so far.
+// run gathers evidence, makes the decision and writes the report. After an interrupt, the report is based on the evidence so
+// far.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
@@ -158,7 +159,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // no pause was measured, which does not mean that none occur
+		if p.Longest == 0 { // no observed pause does not mean that none occur
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
@@ -238,7 +239,8 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated. An expectation alone does not eliminate a lock.
+// left returns the locks that are not eliminated by trials or by their documented properties. An author's expectation alone
+// does not eliminate a lock here.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -249,7 +251,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell of the report eliminates its option whatever later trials show.
+// final reports whether a cell of the report eliminates its candidate, whatever later trials show.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
@@ -290,8 +292,8 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches the remaining locks with the number of clients and the hold of the requirements. It measures nothing if the
-// server is an emulator.
+// measure benchmarks the remaining locks with the number of clients and the hold duration of the requirements. It measures
+// nothing if the server is an emulator.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

@@ -133,7 +133,7 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differing returns the JSON paths at which two values differ, with both values.
+// differing returns the JSON paths at which two values differ, each with both values.
 func differing(at string, a, b any) (list []string) {
 	one, err1 := json.Marshal(a)
 	other, err2 := json.Marshal(b)
@@ -171,7 +171,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn renders the files of the report again and compares them with the existing files.
+// drawn renders the report again and compares the files with the existing ones.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -181,7 +181,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // this format of the report was not written
+				continue // the report was not written in this format
 			}
 		}
 		var differs []string

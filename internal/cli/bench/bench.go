@@ -1,4 +1,4 @@
-// Package bench implements the commands bench, which measures locks, and compare and gate, which read its results.
+// Package bench implements three commands: bench measures locks, and compare and gate read the results of bench.
 package bench
 
 import (
@@ -36,7 +36,7 @@ type flags struct {
 
 const hint = "see lockbench bench --help"
 
-// Command returns the verb bench.
+// Command returns the command bench.
 func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
@@ -86,8 +86,8 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare checks the flags, the suite and the servers before anything is measured. It creates the bench folder unless a bench is
-// resumed.
+// prepare checks the flags, the suite and the servers before anything is measured. It creates the folder for the results,
+// unless an interrupted benchmark is resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
 	if err != nil {
@@ -144,7 +144,7 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*bench
 	return b, nil
 }
 
-// Measure runs the bench that a plan describes in a folder, and writes its report.
+// Measure runs the benchmark that a plan describes. It writes the results and a report to a folder.
 func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
 	if _, err := console.Folder(dir, ""); err != nil {
 		return err
@@ -157,7 +157,8 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir stri
 	return err
 }
 
-// chooseSuite returns the suite that the flags name or describe. If a bench is resumed, it also returns the plan of that bench.
+// chooseSuite returns the suite that the flags name or describe. If a benchmark is resumed, it also returns the earlier plan
+// of this benchmark.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -182,7 +183,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // so that the command in the report states the seed
+	f.shape.seed = s.Seed // so that the command in the report includes the seed
 	return s, earlier, nil
 }
 
@@ -202,7 +203,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench returns an error if the plan differs from that of the bench to resume.
+// sameBench returns an error if the plan now differs from the plan of the benchmark to resume.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
@@ -241,8 +242,8 @@ func (b *benching) run(ctx context.Context) error {
 	}.Err()
 }
 
-// measure runs the bench and writes its report. If the bench ends early, it returns the results so far and an error that states
-// the reason.
+// measure runs the benchmark and writes its report. If the benchmark ends early, it returns the results so far and an error
+// with the reason.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)
@@ -267,7 +268,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	return r, nil
 }
 
-// Print prints the results of a bench.
+// Print prints the results of a benchmark.
 func Print(w io.Writer, dir string, r *benchreport.Results) error {
 	if err := benchreport.Text(w, r); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the bench folder that is read by default when two locks are compared.
+// latestBench is the folder of results that is read by default when two locks are compared.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -38,7 +38,7 @@ var forms = choice.Table[form]{What: "format", Describe: func(f form) (string, s
 		{"benchfmt", (*bench.Comparisons).WriteBenchfmt}}
 }}
 
-// CompareCommand returns the verb compare.
+// CompareCommand returns the command compare.
 func CompareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
@@ -83,7 +83,7 @@ and -col /lock two locks.
 	usual := metrics
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "metrics to compare (the usual ones)")
-	cmd.Flags().Lookup("metric").DefValue = "" // the help omits the default, which is too long for a line
+	cmd.Flags().Lookup("metric").DefValue = "" // omit the default in the help, because it is too long for a line
 	cmd.Flags().StringVar(&f.format, "format", "text", "format: "+strings.Join(forms.Names(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and baselines and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
@@ -98,7 +98,7 @@ func metricNames() string {
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare compares two bench folders, or two locks. An argument is a bench folder if it contains a bench.json.
+// compare compares two benchmark folders, or two locks. An argument is a benchmark folder if it contains a bench.json.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
@@ -176,7 +176,7 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld prints the reasons if figures are withheld, and then returns an error.
+// withheld returns an error if figures are withheld, and prints the reasons.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

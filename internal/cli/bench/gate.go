@@ -16,10 +16,10 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // flags of the bench that is run if --run is not given
+	bench                flags // flags of the benchmark, which is run if --run is not given
 }
 
-// GateCommand returns the verb gate.
+// GateCommand returns the command gate.
 func GateCommand() *cobra.Command {
 	f := &gateFlags{}
 	cmd := &cobra.Command{
@@ -104,7 +104,8 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
-// measure runs the suite and returns its folder. It ignores a failed or inconclusive bench, because only the thresholds decide.
+// measure runs the suite and returns the folder of the results. It ignores a failed or inconclusive benchmark, because only
+// the thresholds decide.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"lockbench/workloads"
 )
 
-// shape holds the flags that describe a suite with one section, and the flags that apply to every suite.
+// shape holds the flags that describe a suite with one section. It also holds the flags that apply to every suite.
 type shape struct {
 	section           suites.Section
 	locks, keys       []string
@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // known().Locks returns this error later
+			return nil // the unknown lock is reported later, when it is looked up in known().Locks
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}
@@ -173,7 +173,7 @@ func readSuite(name string) (*suites.Suite, error) {
 
 func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }
 
-// progress returns a progress line for a running bench.
+// progress is the progress line of a running benchmark.
 type progress struct {
 	*console.Live
 

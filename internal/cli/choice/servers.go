@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the hint for errors about external servers that do not concern a single store.
+// HintOwn is the hint for errors about external servers that concern no particular store.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
-// hintOn returns the hint for errors in the address of a store's external servers.
+// hintOn returns the hint for an invalid address of a store's external servers.
 func hintOn(of servers.Store) string {
 	hint := fmt.Sprintf("--%s takes %s", of.Name, of.External.Example)
 	if of.Name == servers.Redis {
@@ -72,7 +72,7 @@ type Servers struct {
 // Five is the number of servers in the deployment named five.
 const Five = 5
 
-// Define defines the flag --servers and the flags of Own.
+// Define defines the flag --servers and the flags for external servers.
 func (s *Servers) Define(fl *pflag.FlagSet) {
 	fl.StringVar(&s.How, "servers", servers.Auto, "servers: "+strings.Join(servers.Ways(), ", "))
 	s.Own.Define(fl)
@@ -104,7 +104,8 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// Required returns an error if LOCKBENCH_REQUIRE names one of the missing stores, so that CI fails instead of skipping a test.
+// Required returns an error if the environment variable LOCKBENCH_REQUIRE names one of the missing stores. CI then fails
+// instead of skipping a test.
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
@@ -174,8 +175,8 @@ func (o *Own) given() []string {
 // Named reports whether the flags name any servers.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag for server addresses whose secrets must not be printed. Set accepts any text, because the flag library
-// would print a rejected value.
+// addressFlag is a flag for server addresses that contain secrets. Set accepts any text, because the flag library would print
+// a rejected value and so the secrets.
 type addressFlag struct {
 	store servers.Store
 	text  string
@@ -192,7 +193,7 @@ func (f *addressFlag) Type() string {
 	return "URL"
 }
 
-// String returns the addresses without their secrets. It is used in help texts and in the command that repeats a run.
+// String returns the addresses without their secrets. They are shown in help texts and in the command that repeats a run.
 func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""

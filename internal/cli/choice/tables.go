@@ -27,7 +27,7 @@ type Table[T any] struct {
 	Describe func(T) (name, doc string)
 }
 
-// The tables whose names flags accept.
+// Tables of the names that flags accept.
 var (
 	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
@@ -75,7 +75,7 @@ func (t Table[T]) Choose(wanted ...string) ([]T, error) {
 	}), nil
 }
 
-// One returns the entry with a name.
+// One returns the entry with the given name.
 func (t Table[T]) One(name string) (one T, err error) {
 	chosen, err := t.Choose(name)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package console implements the user interface that all commands share: exit codes, errors with hints, progress, JSON and result
-// folders. Its main types are Exit and Live.
+// Package console implements what all commands share: exit codes, errors with hints, progress, JSON and result folders. Its
+// main types are Exit and Live.
 package console
 
 import (
@@ -38,7 +38,7 @@ const (
 	ExitInterrupted  = 130
 )
 
-// precedence lists the codes from the most to the least severe.
+// precedence lists the exit codes from the most to the least severe.
 var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
 // Exit is an error with an exit code. Err is nil if the cause was already printed.
@@ -60,13 +60,13 @@ func (e *Exit) Unwrap() error { return e.Err }
 // Usage returns the error for an invalid command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
-// Refusal is a usage error that applies if its condition If is true.
+// Refusal is a usage error that applies if the field If is true.
 type Refusal struct {
 	If         bool
 	What, Hint string
 }
 
-// Refuse returns the first usage error whose condition is true, or nil. hint is the default hint.
+// Refuse returns the error of the first refusal that applies, or nil. hint is used for a refusal without a hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -94,12 +94,12 @@ func Unknown(what, name string, known []string) error {
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code for the result of a check. It is 0 unless the result is a failure.
+// CodeOf returns the exit code for the result of a check. It is 0 if the result is not a failure.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
 
-// Codes is the set of the exit codes that results of a command call for.
+// Codes is a set of exit codes. A code is in the set if its value is true.
 type Codes map[int]bool
 
 // Err returns the error with the most severe code, or nil if no code applies.
@@ -112,8 +112,8 @@ func (c Codes) Err() error {
 	return nil
 }
 
-// Report prints an error and its hint, and returns the exit code. After an interrupt the code is ExitInterrupted, unless
-// the error is internal.
+// Report prints an error and its hint, and returns the exit code. After an interrupt, the code is ExitInterrupted unless the
+// error is internal.
 func Report(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
@@ -201,8 +201,8 @@ func Width(stream any) int {
 	return 80
 }
 
-// Live shows progress: on a terminal as one line that is redrawn, elsewhere as a new line every ten seconds. It can also print
-// permanent lines.
+// Live shows the progress of a command. On a terminal it redraws one line, elsewhere it prints a new line every ten seconds.
+// It can also print permanent lines.
 type Live struct {
 	Terminal bool
 
@@ -219,8 +219,8 @@ const (
 	plainInterval  = 10 * time.Second       // interval elsewhere
 )
 
-// NewLive starts to show progress. It calls line for the current text and shows nothing if the text is empty. The caller must
-// call Close.
+// NewLive starts to show progress. It repeatedly calls line for the current text, and shows nothing if the text is empty. The
+// caller must call Close.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
 	l.ended.Go(func() { l.show(line) })
@@ -280,8 +280,8 @@ func (l *Live) Close() {
 
 const elsewhere = "choose another folder with --out"
 
-// Folder creates the folder for results. It is out, which must be empty, or else a new folder in runs/ whose name contains the
-// time and name.
+// Folder creates the folder for results and returns its path. If out is given, it must be empty or missing. Otherwise Folder
+// creates a folder in runs/ whose name contains the time and name.
 func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)
@@ -299,8 +299,8 @@ func Folder(out, name string) (string, error) {
 	return out, nil
 }
 
-// Link makes the symbolic link runs/<name> point to a folder with complete results, if that folder is in runs/. Errors are
-// ignored, because the link is only a convenience.
+// Link makes the symbolic link runs/<name> point to a folder with complete results. It does nothing if the folder is not in
+// runs/. Errors are ignored, because the link is only a convenience.
 func Link(dir, name string) {
 	if filepath.Dir(filepath.Clean(dir)) != "runs" {
 		return

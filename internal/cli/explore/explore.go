@@ -35,7 +35,7 @@ type flags struct {
 	emitTest, emitHistory string
 }
 
-// Command returns the verb explore.
+// Command returns the command explore.
 func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -89,7 +89,7 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
-	refused        []string // locks that cannot be explored, with the reasons
+	refused        []string // reasons why some locks cannot be explored
 	dir            string
 }
 
@@ -158,7 +158,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 	return all, nil
 }
 
-// run explores the locks, prints the result, and returns an error with the exit code.
+// run explores the locks and prints the result. It returns an error with the exit code.
 func (x *exploration) run(ctx context.Context) error {
 	if err := sim.Supported(); err != nil {
 		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
@@ -219,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it is not counted as inconclusive
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it does not count as inconclusive
 	}
 	return found.Err()
 }

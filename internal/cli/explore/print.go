@@ -37,7 +37,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the result, and a case file and a picture for each counterexample.
+// keep writes the result to a folder. For each counterexample it writes a case file and a picture.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -54,7 +54,7 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns the path, without extension, for the nth counterexample of a lock.
+// fileName returns the path, without file extension, of the nth counterexample of a lock.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -88,7 +88,7 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 			return err
 		}
 	}
-	s.History = nil // the history was written above, if requested
+	s.History = nil // if requested, the history was written above
 	return nil
 }
 
@@ -142,8 +142,8 @@ func addEvent(t *format.Lines, mark, event string) {
 	t.Hang(mark+columns, event[len(columns):])
 }
 
-// addRates adds a row for each lock and property that was violated or expected to hold. The row names the first seed with a FAIL
-// or, if no seed failed, with a violation.
+// addRates adds a row for each lock and property that was violated or expected to hold. The row names the first seed with a
+// result FAIL. If no seed has this result, it names the first seed with a violation.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -193,7 +193,7 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds a table of how often each fault took effect in each state of a client, for all locks together.
+// addMet adds a table that shows how often each fault took effect in each state of a client. It adds up all locks.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {
@@ -221,7 +221,7 @@ func addMet(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addTotals adds the trials without a verdict and the total counts.
+// addTotals adds the number of trials without a verdict, and the total counts.
 func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration

@@ -30,7 +30,7 @@ type replayFlags struct {
 	emitTest, emitHistory string
 }
 
-// ReplayCommand returns the verb replay.
+// ReplayCommand returns the command replay.
 func ReplayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{

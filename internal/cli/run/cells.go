@@ -55,7 +55,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		plan = append(plan, trial.On(on, of)...)
 	}
-	add(locks, "") // "": each lock on its usual deployment
+	add(locks, "") // "" selects the usual deployment of each lock
 	for _, name := range f.locks {
 		if !isPlaced(name) {
 			continue
@@ -92,7 +92,7 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks to run on their usual deployments, including the negative control and the user's lock.
+// chosenLocks returns the locks to run on their usual deployments. They include the negative control and the user's lock.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {
@@ -118,7 +118,7 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	return append(locks, own), err
 }
 
-// isPlaced reports whether a name has the form lock@deployment. A URL does not count, because the text before its @ may be a
+// isPlaced reports whether a name has the form lock@deployment. A URL does not count: the text before its @ may be a
 // password, which must not be printed.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 

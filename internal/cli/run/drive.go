@@ -22,21 +22,21 @@ type work struct {
 	n    int // number of the trial in its cell, from 0
 }
 
-// part is a list of trials, of which several may run concurrently.
+// part is a list of trials. At most atOnce of them run at once.
 type part struct {
 	of     []work
 	atOnce int
 }
 
-// drive runs every trial of every cell and returns the first failure. After a failure it starts no further trial, unless the
-// failure is a trial whose attempts were all discarded. An interrupt is not a failure.
+// drive runs every trial of every cell and returns the first failure. A failure stops the run, unless all attempts of the
+// failed trial were discarded. An interrupt is not a failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	measured, beside := r.parts()
 	show := r.newProgress(measured, beside)
 	defer show.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var mu sync.Mutex // guards failed and the manifest
+	var mu sync.Mutex // mu guards failed and the manifest
 	try := func(w work) {
 		shown := show.begin(w)
 		out, err := r.setting.Try(ctx, w.cell, filepath.Join(r.dir, filepath.FromSlash(w.cell.Dir())), w.n, &shown.granted)
@@ -80,10 +80,10 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials. Trials whose figures are compared run one at a time. The others run concurrently, in two parts:
-// trials that mostly wait, and trials that keep a core busy. Each cell is tried once before any cell is tried again, so that
-// an interrupted run has results of all cells. Neighbours in a part have different locks, so that few servers of one store
-// are needed.
+// parts divides the trials. Trials whose figures are compared run one at a time. All other trials run concurrently, in two
+// parts: trials that mostly wait, and trials that keep a core busy. Each cell is tried once before any cell is tried again,
+// so that an interrupted run has results of all cells. Successive trials in a part use different locks, so that few servers
+// of one store are needed at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}
@@ -107,7 +107,8 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials of a cell may run concurrently with others. On a user's external servers they may not.
+// concurrent reports whether trials of a cell may run concurrently with other trials. They may not on a user's external
+// servers.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

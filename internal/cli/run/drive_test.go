@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    flags
-		measured []string // workloads of the trials that run alone; nil: all; "-": none
+		measured []string // workloads of the trials that run one at a time; nil: all workloads; "-": none
 		atOnce   int      // number of other trials that run concurrently
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
@@ -83,7 +83,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDefaultCells checks that without flags every lock is run, but in no workload whose verdict another workload gives too.
+// TestDefaultCells checks the default cells. They include every lock, but no workload that gives the same verdict as another
+// workload.
 func TestDefaultCells(t *testing.T) {
 	r := planned(t, flags{})
 	for _, l := range catalog.Own() {

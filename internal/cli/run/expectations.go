@@ -83,8 +83,7 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// showing returns the workload that is used by default to check a property. Some properties can be violated only in a special
-// workload.
+// showing returns the default workload for checking a property. Some properties can be violated only in a special workload.
 func showing(property, fault string) string {
 	if property == "owner-release" && fault != faults.None().Name {
 		return "counter"

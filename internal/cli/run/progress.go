@@ -21,13 +21,13 @@ type progress struct {
 	*console.Live
 	verbose bool // whether to print a line for each trial
 	total   int
-	cost    func(work) time.Duration // cost of a trial, relative to other trials
+	cost    func(work) time.Duration // estimated cost of a trial, relative to other trials
 
 	mu         sync.Mutex
 	began      time.Time
 	done       int
 	unexpected int
-	all, spent time.Duration // total cost of all trials, and of the finished trials
+	all, spent time.Duration // total estimated cost of all trials, and of the finished trials
 	running    []*shownTrial
 }
 

@@ -34,12 +34,12 @@ type flags struct {
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
-	faultTTL                 time.Duration // value of --ttl; 0 if it is not set
+	faultTTL                 time.Duration // value of --ttl; 0 if the flag is not set
 	shop                     trial.Asked   // values of --clients and --hold, for the workload shop
 	params                   workloads.Params
 }
 
-// Command returns the verb run.
+// Command returns the command run.
 func Command() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	cmd := &cobra.Command{
@@ -111,7 +111,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
-// plan checks the flags and derives the cells from them. It starts nothing.
+// plan checks the flags and derives the cells from them. It does not start any trial.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err

@@ -34,11 +34,11 @@ type Runner struct {
 	setting        trial.Setting
 	manifest       run.Manifest
 	results        *run.Results
-	pool           trial.Pool // servers that trials share because no fault harms them
+	pool           trial.Pool // servers that trials share because no fault affects them
 }
 
-// New returns a run with the usual parameters and makes its folder. It uses the cells only to check the servers; Try runs
-// cells.
+// New returns a Runner with the default parameters and creates its result folder. The cells are used only to check the
+// servers. Try runs cells.
 func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
 	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
@@ -48,8 +48,9 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs more cells with the given number of trials each, of which atOnce run concurrently. It adds the scenarios to the
-// report. The results cover all cells so far. failed is the error of a trial that could not be completed.
+// Try runs more cells, with the given number of trials for each cell. At most atOnce trials run at once. It adds the
+// scenarios to the report. The results cover all cells run so far. failed is the error of a trial that could not be
+// completed.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -63,7 +64,7 @@ func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, sc
 	return r.results, failed, err
 }
 
-// begin checks the servers of the cells and makes the folder.
+// begin checks the servers of the cells and creates the result folder.
 func (r *Runner) begin(cmd *cobra.Command) error {
 	r.stdout, r.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	own, err := trial.OwnWorker()
@@ -87,9 +88,9 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// measure runs every cell and writes the report. failed is the error that ended the run early, or of a trial that could not
-// be completed; the results are still valid. The manifest is written before the first trial, so that a killed run can be
-// reported.
+// measure runs every cell and writes the report. If a trial could not be completed or the run ended early, failed is the
+// reason, and the results are still valid. The manifest is written before the first trial, so that a report can be made even
+// if the run is killed.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {
@@ -127,7 +128,7 @@ func (r *Runner) writeManifest() error {
 	return nil
 }
 
-// conditions returns notes on the processes in which clients run.
+// conditions returns notes for the report that describe the processes in which clients run.
 func (r *Runner) conditions() []string {
 	isServed := func(c trial.Cell) bool { return c.Workload.Served }
 	isApart := func(c trial.Cell) bool { return !c.Workload.Served && c.InProcesses() }
@@ -171,14 +172,14 @@ func parameters(p workloads.Params) []run.Parameter {
 	}
 }
 
-// checkServers returns an error if the locks have no servers. It is called before anything is written.
+// checkServers returns an error if the locks cannot be run on any servers. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // the user named every external server, so none is missing
+	if r.servers.How != servers.External { // external servers are all named by the user, so none is missing
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}
 	}
-	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // all locks with a store were left out
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // all locks that need a store were left out
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:

@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// VerifyCommand returns the verb verify.
+// VerifyCommand returns the command verify.
 func VerifyCommand() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	var file string
@@ -50,7 +50,7 @@ violation was expected and not detected; 130 interrupted.`,
 	return cmd
 }
 
-// verify reads the expectations and returns a run of their cells. It starts no trial.
+// verify reads the expectations and returns a Runner for their cells. It does not start any trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
 		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
@@ -86,7 +86,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	return r, r.begin(cmd)
 }
 
-// cells returns the cells of the expectations, each workload and fault once.
+// cells returns the cells that check the expectations. Each pair of workload and fault occurs once.
 func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for i, one := range c.Expectations {
@@ -108,8 +108,8 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// inapplicable returns an error if an expectation was not applicable to the observations, because such an expectation has not
-// passed.
+// inapplicable returns an error if an expectation could not be checked because the property was not applicable. Such an
+// expectation has not passed.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
 	if r.results == nil { // run has returned an error

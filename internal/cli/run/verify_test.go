@@ -20,7 +20,7 @@ func fileOf(expectations string) string {
 
 const good = `{"property":"fencing","fault":"process-pause","expected":"holds","because":"why"}`
 
-// TestExpectationsThatAreWrong checks that each error has a line, a column and a suggestion.
+// TestExpectationsThatAreWrong checks that each error in a file of expectations has a line, a column and a suggestion.
 func TestExpectationsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                               "expectations.json:1:1: unexpected end",
@@ -96,7 +96,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestWorkerThatCannotBeMeant checks that unknown names in a worker's first line are errors.
+// TestWorkerThatCannotBeMeant checks that an unknown name in the first line of a worker's output is an error.
 func TestWorkerThatCannotBeMeant(t *testing.T) {
 	for want, r := range map[string]worker.Ready{
 		"has that name already":       {Name: "none"},
@@ -113,7 +113,8 @@ func TestWorkerThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestExpectationsSchema checks that the published schema accepts the example and rejects what the reader rejects.
+// TestExpectationsSchema checks that the published JSON schema accepts the example. It also checks that the schema rejects
+// what the reader rejects.
 func TestExpectationsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/expectations.schema.json")
 	if err != nil {

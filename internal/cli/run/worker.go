@@ -22,7 +22,8 @@ import (
 
 const hintWorker = "docs/reference/worker-protocol.md describes what a worker reads and writes; lockbench worker is one"
 
-// describeWorker starts the user's worker once, on new servers, and returns the lock that its first line describes.
+// describeWorker starts the user's worker once, on new servers. It returns the lock that the first line of the worker's
+// output describes.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own := impls.Impl{Store: servers.Redis, Deployment: f.deployment, Worker: []string{"/bin/sh", "-c", "exec " + f.worker}}
 	g, err := stores.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
@@ -55,8 +56,8 @@ func expectations(all []worker.Expectation) (into []impls.Expectation, err error
 	return into, nil
 }
 
-// checkReady returns an error for an unknown name in a worker's first line. An expectation with a misspelt name would never
-// be checked.
+// checkReady returns an error if the first line of a worker's output contains an unknown name. An expectation with a misspelt
+// name would never be checked.
 func checkReady(r worker.Ready) error {
 	if slices.Contains(choice.Locks.Names(), r.Name) {
 		return errors.New("a lock of lockbench has that name already")

@@ -1,6 +1,6 @@
 package faults
 
-// cancelledAcquire models a request that times out: it is unknown whether the lock was acquired.
+// cancelledAcquire models an acquire request that times out: it is unknown whether the lock was acquired.
 var cancelledAcquire = Fault{
 	Name: "cancelled-acquire", Kind: Clients,
 	Doc: "a client cancels its acquire while the reply is on its way",
@@ -10,7 +10,7 @@ var cancelledAcquire = Fault{
 	},
 }
 
-// gatesAfterAcquire holds the other clients back for a moment, since the victim's first acquire may not be granted.
+// gatesAfterAcquire delays the first acquire of the other clients, since the victim's first acquire may not be granted.
 func gatesAfterAcquire(s Scene) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

@@ -6,7 +6,8 @@ import (
 	"lockbench/workloads"
 )
 
-// delayedRelease delays a release that was sent in time until its lease has expired.
+// delayedRelease delays the release command of a holder that released in time. The command arrives after the lease has
+// expired.
 var delayedRelease = Fault{
 	Name: "delayed-release", Kind: Network,
 	Doc: "the command that frees the key arrives a third of a lease after the lease expired",
@@ -17,6 +18,6 @@ var delayedRelease = Fault{
 	},
 }
 
-// releaseDelay returns a delay after which the lease of a release has expired and the next holder is still at work, with a
-// margin for slow machines.
+// releaseDelay returns how long to delay a release. When it arrives, the lease has expired and the next holder is still
+// working. There is a margin for slow machines.
 func releaseDelay(s Scene) time.Duration { return s.TTL * 3 / 5 }

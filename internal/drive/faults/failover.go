@@ -6,8 +6,8 @@ import (
 	"lockbench/workloads"
 )
 
-// failover stalls the replication first, so that the replica certainly lacks the grant. Then the plan or three Sentinels promote
-// the replica. With two replicas, the promoted one lacks the grant and the other one has it.
+// failover first stops the replication, so that the replica lacks the grant. Then the plan or three Sentinels promote the
+// replica. With two replicas, the promoted one lacks the grant and the other has it.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
 	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",
@@ -27,8 +27,8 @@ var failover = Fault{
 	},
 }
 
-// withReplica adds a replica to the deployment. A lock that uses WAIT gets two, because the replica that acknowledged a write may
-// not be the promoted one.
+// withReplica adds a replica to the deployment. For a lock that uses WAIT it adds two, because the replica that acknowledged
+// a write may not be the promoted one.
 func withReplica(usual string) string {
 	if usual == "replica" {
 		return "two-replicas"

@@ -1,6 +1,6 @@
-// Package faults describes the faults of a trial, one per file, and lists them in All. Fault.Plan takes a Scene and
-// returns a Plan, which states the actions and when they happen. Package inject carries it out on real processes and
-// servers (drive/trial) or in virtual time (simulate/sim).
+// Package faults describes the faults that can be injected into a trial, one fault per file. All lists them. Fault.Plan takes
+// a Scene and returns a Plan, which states the actions and when they happen. Package inject carries the plan out, on real
+// processes and servers (drive/trial) or in virtual time (simulate/sim).
 package faults
 
 import (
@@ -11,13 +11,13 @@ import (
 	"lockbench/workloads"
 )
 
-// Fault describes one thing that can go wrong.
+// Fault describes a fault that can be injected into a trial.
 type Fault struct {
 	Name string
 	Doc  string // one sentence
 	Kind Kind
 
-	// On returns the deployment to use, given the lock's usual one. If it is nil, the usual one is used.
+	// On returns the deployment to use, given the usual deployment of the lock. If On is nil, the usual deployment is used.
 	On func(usual string) string
 	// Only returns the reason why the fault does not apply to a lock, or "" if it applies. If Only is nil, the fault applies to
 	// every lock.
@@ -91,7 +91,7 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until a moment is reached, or until the timeout.
+// Gate delays a client's first acquire until another client reaches a moment of its run, or until the timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
@@ -103,25 +103,25 @@ type Step struct {
 	Name string  `json:"name,omitempty"` // name in the history; "": the name of the plan
 	When Trigger `json:"when,omitzero"`
 	Do   Action  `json:"do"`
-	// The step is healed after For or at Until, or never if both are zero.
+	// The effect ends after the duration For or at the moment Until. It never ends if both are zero.
 	For   time.Duration    `json:"for_ns,omitempty"`
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens: before the clients start (the zero value), at a moment of a client, or when a command
-// passes the network after that moment.
+// Trigger states when a step happens. The zero value means before the clients start. Otherwise the step happens at a moment
+// of a client's run, or when a command passes the network after that moment.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
 	Later time.Duration    `json:"later_ns,omitempty"` // delay after the moment, during which the client continues
 	On    *Passing         `json:"on,omitempty"`
 }
 
-// Passing selects the nth of some commands between a process and its servers, counted from the trigger's moment.
+// Passing selects the nth matching command between a process and its servers, counted from the trigger's moment.
 type Passing struct {
 	Process  int      `json:"process"`
 	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
 	Nth      int      `json:"nth"`
-	Reply    bool     `json:"reply,omitempty"` // count replies instead of commands
+	Reply    bool     `json:"reply,omitempty"` // count replies to the commands instead
 }
 
 // Verb names an action.
@@ -129,7 +129,7 @@ type Verb string
 
 const (
 	Stall   Verb = "stall"   // a client works for the duration By
-	Abandon Verb = "abandon" // a client goes away without releasing
+	Abandon Verb = "abandon" // a client stops without releasing its lock
 	GiveUp  Verb = "cancel"  // a client cancels its acquire after Wait, and the triggering reply is delayed by By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
@@ -137,10 +137,10 @@ const (
 	Delay Verb = "delay" // the triggering command is delayed by By
 	Lose  Verb = "lose"  // the triggering reply and the rest of its connection are lost
 	Cut   Verb = "cut"   // bytes between a process and Nodes are dropped
-	Slow  Verb = "slow"  // commands and replies are delayed by By in each direction
+	Slow  Verb = "slow"  // every command and reply is delayed by the duration By
 	Mute  Verb = "mute"  // published messages are dropped
 
-	Restart  Verb = "restart"  // Nodes are killed, and restart after By with the data on disk
+	Restart  Verb = "restart"  // Nodes are killed, and restart after the duration By; Keeps states whether they keep their data
 	Down     Verb = "down"     // Nodes are killed
 	Freeze   Verb = "freeze"   // Nodes are paused
 	Unlink   Verb = "unlink"   // Nodes, which are replicas, receive no more writes
@@ -185,13 +185,13 @@ const (
 	victimProcess int   = 0
 )
 
-// granted returns the moment at which a client's hold of an iteration begins.
+// granted returns the moment at which a client is granted the lock in an iteration.
 func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// gatesInTurn makes the second client start when the victim holds the lock, and the third when the second holds it. So the
-// second client waits for the victim, and the third for the second.
+// gatesInTurn makes the second client start when the victim is granted the lock, and the third when the second is granted it.
+// So the second client waits for the victim, and the third for the second.
 func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},
@@ -208,7 +208,7 @@ func aroundFirstHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
 
-// warmUp is the number of short holds before the affected one in a plan of aroundLaterHold.
+// warmUp is the number of short holds before the hold that is affected by a plan of aroundLaterHold.
 const warmUp = 3
 
 func aroundLaterHold(s Scene, steps ...Step) Plan {
@@ -222,7 +222,7 @@ func whenAnswered() Trigger {
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// reasonUnless returns "" if can is true, and otherwise the reason. Functions in Fault.Only use it.
+// reasonUnless returns "" if can is true, and otherwise why. It is used by functions in Fault.Only.
 func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
@@ -230,11 +230,11 @@ func reasonUnless(can bool, why string) string {
 	return why
 }
 
-// longerThanLease returns a time longer than a lease, and shorter than a lease and the next holder's work.
+// longerThanLease returns a duration that is longer than a lease. It is shorter than a lease plus the next holder's work.
 func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params returns the parameters of a trial with the fault: three clients in three processes share one key, and each works
-// for most of a lease, so that a client that is granted the lock too early meets another. A TTL of 0 means UsualTTL.
+// Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each works for
+// most of a lease, so that a client that is granted the lock too early overlaps with the holder. A TTL of 0 means UsualTTL.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -250,10 +250,11 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	return p
 }
 
-// UsualTTL is the default lease. It is short, to keep trials short, but long compared with a command on a busy machine.
+// UsualTTL is the default lease. It is short, so that trials are short. It is still long compared with a command on a busy
+// machine.
 const UsualTTL = 800 * time.Millisecond
 
-// OnItsWay reports whether the action affects a command or reply in the network.
+// OnItsWay reports whether an action affects a command or reply while it passes the network.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
 // Kind returns the kind of the plan's most severe step: servers, then network, then clients.
@@ -271,7 +272,7 @@ func (p Plan) Kind() Kind {
 	return kind
 }
 
-// Rest limits the number of a client's iterations in the plan.
+// Rest limits the number of iterations of a client in the plan.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {
 		if p.Turns[i].Client == client {

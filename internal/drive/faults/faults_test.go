@@ -16,7 +16,7 @@ import (
 var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
 	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
 
-// stages returns the deployments of locks to which the fault applies.
+// stages returns the deployments of the locks to which the fault applies.
 func (f Fault) stages() []string {
 	var all []string
 	for usual, also := range map[string]string{servers.Single: servers.Durable, servers.Replica: "", servers.Five: servers.FiveDelayed} {
@@ -85,7 +85,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scenery holds a plan, and the numbers of the clients and servers that the plan may name.
+// scenery holds a plan, and the number of clients and servers that the plan may refer to.
 type scenery struct {
 	t     *testing.T
 	name  string
@@ -175,7 +175,7 @@ func (x scenery) moment(m workloads.Moment) {
 	}
 }
 
-// TestStaleReplicas checks that each deployment with replicas has stale ones, and that a stale one is promoted.
+// TestStaleReplicas checks that each deployment with replicas has stale replicas, and that a stale replica is promoted.
 func TestStaleReplicas(t *testing.T) {
 	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
 		var behind, over []int

@@ -2,7 +2,8 @@ package faults
 
 import "lockbench/impls"
 
-// halfOpen models a broken cable, a firewall or a host without power: the server does not notice the end of the connection.
+// halfOpen models a broken cable, a firewall or a host without power. The server does not notice that the connection has
+// ended.
 var halfOpen = Fault{
 	Name: "half-open", Kind: Network, Only: needsSession, Shape: untilFreed,
 	Doc: "the process of a holder is killed with its network cut, so that the server sees no end of its connection",

@@ -1,6 +1,6 @@
 package faults
 
-// holderAbandon models an early return or an exception. The process goes on renewing the lease.
+// holderAbandon models an early return or an exception without a release. The process continues to renew the lease.
 var holderAbandon = Fault{
 	Name: "holder-abandon", Kind: Clients,
 	Doc:   "a client goes away without releasing its lock; its process lives on",

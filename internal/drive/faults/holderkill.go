@@ -6,7 +6,7 @@ import (
 	"lockbench/workloads"
 )
 
-// holderKill tests that a killed process's lock becomes free.
+// holderKill tests whether the lock of a killed process becomes free.
 var holderKill = Fault{
 	Name: "holder-kill", Kind: Clients,
 	Doc:   "the process of a holder is killed; other clients keep trying to acquire",
@@ -16,7 +16,7 @@ var holderKill = Fault{
 	},
 }
 
-// untilFreed makes a trial long enough to observe whether a key becomes free: a client that waits at the end of the trial
+// untilFreed makes a trial long enough to observe whether a key becomes free. A client that waits at the end of the trial
 // continues to wait for a lease and half a second.
 func untilFreed(p *workloads.Params, _ Scene) {
 	p.Hold = p.TTL / 4

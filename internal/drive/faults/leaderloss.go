@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// leaderLoss kills the leader of an ensemble. No acknowledged write is lost, because a majority has it.
+// leaderLoss kills the leader of an ensemble. No acknowledged write is lost, because a majority of the servers has it.
 var leaderLoss = Fault{
 	Name: "leader-loss", Kind: Servers,
 	Doc: "the leader of three servers dies while a client holds, and another takes over",

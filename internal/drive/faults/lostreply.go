@@ -1,13 +1,13 @@
 package faults
 
-// lostReply closes the connection, so that the client knows that the outcome is unknown.
+// lostReply drops a reply and closes the connection, so that the client knows that the outcome is unknown.
 var lostReply = Fault{
 	Name: "lost-reply", Kind: Network,
 	Doc:  "the reply to an acquire is lost and the connection closed: the lock is taken, and the client does not know",
 	Plan: func(s Scene) Plan { return losing(s, false) },
 }
 
-// lostReplySilent keeps the connection open, so that the client waits until its timeout.
+// lostReplySilent drops a reply but keeps the connection open, so that the client waits until its timeout.
 var lostReplySilent = Fault{
 	Name: "lost-reply-silent", Kind: Network,
 	Doc:  "the reply to an acquire is lost, and the connection stays open without another reply",

@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// lostWakeup drops notifications, which publish/subscribe does not guarantee.
+// lostWakeup drops notifications. Publish/subscribe does not guarantee their delivery.
 var lostWakeup = Fault{
 	Name: "lost-wakeup", Kind: Network,
 	Doc:  "notifications to waiters are lost",

@@ -1,6 +1,6 @@
 package faults
 
-// minorityDown models the fault that locks on several servers are designed for.
+// minorityDown models the failure of a minority of servers, which locks on several servers are designed to survive.
 var minorityDown = Fault{
 	Name: "minority-down", Kind: Servers,
 	Doc:  "two of five servers are dead",

@@ -18,7 +18,7 @@ var partitionOneWay = Fault{
 	},
 }
 
-// minority returns as many servers as a lock can lose, or the only server.
+// minority returns the indexes of as many servers as a lock can lose, or of the only server.
 func minority(s Scene) []int {
 	switch s.Servers() {
 	case 1:

@@ -14,8 +14,8 @@ var processPause = Fault{
 	},
 }
 
-// pauseBeforeAnswer tests whether a lock checks the time when it reads a delayed reply to its acquire. The lease has expired by
-// then.
+// pauseBeforeAnswer tests whether a lock checks the time when it reads a delayed reply to its acquire. The lease has already
+// expired then.
 var pauseBeforeAnswer = Fault{
 	Name: "pause-before-answer", Kind: Clients,
 	Doc: "the process is paused while its acquire is answered, and reads the grant after the lease has expired",
@@ -26,7 +26,7 @@ var pauseBeforeAnswer = Fault{
 	},
 }
 
-// pauseInRelease affects locks that release with two commands: the key may have changed after the comparison.
+// pauseInRelease affects locks that release with two commands, a comparison and a deletion. The key may change between them.
 var pauseInRelease = Fault{
 	Name: "pause-in-release", Kind: Clients,
 	Doc:  "the process is paused between the comparison and the deletion of its release",

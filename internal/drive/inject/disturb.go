@@ -20,19 +20,19 @@ type Link interface {
 	Counters() proxy.Counters
 }
 
-// act carries out an action. Actions on commands in the network happen in pass.
+// act carries out an action. Actions that affect single commands are carried out by pass.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
-		return Effect{}, nil // the client or the network carries these out
+		return Effect{}, nil // the client or the proxy carries out these actions
 	case faults.Cut, faults.Slow, faults.Mute:
 		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
 	}
 	return in.world.Do(ctx, a)
 }
 
-// disturb disturbs the network. The first command on an affected link verifies the effect. In a protocol that the proxy cannot
-// parse, the first request does, and for a cut also the end of a stream.
+// disturb applies a fault to network links. The effect is verified if a command passes an affected link during the fault. If
+// the proxy cannot parse the protocol, a request verifies it. A cut is also verified by the end of a stream.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {
@@ -79,7 +79,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm makes a step wait until a process sends a certain command or receives its reply.
+// arm makes a step wait until its process sends the selected command or receives the reply.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request
@@ -91,10 +91,10 @@ func (s *step) arm() {
 	}
 }
 
-// pass carries out the step while the proxy delays the command that triggered it.
+// pass carries out the step when the command that triggers it passes the proxy.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	if !s.claimed.CompareAndSwap(false, true) {
-		return proxy.Pass // another server's command triggered the step
+		return proxy.Pass // a command to another server has triggered the step
 	}
 	s.do(s.in.over)
 	switch s.Do.Verb {

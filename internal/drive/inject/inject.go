@@ -22,27 +22,28 @@ import (
 type World interface {
 	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes that faults
-	// may affect. No server numbers mean all servers.
+	// Links returns the links between a process and the servers with these indexes. Process -1 means all processes that
+	// faults may affect. An empty list of servers means all servers.
 	Links(process int, nodes []int) []Link
 	// Do carries out an action on a process or servers. It fails if the effect could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action. Heal undoes the action. For an action that is not verified at once, Seen returns an error if
-// it took no effect; it is called after healing. Both may be nil.
+// Effect is the result of an action. Heal undoes the action. Seen is called after Heal. It returns an error if the action
+// took no effect. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
 }
 
-// Injector carries out a plan. Clients report their progress to it. It records each injection and its healing.
+// Injector carries out a plan while clients run. Clients report their progress to it. It records the start and end of each
+// fault in the history.
 type Injector struct {
 	plan  faults.Plan
 	world World
 	rec   *histories.Recorder
 
-	work sync.WaitGroup // background steps and healings
+	work sync.WaitGroup // counts background goroutines that carry out or heal steps
 	over context.Context
 	end  context.CancelFunc
 
@@ -56,7 +57,7 @@ type step struct {
 	in   *Injector
 	name string // name in the history
 
-	claimed atomic.Bool // a command has triggered it
+	claimed atomic.Bool // whether a command has triggered the step
 
 	mu     sync.Mutex
 	due    bool  // whether the step was triggered
@@ -68,7 +69,7 @@ type step struct {
 type Strike struct {
 	faults.Step
 	From, To time.Duration // To is histories.StillOpen if it was not healed
-	Clients  []int32       // affected clients; nil for servers or the whole network
+	Clients  []int32       // clients that the step affects; nil for steps that affect servers or the whole network
 }
 
 // Strikes returns the steps that were carried out, in order. It must be called after Finish.
@@ -98,7 +99,7 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	return in
 }
 
-// Begin carries out the steps that are due before the clients start.
+// Begin carries out the steps that must happen before the clients start.
 func (in *Injector) Begin() {
 	for _, s := range in.steps {
 		if s.When.At == (workloads.Moment{}) {
@@ -107,7 +108,8 @@ func (in *Injector) Begin() {
 	}
 }
 
-// At implements workloads.Director: it waits at the client's gate, then heals and carries out the steps of this moment.
+// At implements workloads.Director. It waits at the client's gate. Then it heals the steps that end at this moment and
+// carries out the steps that start at it.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	if in.rests(m) {
 		return workloads.Order{Rest: true}
@@ -140,7 +142,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests reports whether a client has used up its iterations.
+// rests reports whether a client has done its maximum number of iterations.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
@@ -161,7 +163,7 @@ func (in *Injector) reached(m workloads.Moment) {
 	select {
 	case <-c:
 	default:
-		close(c) // each moment occurs once
+		close(c) // a moment occurs only once
 	}
 }
 
@@ -183,7 +185,7 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// Finish heals every step, waits for running ones, and returns the reason why the trial is discarded, or "".
+// Finish heals every step and waits for background work. It returns the reason why the trial is discarded, or "".
 func (in *Injector) Finish() (discarded string) {
 	in.end()
 	for _, s := range in.steps {
@@ -203,7 +205,7 @@ func (in *Injector) Finish() (discarded string) {
 	return ""
 }
 
-// trigger carries out a step now, or after its delay or its command.
+// trigger carries out a step now, after its delay, or when its command passes the network.
 func (s *step) trigger(ctx context.Context) {
 	switch {
 	case s.When.On != nil:
@@ -233,7 +235,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // the pause began earlier than its verification
+		if s.Do.Verb == faults.Pause { // the pause began before it was verified
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -243,7 +245,7 @@ func (s *step) do(ctx context.Context) {
 	}
 }
 
-// end heals a step that was carried out, unless it was already healed.
+// end heals a step that was carried out. It does nothing if the step was already healed.
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +267,8 @@ func (s *step) end() {
 	s.err = err
 }
 
-// begin records the injection for each affected client, or for the harness. The returned function records its outcome.
+// begin records the start of a fault for each affected client, or for the harness if no client is affected. The returned
+// function records the outcome of the injection.
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {
