@@ -19,7 +19,7 @@ import (
 
 const maxList = 100 // maximum number of values in a YAML list
 
-// mapping reads a mapping. Each of its keys must be known and unique.
+// mapping reads a YAML mapping. It reports unknown and repeated keys as mistakes.
 func (f *File) mapping(n ast.Node, keys []Key) {
 	f.at[n.GetPath()] = n
 	m, ok := n.(ast.MapNode)
@@ -55,7 +55,7 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	}
 }
 
-// value reads the value of a key. If the key takes a list, a single value is a list of one.
+// value reads the value of a key. If the key takes a list, a single value counts as a list with one entry.
 func (f *File) value(k Key, n ast.Node) {
 	n = f.placed(n)
 	list, several := n.(*ast.SequenceNode)
@@ -75,7 +75,7 @@ func (f *File) value(k Key, n ast.Node) {
 	}
 }
 
-// placed returns a value without its anchor, and records its position.
+// placed removes the anchor from a value, and records the value's position.
 func (f *File) placed(n ast.Node) ast.Node {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value
@@ -84,7 +84,7 @@ func (f *File) placed(n ast.Node) ast.Node {
 	return n
 }
 
-// entries reads a list. It compares normalised values, so 0x1 and 1 are duplicates.
+// entries reads a list. It compares normalised values, so 0x1 and 1 count as duplicates.
 func (f *File) entries(k Key, list []ast.Node) {
 	seen := map[string]bool{}
 	into := reflect.ValueOf(k.Into).Elem()
@@ -161,7 +161,7 @@ func (f *File) pairs(k Key, n ast.Node) {
 }
 
 type scalar struct {
-	text   string // text without quotes
+	text   string // text of the value, without quotes
 	quoted bool
 }
 
@@ -191,7 +191,7 @@ func told(n ast.Node) string {
 	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 
-// plain returns a text, quoted if it has unprintable characters.
+// plain returns a shortened text, in quotes if it has unprintable characters.
 func plain(text string) string {
 	text = short(text)
 	if text == "" || strconv.Quote(text) != `"`+text+`"` {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs anew")
 
 type object = map[string]any
 
-// golden compares a file with its wanted text, or with -update writes it.
+// golden compares a file with the wanted text. With -update it writes the text to the file instead.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	if *update {
@@ -41,7 +41,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// keysOf returns the keys of the mapping that is the value of a key.
+// keysOf returns the keys of a nested mapping, given the name of the key whose value is the mapping.
 func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	for _, k := range keys {
 		if k.Name == name {
@@ -111,7 +111,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// entryOf returns the schema of an entry of a list.
+// entryOf returns the schema of the entries of a list.
 func entryOf(schema object, key string) object {
 	return schema["properties"].(object)[key].(object)["items"].(object)
 }

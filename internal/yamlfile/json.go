@@ -17,7 +17,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ReadJSON reads a JSON file like Read, without a limit on its length. Text must be quoted, and is not normalised.
+// ReadJSON reads a JSON file like Read, without a limit on the file's length. Text must be quoted, and is not
+// normalised.
 func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	f.json = true
@@ -27,7 +28,7 @@ func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	return f, f.read(kind, keys)
 }
 
-// checkJSON decodes JSON. The error has the position of a syntax error.
+// checkJSON decodes JSON. The error for invalid syntax contains the position.
 func (f *File) checkJSON(into any) error {
 	err := json.Unmarshal(f.whole, into)
 	var syntax *json.SyntaxError
@@ -43,15 +44,16 @@ func (f *File) place(at int64) (line, column int) {
 	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// UnknownField is the error for a field of a JSON object that its type lacks.
+// UnknownField is the error for a field of a JSON object that the Go type does not have.
 type UnknownField struct {
 	Name  string
-	Known []string // the valid fields
+	Known []string // valid field names
 }
 
 func (u *UnknownField) Error() string { return fmt.Sprintf("unknown field %q", u.Name) }
 
-// DecodeJSON decodes JSON into a struct with json tags. The error has one line, and is an *UnknownField or has a position.
+// DecodeJSON decodes JSON into a struct with json tags. The error has one line. It is an *UnknownField, or contains the
+// position of the mistake.
 func DecodeJSON(whole []byte, into any) error {
 	f := newFile("", whole)
 	f.json = true
@@ -67,7 +69,7 @@ func DecodeJSON(whole []byte, into any) error {
 	if shape == nil {
 		return fields(file.Docs[0].Body, reflect.TypeOf(into))
 	}
-	before := whole[:max(0, shape.Offset-1)] // the offset is that of the end of the value
+	before := whole[:max(0, shape.Offset-1)] // the offset is the end of the value, so search for its start
 	line, column := f.place(int64(bytes.LastIndexAny(before, " \t\n:,[{") + 1))
 	path := shape.Field
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
@@ -78,7 +80,7 @@ func DecodeJSON(whole []byte, into any) error {
 	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
 }
 
-// first returns the first mistake in one line, without the file name.
+// first returns an error with the position and text of the first mistake, in one line without the file name.
 func (f *File) first(err error) error {
 	if len(f.all) == 0 {
 		return err
@@ -86,7 +88,7 @@ func (f *File) first(err error) error {
 	return fmt.Errorf("%d:%d: %s", f.all[0].line, f.all[0].column, f.all[0].text)
 }
 
-// fields returns an error if a type lacks a field of a decoded value.
+// fields returns an error if a decoded object has a field that the type does not have.
 func fields(n ast.Node, of reflect.Type) error {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

@@ -1,22 +1,22 @@
-// Package yamlfile reads YAML and JSON files by a schema, which is a list of keys. Read stores the values of a file in the
-// variables of the keys, or returns all mistakes with their positions. The JSON schema and the documentation are derived from
-// the same keys. Its main type is Key.
+// Package yamlfile reads YAML and JSON files by a schema, which is a list of keys. Read stores the values of a file in
+// the variables of the keys, or returns all mistakes with their positions. The JSON schema and the documentation are
+// generated from the same keys. The main type is Key.
 package yamlfile
 
 import "time"
 
-// Form is the kind of value of a key.
+// Form is the form of a key's value, such as a duration.
 type Form int
 
 const (
 	Text    Form = iota // one line of text
-	Name                // a word of small letters, digits and dashes
+	Name                // a word of lower-case letters, digits and dashes
 	Whole               // a whole number
 	Number              // any number
 	Span                // a duration
-	Choice              // one of Values
+	Choice              // one of Key.Values
 	Flag                // true or false
-	Mapping             // a mapping with its own list of keys
+	Mapping             // a nested mapping, whose keys Key.Of returns
 	Placed              // a name, or name@deployment
 	Pairs               // a mapping of names to single values
 )
@@ -24,25 +24,26 @@ const (
 // Key describes a key of a mapping: the valid values, the variable for the value, and the documentation.
 type Key struct {
 	Name string
-	Old  string // former name, which is refused with a hint at the new one
+	Old  string // former name; a file that uses it is rejected with a hint at the new name
 	Form Form
-	// Into points to the variable for the value: a string, a number, a bool, a duration, an encoding.TextUnmarshaler, a
-	// pointer to one of these, or a struct with Of. For a list it points to a slice of these, for Pairs to a map of strings.
+	// Into points to the variable for the value: a string, a number, a bool, a duration, an encoding.TextUnmarshaler,
+	// or a pointer to one of these. For a Mapping it points to a struct, for a list to a slice, and for Pairs to a map
+	// of strings.
 	Into     any
-	List     bool // whether the key takes several values; a single value needs no brackets
+	List     bool // whether the value is a list; a list with one entry needs no brackets
 	Empty    bool // whether the list may be empty
 	Required bool
 	Min, Max float64       // bounds of a number
 	From, To time.Duration // bounds of a duration
-	Top      uint64        // maximum of a whole number, whose minimum is Min
-	Values   []string      // known names; nil: any clean word
-	Instead  string        // word that is accepted instead of a whole number
+	Top      uint64        // maximum of a whole number; the minimum is Min
+	Values   []string      // valid names; nil: any name that matches the pattern of names
+	Instead  string        // word that is accepted in place of a whole number
 	// Of returns the keys of a mapping whose values go to into. The mapping may replace a single value.
 	Of       func(into any) []Key
 	With     string // name of another key that must also be given
 	WithWhy  string
-	Normally string // default in the documentation
+	Normally string // default value, as documented
 	Doc      string
-	// Check returns an error for a wrong value at into. For a list it is called for each entry.
+	// Check returns an error if the value at into is invalid. For a list it is called for each entry.
 	Check func(into any) error
 }

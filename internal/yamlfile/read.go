@@ -19,15 +19,15 @@ import (
 const (
 	MaxBytes = 64 << 10 // maximum length of a YAML file
 	MaxLines = 1000     // maximum number of lines of a YAML file
-	MaxWrong = 10       // maximum number of mistakes in an error
+	MaxWrong = 10       // maximum number of mistakes listed in an error
 )
 
-// File is a file that was read. As an error it lists the mistakes, each with its position and the line of the file.
+// File is a file that was read. Its error lists the mistakes, each with its position and the line of the file.
 type File struct {
 	name  string
 	whole []byte
 	at    map[string]ast.Node // nodes by path, such as $.sections[0].name
-	json  bool                // whether text is quoted and not normalised, and lists have any length
+	json  bool                // whether the file is JSON: text is quoted and not normalised, and lists have any length
 	all   []mistake
 }
 
@@ -36,7 +36,8 @@ type mistake struct {
 	text         string
 }
 
-// Read reads a YAML file into the variables of its keys. The error lists all mistakes; kind is the noun for the file in it.
+// Read reads a YAML file into the variables of its keys. The error lists all mistakes. kind is the noun for the file in
+// error messages.
 func Read(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	if lines := bytes.Count(whole, []byte("\n")); len(whole) > MaxBytes || lines > MaxLines {
@@ -87,7 +88,7 @@ func required(keys []Key) []string {
 	return lo.FilterMap(keys, func(k Key, _ int) (string, bool) { return k.Name, k.Required })
 }
 
-// position returns the position of a node. For a mapping in several lines it is the position of the first key.
+// position returns the position of a node. For a mapping of several lines it is the position of the first key.
 func position(n ast.Node) (line, column int) {
 	p := n.GetToken().Position
 	switch n := n.(type) {
@@ -107,10 +108,11 @@ func position(n ast.Node) (line, column int) {
 	return p.Line, p.Column
 }
 
-// Stated reports whether the file has a value at a path, such as sections[0].name.
+// Stated reports whether the file contains a value at a path, such as sections[0].name.
 func (f *File) Stated(path string) bool { return f.at["$."+path] != nil }
 
-// Wrong adds a mistake at a path, or at the longest prefix of it that is in the file.
+// Wrong adds a mistake at a path. If the file does not contain the path, the mistake is at the longest prefix that the
+// file contains.
 func (f *File) Wrong(path, format string, args ...any) {
 	path = "$." + path
 	for f.at[path] == nil {
@@ -133,7 +135,7 @@ func (f *File) Err() error {
 	return f
 }
 
-// Texts returns the mistakes of an error of this package without their positions.
+// Texts returns the texts of the mistakes in an error of this package, without positions.
 func Texts(err error) []string {
 	f := newFile("", nil)
 	errors.As(err, &f)
@@ -160,7 +162,7 @@ func (f *File) Error() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// excerpt returns a line with a mark below a column, or "" if the line is long.
+// excerpt returns a line of the file with a mark below the given column, or "" if the line is long.
 func excerpt(line string, column int) string {
 	const longest = 120
 	line = format.Clean(line)

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// cleanWord matches names that can be part of a folder's name; placedWord also matches name@deployment.
+// cleanWord matches names that are safe as a part of a folder's name; placedWord also matches name@deployment.
 const (
 	cleanWord  = `^[a-z0-9][a-z0-9-]{0,39}$`
 	placedWord = `^[a-z0-9][a-z0-9-]{0,39}(@[a-z0-9][a-z0-9-]{0,39})?$`
@@ -22,12 +22,12 @@ const (
 
 var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placedWord)
 
-// isNumber matches numbers, but not words such as inf.
+// isNumber matches texts that begin like a number, but not words such as inf.
 var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
 
 const fewValues = 8 // maximum number of values listed in an error
 
-// Want describes the valid values.
+// Want describes the valid values of the key, for error messages.
 func (k Key) Want() string {
 	if len(k.Values) > 0 && len(k.Values) <= fewValues {
 		return strings.Join(k.Values, ", ")
@@ -58,7 +58,7 @@ func oneLine(text string) (string, error) {
 	return line, nil
 }
 
-// word checks that a name is known or, if Values is nil, clean.
+// word checks that a name is one of Values or, if Values is nil, matches the pattern of names.
 func (k Key) word(s scalar) error {
 	name, shape := s.text, isClean
 	if k.Form == Placed {
@@ -95,7 +95,7 @@ func (k Key) number(s scalar) (string, error) {
 	text := strings.ToLower(s.text)
 	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(text), 64)
 	if whole, e := strconv.ParseInt(text, 0, 64); e == nil {
-		v, err = float64(whole), nil // a whole number in another base
+		v, err = float64(whole), nil // the number is whole and may have another base
 	}
 	if s.quoted || !isNumber.MatchString(text) || err != nil || v != v {
 		return "", fmt.Errorf("%v is no number (want %s)", s, k.Want())
@@ -122,7 +122,7 @@ func (k Key) within(s scalar, less, more bool, low, high string) error {
 	return nil
 }
 
-// Spelt writes a duration without trailing zeros.
+// Spelt formats a duration without trailing zero units.
 func Spelt(d time.Duration) string {
 	s := d.String()
 	if d >= time.Minute && d%time.Minute == 0 {
@@ -134,5 +134,5 @@ func Spelt(d time.Duration) string {
 	return s
 }
 
-// Plainly writes a number without an exponent.
+// Plainly formats a number without an exponent.
 func Plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -2,7 +2,7 @@ package yamlfile
 
 import "reflect"
 
-// Schema returns the JSON schema of the keys. It does not restrict names or the range of durations.
+// Schema returns the JSON schema of the keys. The schema does not restrict names or the range of durations.
 func Schema(keys []Key) map[string]any {
 	properties, together := map[string]any{}, map[string]any{}
 	for _, k := range keys {
@@ -35,7 +35,7 @@ func (k Key) schema() map[string]any {
 	return one
 }
 
-// value returns the schema of a single value.
+// value returns the schema of a key's value, or of one entry of a list.
 func (k Key) value() map[string]any {
 	name := map[string]any{"type": "string", "pattern": cleanWord}
 	switch k.Form {
@@ -72,7 +72,7 @@ func (k Key) value() map[string]any {
 	return name
 }
 
-// Keys returns the keys of a mapping, for documentation.
+// Keys returns the keys of a nested mapping, for documentation.
 func (k Key) Keys() []Key {
 	of := reflect.TypeOf(k.Into).Elem()
 	if k.List {

@@ -23,7 +23,7 @@ func Table(keys []Key) string {
 	return b.String()
 }
 
-// told describes the values of a key in the documentation.
+// told describes a key's valid values for the documentation.
 func (k Key) told() string {
 	switch {
 	case k.Form == Mapping && k.List:

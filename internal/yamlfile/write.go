@@ -13,7 +13,7 @@ import (
 	"github.com/samber/lo"
 )
 
-// Text returns the value of a key in one line of YAML, or "" if it has no value.
+// Text returns the current value of a key as one line of YAML, or "" if the key has no value.
 func (k Key) Text() string {
 	switch {
 	case k.List:

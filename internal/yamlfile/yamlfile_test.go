@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// thing is the struct that the tests read into.
+// thing is the struct that the tests read YAML into.
 type thing struct {
 	Name, Text string
 	Whole      many
@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is a number for which 0 means many.
+// many is a number that is written as the word many in a file if it is 0.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -40,7 +40,7 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// every returns a key of each form, and one with each option.
+// every returns keys that together use each form and each option.
 func every(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},
@@ -99,7 +99,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestExcerpt checks that a mistake shows its line without hidden characters.
+// TestExcerpt checks that an error shows the line of a mistake without unprintable characters.
 func TestExcerpt(t *testing.T) {
 	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), every(new(thing)))
 	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg:·true # ·\n    ^"
@@ -156,7 +156,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPaths checks the position of a mistake at a path, also if only a part of the path exists.
+// TestPaths checks the position of a mistake added at a path, even if only a prefix of the path exists.
 func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// WriteBenchfmt writes a line for benchstat for each trial: -col run compares two runs, -col /lock two locks of one run.
-// Trials of unsafe rows are left out.
+// WriteBenchfmt writes a line for each trial in the format of benchstat. To compare two runs, call benchstat with -col
+// run; to compare two locks of one run, with -col /lock. Trials of rows that violate exclusion are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var text bytes.Buffer
 	var err error
@@ -32,7 +32,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // one run: benchstat distinguishes the lines by their locks
+		if c.Base.Run == c.New.Run { // a single run: benchstat tells the lines apart by lock
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
@@ -73,7 +73,8 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 	return line
 }
 
-// benchName returns the name after Benchmark. It ends in the hold: a number after a hyphen would be read as GOMAXPROCS.
+// benchName returns the benchmark name without the prefix Benchmark. The hold time comes last, because benchstat would
+// read a number after a final hyphen as GOMAXPROCS.
 func benchName(subject string, p Point) string {
 	parts := []string{
 		"Lock", "point=" + p.ID, "lock=" + subject,
@@ -90,7 +91,8 @@ func benchName(subject string, p Point) string {
 	return strings.Join(parts, "/")
 }
 
-// benchUnit returns a different unit for each metric, as benchstat makes a table for each unit. Times are in seconds.
+// benchUnit returns the unit of a metric. Units are unique, because benchstat makes a table for each unit. Times are in
+// seconds.
 func benchUnit(m Metric) (unit string, factor float64) {
 	switch {
 	case m.Name == "goodput":

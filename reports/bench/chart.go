@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// drawing holds a point, the rows that its charts draw, best first, and a note on the locks that they leave out.
+// drawing holds the rows that are drawn in the charts of a point, best first, and a note on the locks left out.
 type drawing struct {
 	*view
 	Point
@@ -55,7 +55,7 @@ func (d drawing) names() []string {
 	return collect(d.rows, func(row *Row) string { return row.Subject })
 }
 
-// column is a column of a chart's table.
+// column is a column of the table that accompanies a chart.
 type column struct {
 	head string
 	cell func(*Row) string
@@ -87,7 +87,7 @@ type extreme struct {
 	value float64
 }
 
-// extremes returns the least and the greatest value; all reports whether each lock has a value.
+// extremes returns the least and the greatest value. The result all reports whether every item has a value.
 func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (least, most extreme, all bool) {
 	all = true
 	for _, one := range of {
@@ -106,10 +106,11 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 	return least, most, all
 }
 
-// mostColoured is the number of coloured lines in a chart that has more lines than colours.
+// mostColoured is the maximum number of coloured lines if a chart has more lines than there are colours.
 const mostColoured = 6
 
-// stylesOf returns a style for each lock. A lock and its tuned version share the colour, and differ by dash and marker.
+// stylesOf returns a style for each lock. A lock and its tuned version have the same colour, but a different dash and
+// marker.
 func stylesOf(subjects []Subject) map[string]charts.Style {
 	styles, families, members := map[string]charts.Style{}, map[string]int{}, map[string]int{}
 	n := 0

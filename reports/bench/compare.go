@@ -8,26 +8,26 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Comparisons holds rows that are shown together. Each compares a new figure, A, with a base, B.
+// Comparisons holds rows that are shown together. Each row compares a new figure, A, with a base figure, B.
 type Comparisons struct {
 	Version  int        `json:"lockbench_bench_comparisons"`
 	Base     Side       `json:"base"`
 	New      Side       `json:"new"`
-	Withheld []string   `json:"withheld,omitempty"` // reasons for missing rows: failed self-checks of a bench
+	Withheld []string   `json:"withheld,omitempty"` // why no rows are shown: the failed self-checks of a run
 	Notes    []string   `json:"notes,omitempty"`    // omitted rows, and differences between the machines
 	Rows     []Compared `json:"rows"`               // sorted by metric, then by point, then by subject
 }
 
-// Side is a run, or one subject of a run.
+// Side is one of the two compared parties: a run, or one subject of a run.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
-	Subject string   `json:"subject,omitempty"` // empty: each subject is compared with itself in the other run
+	Subject string   `json:"subject,omitempty"` // empty: each subject is compared with the same subject of the other run
 	Name    string   `json:"suite"`
 	Seed    uint64   `json:"seed"`
 }
 
-// Compared is one row. If one of the two figures is unsafe, the comparison is empty.
+// Compared is one row. If exclusion was violated for one of the two figures, the embedded statistics are empty.
 type Compared struct {
 	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
@@ -36,15 +36,16 @@ type Compared struct {
 	baseRow    *Row
 }
 
-// Estimates returns the two figures with their intervals.
+// Estimates returns the two compared figures with their confidence intervals.
 func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
-// Unsafe reports whether exclusion was violated on one of the two sides.
+// Unsafe reports whether exclusion was violated in either of the two compared rows.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
-// Verdict returns better or worse, differs if the metric has no better direction, or ~ if the difference may be noise.
+// Verdict returns better or worse. It returns differs if neither direction of the metric is better, and ~ if the
+// difference may be noise.
 func (c Compared) Verdict() string {
 	m, _ := FindMetric(c.Metric)
 	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB
@@ -64,8 +65,8 @@ func DefaultMetrics() []Metric {
 	return filter(Metrics(), func(m Metric) bool { return m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" })
 }
 
-// CompareRuns compares each lock with itself in another run, unpaired, at each point that both runs measured. With all it
-// compares each subject.
+// CompareRuns compares each lock with the same lock in another run, at each point that both runs measured. Trials are
+// not paired. If all is set, CompareRuns compares every subject, not only locks.
 func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	c := newComparisons(base, new, "", "")
 	if len(c.Withheld) > 0 {
@@ -111,7 +112,7 @@ func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
 	return stats.Paired(a, b, r.Plan.Seed)
 }
 
-// newComparisons returns comparisons without rows. Figures are withheld if a self-check of a run failed.
+// newComparisons returns comparisons without rows. If a self-check of a run failed, it sets Withheld.
 func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
 	side := func(r *Results, subject string) Side {
 		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
@@ -139,10 +140,10 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike returns the reason why the rows of two runs cannot be compared, or "".
+// unlike returns the reason why a row of another run cannot be compared with this row, or "".
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // the section is only a heading
+	p.Section = other.point.Section // ignored, because the section is only a heading
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"
@@ -181,7 +182,7 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteStarving adds a note that a latency is omitted, because it excludes the clients without a grant.
+// noteStarving adds a note that a latency is omitted, because it excludes the clients that were never granted the lock.
 func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	for _, row := range rows {
 		if row.Starving != "" {
@@ -190,7 +191,7 @@ func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	}
 }
 
-// noteTooFew adds a note if the trials are too few to show any difference.
+// noteTooFew adds a note if the number of trials is too small to show any difference.
 func (c *Comparisons) noteTooFew(shown int) {
 	most, enough := 0, false
 	for _, row := range c.Rows {

@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// compared returns the row of a metric of a lock at a point.
+// compared returns the row of the given metric, lock and point.
 func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string) bench.Compared {
 	t.Helper()
 	for _, row := range c.Rows {
@@ -25,7 +25,7 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns checks that two runs are compared unpaired, even if their seeds are the same.
+// TestCompareRuns checks that two runs are compared without pairing, even if the runs have the same seed.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -58,7 +58,7 @@ func TestNotComparable(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(p *bench.Plan)
-		want   string // in a note
+		want   string // text of a note
 		rows   int
 	}{
 		{"the same", func(*bench.Plan) {}, "", 4},
@@ -69,7 +69,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // one point lacks the self-check known-delay
+		base.Withheld, new.Withheld = nil, nil // ignore the self-check known-delay, which these runs lack
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -99,7 +99,8 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestCompareStarving checks that the latencies of a lock that starves clients are not compared, and a note says so.
+// TestCompareStarving checks that the latencies of a lock that starves clients are not compared, and that a note says
+// so.
 func TestCompareStarving(t *testing.T) {
 	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
 	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
@@ -114,7 +115,7 @@ func TestCompareStarving(t *testing.T) {
 	}
 }
 
-// TestBenchfmt checks that the reader of benchstat reads the same figures back, without a syntax error.
+// TestBenchfmt checks that benchstat's reader parses the written figures unchanged and without a syntax error.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
 	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})

@@ -54,7 +54,7 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// Headline returns how many rows are better and worse, in a sentence.
+// Headline returns a sentence with the number of rows that are better and worse.
 func (c *Comparisons) Headline() string {
 	count := map[string]int{} // number of rows by verdict
 	for _, row := range c.Rows {
@@ -69,7 +69,7 @@ func (c *Comparisons) Headline() string {
 	return text + "."
 }
 
-// String returns the name of the side.
+// String returns the run or subject as text.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -84,18 +84,18 @@ type ComparedTable struct {
 	Rows  []ComparedRow
 }
 
-// ComparedRow has a cell for each column of the head.
+// ComparedRow has a cell for each column of ComparedTable.Head.
 type ComparedRow struct {
 	Cells   []string
 	Differs bool
 }
 
-// Tables returns a table for each metric that has rows, as text.
+// Tables returns a text table for each metric that has rows.
 func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns the tables with escaped names. The argument unsafe formats the figure and the violated property of an
+// tables returns the tables with escaped names. unsafe is the format for the figure and the violated property of an
 // unsafe lock.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
@@ -128,7 +128,7 @@ func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsaf
 	return all
 }
 
-// estimate writes a median, and the distance to the farther end of its interval.
+// estimate formats a median, and the distance to the farther end of its interval in percent.
 func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return format.Significant(e.Median) + " ± ∞"
@@ -136,7 +136,7 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// comparison writes the difference of a row, or ~ if it may be noise.
+// comparison formats the difference of a row, or ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: exclusion was violated"
@@ -153,7 +153,7 @@ func comparison(row Compared) string {
 	return fmt.Sprintf("%s [%s, %s], %s %s", change(row.Ratio), change(*row.Low), change(*row.High), row.Verdict(), pairs)
 }
 
-// change writes 1.123 as +12.3%, and 12 as x12.0.
+// change formats a ratio: 1.123 as +12.3%, and 12 as x12.0.
 func change(ratio float64) string {
 	if ratio >= 10 {
 		return fmt.Sprintf("x%.1f", ratio)
@@ -161,7 +161,7 @@ func change(ratio float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
-// metricTitle returns the title of a metric, with its unit and better direction.
+// metricTitle returns the title of a metric, with its unit and the direction that is better.
 func metricTitle(m Metric) string {
 	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
 	about := slices.DeleteFunc([]string{m.Unit, better}, func(s string) bool { return s == "" })

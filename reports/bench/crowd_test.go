@@ -27,7 +27,7 @@ func crowd(t *testing.T) *bench.Results {
 	return bench.ResultsOf(r.Plan, r.Trials)
 }
 
-// imitate adds a copy of a lock that is faster or slower.
+// imitate adds a copy of a lock, with goodput and utilisation multiplied by a factor.
 func imitate(r *bench.Results, name, of string, factor float64) {
 	p := r.Plan
 	s, _ := p.Subject(of)
@@ -54,7 +54,7 @@ func imitate(r *bench.Results, name, of string, factor float64) {
 	}
 }
 
-// TestCrowd checks that six lines are in colour, the others grey, and the chart says which.
+// TestCrowd checks that six lines are coloured, that the others are grey, and that the chart names the coloured ones.
 func TestCrowd(t *testing.T) {
 	got := page(t, crowd(t))
 	checkDrawings(t, got)
@@ -63,7 +63,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestChromium checks pages in a browser.
+// TestChromium checks the report pages in a browser.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*bench.Results{
@@ -81,7 +81,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // crowd takes too long
+			if name != "crowd" { // checking the page of the bench crowd takes too long
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

@@ -12,7 +12,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// TestStylesDiffer checks that any two locks differ by colour, dash or marker, and a lock and its tuned version share the colour.
+// TestStylesDiffer checks that any two locks differ by colour, dash or marker, and that a lock and its tuned version
+// have the same colour.
 func TestStylesDiffer(t *testing.T) {
 	var subjects []Subject
 	for _, c := range "abcdefghijklmnopqr" {
@@ -48,7 +49,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestHeat checks that the last row, which has no upper limit, is drawn; many slices are merged.
+// TestHeat checks that the last row, which has no upper limit, is drawn, and that many slices are merged.
 func TestHeat(t *testing.T) {
 	line := &Timeline{SliceNS: 1e6, Edges: []int64{0, 1000, 2000}, Counts: [][]int{{0, 3, 1}, {0, 0, 0}, {0, 2, 0}}, Faults: []Episode{{"pause", 1e6, 2e6}}}
 	h, ok := cropped(line)
@@ -79,7 +80,7 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestNames checks that the name of a point has only what differs within its section.
+// TestNames checks that the name of a point contains only the settings that differ within its section.
 func TestNames(t *testing.T) {
 	point := func(section string, clients, keys int, hold time.Duration) Point {
 		return Point{ID: section + time.Duration(clients).String(), Section: section, Clients: clients, Keys: keys, HoldNS: int64(hold), Arrivals: Closed, Fault: "none"}
@@ -101,7 +102,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTunedElsewhere checks that a lock and its tuned version are compared only under the same conditions, also across sections.
+// TestTunedElsewhere checks that a lock and its tuned version are compared only under the same conditions, even if they
+// are in different sections.
 func TestTunedElsewhere(t *testing.T) {
 	var values []float64
 	var blocks []int

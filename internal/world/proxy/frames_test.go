@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned holds the result of scanning an input.
+// scanned holds the result of scanning an input: the frames, the forwarded bytes and the scanner's raw flag.
 type scanned struct {
-	Frames []string // kind, count, elements and end of each
+	Frames []string // kind, element count, elements and end offset of each frame
 	Passed []byte
 	Raw    bool
 }
 
-// scan passes the input in chunks of the given sizes, which are repeated.
+// scan scans the input in chunks. The chunk sizes are taken from sizes, repeatedly.
 func scan(requests bool, input []byte, sizes ...int) scanned {
 	s := scanner{requests: requests}
 	var out scanned
@@ -98,7 +98,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// expect scans an input as a whole, byte by byte, and in other chunks.
+// expect checks the result of scanning an input at once, byte by byte, and in chunks of other sizes.
 func expect(t *testing.T, requests bool, want scanned, input string) {
 	t.Helper()
 	if len(want.Passed) == 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLineOverlaps checks that the delays of many loads overlap.
+// TestLineOverlaps checks that delays overlap: many delayed loads arrive after one delay, not after their sum.
 func TestLineOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -15,7 +15,7 @@ func TestLineOverlaps(t *testing.T) {
 		for i := range 100 {
 			l.put(t.Context(), load{bytes: []byte{byte(i)}, due: began.Add(delay)})
 		}
-		l.put(t.Context(), load{bytes: []byte{100}}) // it must not overtake
+		l.put(t.Context(), load{bytes: []byte{100}}) // must not overtake the delayed loads
 		for i := range 101 {
 			item, ok := l.take(t.Context())
 			if !ok || item.bytes[0] != byte(i) || time.Since(began) != delay {
@@ -25,7 +25,7 @@ func TestLineOverlaps(t *testing.T) {
 	})
 }
 
-// TestLineIsBounded checks that put waits while the line is full, and that its context ends the wait.
+// TestLineIsBounded checks that put waits while the line is full, and returns when its context ends.
 func TestLineIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -40,7 +40,7 @@ func TestLineIsBounded(t *testing.T) {
 		if put != 4 {
 			t.Errorf("%d loads were accepted", put)
 		}
-		l.put(ctx, load{ending: closed}) // there is always room for the end
+		l.put(ctx, load{ending: closed}) // end of stream is accepted even if the line is full
 		if _, ok := l.take(ctx); !ok {
 			t.Error("nothing to take")
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// answers starts a server of an unknown protocol, which answers each byte with the next letter.
+// answers starts a server with a protocol that the proxy does not know. The server answers each byte with the next
+// letter.
 func answers(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +60,7 @@ func dialOpaque(t *testing.T) (*Link, net.Conn) {
 	return l, c
 }
 
-// exchange sends a byte and returns the answer, or 0.
+// exchange sends a byte and returns the answer byte, or 0 without an answer.
 func exchange(t *testing.T, c net.Conn, ask byte) byte {
 	t.Helper()
 	if _, err := c.Write([]byte{ask}); err != nil {
@@ -84,8 +85,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost checks that a rule with command names matches requests without names, and that the server executes
-// the request.
+// TestOpaqueReplyIsLost checks that a rule for named commands also matches requests of an opaque protocol, and that the
+// server executes a request whose reply is lost.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
@@ -101,7 +102,7 @@ func TestOpaqueReplyIsLost(t *testing.T) {
 	}
 }
 
-// TestOpaqueRequestIsLate checks that a held request arrives later.
+// TestOpaqueRequestIsLate checks that a delayed request still arrives.
 func TestOpaqueRequestIsLate(t *testing.T) {
 	l, c := dialOpaque(t)
 	held := make(chan bool, 1)
@@ -114,7 +115,7 @@ func TestOpaqueRequestIsLate(t *testing.T) {
 	}
 }
 
-// TestCutSwallowsStreamEnd checks that a cut swallows and counts the end of a stream, which may be all that it swallows.
+// TestCutSwallowsStreamEnd checks that a cut drops and counts the end of a stream, even if no bytes are dropped.
 func TestCutSwallowsStreamEnd(t *testing.T) {
 	l, c := dialOpaque(t)
 	if _, err := c.Write([]byte("a")); err != nil {

@@ -11,23 +11,24 @@ import (
 )
 
 // pairing matches each reply on a connection with its command. Replies arrive in the order of the commands, with two
-// exceptions: published messages may arrive between replies, and a subscription is confirmed once per channel, by arrays
-// in RESP2 and by pushes in RESP3.
+// exceptions. Published messages may arrive between replies. A subscription is confirmed once per channel, by arrays in
+// RESP2 and by pushes in RESP3.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // set if later replies cannot be matched with commands
+	off     bool       // whether matching has stopped, because later replies cannot be matched with commands
 	waiting []asked    // commands whose reply is pending, in order
-	pushes  bool       // subscriptions are confirmed by RESP3 pushes, so arrays are never messages
+	pushes  bool       // whether RESP3 pushes confirm subscriptions; if so, arrays are never published messages
 	subs    [3]int     // number of subscriptions to channels, patterns and shard channels
-	totals  [3]string  // last totals that the server reported, as text
+	totals  [3]string  // last subscription totals that the server reported, as text
 }
 
 type asked struct {
 	command Command
-	confirm int // number of confirmations that a subscription still expects
+	confirm int // number of confirmations that a pending subscribe command still expects
 }
 
-// ask records a command of the given number of words. first reports whether no other reply was pending.
+// ask records a command with the given number of words, including its name. first reports whether no other reply was
+// pending.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,8 +48,8 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came classifies a frame from the server as a message or as the reply to a command, and returns the message or the
-// command. known is false for all other frames.
+// came classifies a frame from the server. It returns the published message, or the command that the frame replies to.
+// known is false if the frame is neither a message nor a reply.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +123,7 @@ func (p *pairing) confirmed(name string) bool {
 	return head.confirm <= 0
 }
 
-// Kinds of subscriptions, used as indexes of pairing.subs.
+// Kinds of subscriptions, which are the indexes of pairing.subs.
 const (
 	channel = iota
 	pattern
@@ -133,24 +134,24 @@ const (
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 
-// Conversation splits the bytes of one connection into parts. At most one goroutine may use each direction at a time.
+// Conversation splits the bytes of one connection into parts. At most one goroutine may process each direction.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
-	number   func() int // returns the number of a new command on the link; may be nil
+	number   func() int // returns the number of a new command on this link; nil: commands are not numbered
 }
 
 // NewConversation returns a Conversation for a new connection.
 func NewConversation() *Conversation { return &Conversation{up: scanner{requests: true}} }
 
-// Part holds bytes that are to be passed on.
+// Part holds bytes to be forwarded.
 type Part struct {
-	Bytes    []byte // a slice of the chunk, or a copy that the caller may keep
-	Complete bool   // Bytes end a command, reply or message; At and Command describe it
+	Bytes    []byte // a slice of the input chunk, or a copy that the caller may keep
+	Complete bool   // whether Bytes end a command, reply or message; if so, At and Command describe it
 	At       Point
 	Command  Command // without Conn
-	First    bool    // no reply was pending when the command was sent
-	begun    bool    // the beginning of the frame was passed on earlier
+	First    bool    // whether no reply was pending when the command was sent
+	begun    bool    // whether the beginning of the frame was forwarded earlier
 }
 
 // FromClient splits the next bytes from the client into parts. An incomplete command is kept until the rest arrives.
@@ -176,7 +177,7 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet describes a complete frame in part. Empty lines and empty arrays are not commands, because servers do not answer
+// meet fills in part for a complete frame. Empty lines and empty arrays are not commands, because servers do not answer
 // them.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
@@ -194,7 +195,7 @@ func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 }
 
 // Whole is a fast path for a chunk that is exactly one command or reply. If ok is false, nothing has changed, and the
-// caller must pass the chunk to FromClient or FromServer. The bytes of the part are the chunk.
+// caller must pass the chunk to FromClient or FromServer. Part.Bytes is the chunk itself.
 func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool) {
 	s := &c.down
 	if fromClient {
@@ -213,13 +214,14 @@ func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool)
 	return part, true
 }
 
-// Maximum amount of queued data in one direction of a connection. The sender waits while the queue is full.
+// Limits on the data queued in one direction of a connection. The sender waits while the queue is full.
 const (
 	maxQueued = 4 << 20 // bytes
 	maxLoads  = 1 << 10
 )
 
-// line is a queue that delays its loads. They leave it in order, each at its due time. One goroutine puts and one takes.
+// line is a queue that delays its loads. Loads leave the queue in order, each at its due time. At most one goroutine
+// may call put, and one take.
 type line struct {
 	loads chan load
 	room  *semaphore.Weighted // in bytes
@@ -228,11 +230,11 @@ type line struct {
 // load holds bytes or the end of the stream.
 type load struct {
 	bytes  []byte
-	due    time.Time // time to pass it on; zero means at once
+	due    time.Time // time to forward the load; zero means at once
 	ending ending
 }
 
-// ending states whether and how a stream ends.
+// ending states whether a stream continues or how it ended.
 type ending uint8
 
 const (
@@ -247,7 +249,7 @@ func newLine() *line {
 
 func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
-// put adds a load and waits while the line is full. It discards the load if the context ends.
+// put adds a load to the line. It waits while the line is full, and discards the load if the context ends.
 func (l *line) put(ctx context.Context, item load) {
 	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
 		return
@@ -268,7 +270,7 @@ func (l *line) take(ctx context.Context) (load, bool) {
 	}
 }
 
-// sleepUntil waits until t. It returns false if the context ends first.
+// sleepUntil waits until t. It returns false if the context ends before t.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil

@@ -1,7 +1,7 @@
 // Package proxy implements a TCP proxy between a client process and a server. It injects network faults and counts
-// traffic. Listen takes the address of a server and returns a Link. A Link can delay or drop data and close connections.
-// It parses the Redis protocol, so that a Rule can act on exactly the nth command, its reply, or a published message.
-// Everything else is passed on unchanged.
+// traffic. Listen takes the address of a server and returns a Link. A Link can delay or drop data and close
+// connections. It parses the Redis protocol, so that a Rule can act on the nth command, its reply, or a published
+// message. All other data is forwarded unchanged.
 package proxy
 
 import (
@@ -15,16 +15,16 @@ import (
 
 const (
 	dialTimeout  = 5 * time.Second       // maximum time to connect to the server
-	closeTimeout = 5 * time.Second       // maximum time that Close waits for the functions of rules
-	lingerFor    = 2 * time.Second       // time that one direction has left after the other direction has ended
-	acceptAgain  = 10 * time.Millisecond // pause after a failed accept
+	closeTimeout = 5 * time.Second       // maximum time that Close waits for running Rule.Do functions
+	lingerFor    = 2 * time.Second       // time until a connection's second direction is closed after the first has ended
+	acceptAgain  = 10 * time.Millisecond // pause after a failed accept, before the next attempt
 	readSize     = 32 << 10              // bytes per read
 )
 
 // Direction is a set of the two directions of a link.
 type Direction uint8
 
-// The sets of directions. Open is the empty set.
+// Sets of directions. Open is the empty set.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -35,22 +35,22 @@ const (
 // Protocol is the protocol that a link expects.
 type Protocol uint8
 
-// RESP is the Redis protocol. Opaque is any other protocol: each chunk from a client counts as a request without a name,
-// which matches every rule for commands, and the next chunk from the server counts as its reply. If a client sends several
-// requests before a reply, their replies cannot be told apart. A round trip is counted when a client sends after a reply.
-// Commands are not counted.
+// RESP is the Redis protocol. Opaque is any other protocol. In an opaque protocol, each chunk from a client counts as a
+// request without a name, which matches every rule for commands. The next chunk from the server counts as the reply. If
+// a client sends several requests before a reply, their replies cannot be told apart. A round trip is counted when a
+// client sends after a reply. Commands are not counted.
 const (
 	RESP Protocol = iota
 	Opaque
 )
 
-// Counters holds the totals of a link's traffic since Listen.
+// Counters holds the totals of a link's traffic since the call of Listen.
 type Counters struct {
 	Commands   int64 // commands sent by clients, including those held or dropped
 	RoundTrips int64 // commands sent while no reply was pending on their connection; a pipeline counts once
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server
-	Swallowed  int64 // writes and stream ends dropped by Link.Cut
+	Swallowed  int64 // writes and ends of streams that Link.Cut dropped
 }
 
 // Link is a proxy on a port of 127.0.0.1 that forwards connections to a server. It is safe for concurrent use.
@@ -60,7 +60,7 @@ type Link struct {
 	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
-	requests atomic.Int64 // opaque protocol only
+	requests atomic.Int64 // number of requests; opaque protocol only
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 
@@ -99,13 +99,13 @@ func (l *Link) Upstream(addr string) {
 }
 
 // Delay delays all data read from now on by d, in both directions. Data stays in order. Delays overlap: each chunk is
-// delayed by d, not by the sum.
+// delayed by d, however many chunks precede it.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open and
-// new ones are accepted. Bytes already in the operating system's buffers still arrive; bytes delayed by the link are
-// dropped. When a direction is healed, the connections that lost data in it are closed, because the rest of their stream
-// would be misread.
+// Cut drops all bytes and stream ends in the given directions, and ends an earlier cut of the other directions.
+// Connections stay open and new ones are accepted. Bytes already in the operating system's buffers still arrive; bytes
+// delayed by the link are dropped. When the cut of a direction ends, the connections that lost data in this direction
+// are closed, because the receiver would misread the rest of the stream.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -131,7 +131,7 @@ func (l *Link) DropReplies(number int) bool {
 // Counters returns the current counters of the link.
 func (l *Link) Counters() Counters {
 	return Counters{
-		RoundTrips: l.roundTrips.Load(), // read before Commands, so that it never exceeds Commands
+		RoundTrips: l.roundTrips.Load(), // read before commands is read, so that RoundTrips never exceeds Commands
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
@@ -139,8 +139,8 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and all connections. It returns an error if the function of a rule does not return in time.
-// Further calls have no effect.
+// Close closes the port and all connections. It returns an error if a running Rule.Do does not return in time. Further
+// calls have no effect.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true

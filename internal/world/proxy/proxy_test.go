@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-const soon = 20 * time.Second // bounds the wait for an event that should occur at once
+const soon = 20 * time.Second // maximum wait for an event that should occur at once
 
-// settles checks at the end of a test that no goroutine is left. Call it first.
+// settles checks at the end of a test that no goroutine is left. Call it at the start of the test.
 func settles(t testing.TB) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -49,7 +49,7 @@ func listen(t *testing.T, upstream string) *Link {
 	return l
 }
 
-// serve starts a server that calls each for every connection and then closes it.
+// serve starts a server that calls each with every new connection. The connection is closed when each returns.
 func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,14 +73,14 @@ func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	return listener.Addr().String()
 }
 
-// answering answers each line with itself as a simple string.
+// answering echoes each line as a RESP simple string.
 func answering(conn *net.TCPConn) {
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		_, _ = io.WriteString(conn, "+"+lines.Text()+"\r\n")
 	}
 }
 
-// rawClient is a client that sends bytes.
+// rawClient is a client that sends and receives raw bytes.
 type rawClient struct {
 	*net.TCPConn
 	t *testing.T
@@ -103,7 +103,7 @@ func (p rawClient) say(text string) {
 	}
 }
 
-// hear expects exactly these bytes next.
+// hear fails the test unless the next bytes received are exactly these.
 func (p rawClient) hear(want string) {
 	p.t.Helper()
 	got := make([]byte, len(want))
@@ -113,7 +113,7 @@ func (p rawClient) hear(want string) {
 	}
 }
 
-// ends expects the end of the stream.
+// ends fails the test unless the stream ends without further bytes.
 func (p rawClient) ends() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(soon))
@@ -123,7 +123,7 @@ func (p rawClient) ends() {
 	}
 }
 
-// silence expects neither bytes nor the end of the stream.
+// silence fails the test if bytes or the end of the stream arrive.
 func (p rawClient) silence() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(150 * time.Millisecond))
@@ -146,7 +146,7 @@ func TestForwardsBytes(t *testing.T) {
 		p.hear("+a\r\n")
 		p.say("\n")
 		p.hear("+b\r\n")
-		_ = p.CloseWrite() // the server ends the connection after its answers
+		_ = p.CloseWrite() // the server closes the connection after its answers
 		p.ends()
 	}
 }
@@ -179,7 +179,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage checks that bytes that are not RESP and have no line end are passed on in both directions.
+// TestGarbage checks that bytes that are not RESP and contain no line end are forwarded in both directions.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
@@ -187,7 +187,7 @@ func TestGarbage(t *testing.T) {
 		before := l.Counters().Commands
 		p := dial(t, l.Addr())
 		p.say(garbage)
-		if !strings.HasPrefix(garbage, "$") { // a prefix of "$" could become a reply
+		if !strings.HasPrefix(garbage, "$") { // "$" may begin a reply, so the bytes are not echoed yet
 			p.hear(garbage)
 			p.say(garbage)
 			p.hear(garbage)
@@ -243,7 +243,7 @@ func TestFates(t *testing.T) {
 			if sent := l.Counters().Sent; sent != c.sent {
 				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
 			}
-			again := dial(t, l.Addr()) // the rule was for one command
+			again := dial(t, l.Addr()) // the rule applied to one command only
 			again.say("b\r\n")
 			again.hear("+b\r\n")
 		})
@@ -300,7 +300,7 @@ func TestRulesInOrder(t *testing.T) {
 	p.say("a\r\nb\r\n")
 	p.hear("+a\r\n")
 	p.ends()
-	if err := l.Close(); err != nil { // ends the rules
+	if err := l.Close(); err != nil { // ends running rules
 		t.Error(err)
 	}
 	if got := strings.Join(asked, ", "); got != "every, every, second" {
@@ -339,7 +339,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutHidesTheEnd checks that clients of a cut link do not notice that the server ends.
+// TestCutHidesTheEnd checks that clients of a cut link do not notice that the server closes its connections.
 func TestCutHidesTheEnd(t *testing.T) {
 	settles(t)
 	end := make(chan bool)
@@ -350,7 +350,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	eventually(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
 	l.Cut(ToClient)
 	l.mu.Lock()
-	l.upstream = "127.0.0.1:1" // nothing listens there
+	l.upstream = "127.0.0.1:1" // no server listens at the address
 	l.mu.Unlock()
 	close(end)
 	p.silence()
@@ -365,7 +365,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	late.ends()
 }
 
-// TestDelay checks that the delays of many chunks overlap.
+// TestDelay checks that the delays of many chunks overlap, so that their sum does not matter.
 func TestDelay(t *testing.T) {
 	settles(t)
 	const delay, chunks = 100 * time.Millisecond, 100
@@ -376,7 +376,7 @@ func TestDelay(t *testing.T) {
 	for range chunks {
 		last = time.Now()
 		p.say("a\r\n")
-		time.Sleep(time.Millisecond) // so that they arrive as separate chunks
+		time.Sleep(time.Millisecond) // so that the bytes arrive as separate chunks
 	}
 	p.hear(strings.Repeat("+a\r\n", chunks))
 	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
@@ -406,8 +406,7 @@ func TestUpstream(t *testing.T) {
 	dial(t, l.Addr()).ends() // nothing listens
 }
 
-// TestSlowClient checks that a link closes while a client does not read and the server sends more than all buffers
-// hold.
+// TestSlowClient checks that a link can be closed while a client does not read and the server has filled all buffers.
 func TestSlowClient(t *testing.T) {
 	settles(t)
 	flood := bytes.Repeat([]byte("+x\r\n"), 1<<16)
@@ -433,7 +432,7 @@ func TestSlowClient(t *testing.T) {
 	_, _ = io.Copy(io.Discard, p)
 }
 
-// TestCloseEndsRules checks that Close ends a rule whose function waits for its context.
+// TestCloseEndsRules checks that Close ends a running Rule.Do that waits for its context.
 func TestCloseEndsRules(t *testing.T) {
 	for _, point := range []Point{Request, Reply} {
 		settles(t)
@@ -460,8 +459,8 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone checks that, if the server closes while a request is held, the client's connection is closed and the
-// rule's context ends.
+// TestServerGone checks the effect of a server that closes its connection while a request is held: the client's
+// connection is closed and the rule's context ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)
@@ -482,7 +481,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// TestManyConnections checks replies and counters with many connections on two links at once.
+// TestManyConnections checks replies and counters when two links have many connections at once.
 func TestManyConnections(t *testing.T) {
 	settles(t)
 	const each, trips = 150, 20

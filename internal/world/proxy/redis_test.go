@@ -16,7 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The kinds of servers. This package cannot import those that start servers.
+// Kinds of servers under test. The packages that start servers cannot be imported here, because they import this
+// package.
 const embedded, local = "embedded", "local"
 
 // eachServer runs a test on the emulator and, if installed, on a real server.
@@ -55,7 +56,7 @@ func server(t testing.TB, how string) string {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the server was killed
+		_ = cmd.Wait() // the server was killed, so Wait returns an error
 	})
 	eventually(t, "the server listens", func() bool {
 		conn, err := net.Dial("tcp", addr)
@@ -118,7 +119,7 @@ func TestReplyLost(t *testing.T) {
 	}
 }
 
-// TestRequestLost checks that only the commands before a lost one in a pipeline are executed.
+// TestRequestLost checks that, if a command in a pipeline is lost, only the commands before it are executed.
 func TestRequestLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
@@ -151,7 +152,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// dropSecond has two subscribers with a link each, and drops the second message on one link.
+// dropSecond starts two subscribers, each with its own link, and drops the second message on one of the links.
 func dropSecond(t *testing.T, addr string, protocol int) {
 	deaf, sound := listen(t, addr), listen(t, addr)
 	met := make(chan Command, 10)
@@ -166,7 +167,7 @@ func dropSecond(t *testing.T, addr string, protocol int) {
 		if err := direct.Publish(t.Context(), channel, text).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range to { // before the next is published: the emulator does not keep the order
+		for _, s := range to { // receive before the next message is published, because the emulator does not keep the order
 			got, err := s.ReceiveTimeout(t.Context(), soon)
 			if message, ok := got.(*redis.Message); err != nil || !ok || message.Payload != text {
 				t.Fatalf("got %v where %q is next: %v", got, text, err)
@@ -205,9 +206,9 @@ func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 func TestCounted(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
-		c := client(t, l.Addr(), 3).Conn() // a pool could open connections, which send other commands
+		c := client(t, l.Addr(), 3).Conn() // a single connection; a pool could open others, which send additional commands
 		defer c.Close()
-		set(t, c, "k") // the connection is open from here on
+		set(t, c, "k") // opens the connection, so that the counters below exclude its setup
 		before := l.Counters()
 		if _, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for range 10 {
@@ -259,13 +260,13 @@ func TestLongValue(t *testing.T) {
 	})
 }
 
-// TestPairing sends bytes to a real server and checks the command that each reply is matched with.
+// TestPairing sends commands to a real server and checks which command each reply is matched with.
 func TestPairing(t *testing.T) {
 	addr := server(t, local)
 	for _, c := range []struct {
 		name    string
 		script  []string // bytes to send, one element at a time
-		replies []string // commands that were matched with replies
+		replies []string // expected commands, one for each matched reply
 	}{
 		{"plain", []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}, []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}},
 		{"transaction", []string{"MULTI", "SET x 1", "EXEC"}, []string{"MULTI", "SET x 1", "EXEC"}},
@@ -285,7 +286,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestOtherPushes checks that a push that is neither a message nor a confirmation is matched with no command.
+// TestOtherPushes checks that a push is matched with no command if it is neither a message nor a confirmation.
 func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)
@@ -339,7 +340,7 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 	}
 }
 
-// BenchmarkPair measures a SET and its reply, directly and through a link.
+// BenchmarkPair measures the latency of a SET command, directly and through a link.
 func BenchmarkPair(b *testing.B) {
 	addr := server(b, local)
 	l, err := Listen(addr, RESP)

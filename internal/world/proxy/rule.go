@@ -7,35 +7,36 @@ import (
 	"sync"
 )
 
-// Point is the place at which a rule applies.
+// Point is the event at which a rule applies.
 type Point uint8
 
-// The points. A command, reply or message longer than 1 MB has been passed on except for its end, without which it has no
-// effect.
+// Points at which a rule can apply. If a command, reply or message is longer than 1 MB, all but its end has already
+// been forwarded at that point; the receiver does not act on it before the end arrives.
 const (
-	Request Point = iota // a command has been read from the client and not yet passed on
-	Reply                // a reply has been read from the server and not yet passed on
-	Message              // a published message has been read from the server and not yet passed on
+	Request Point = iota // a command was read from the client, but not yet forwarded
+	Reply                // a reply was read from the server, but not yet forwarded
+	Message              // a published message was read from the server, but not yet forwarded
 )
 
 // Fate is the decision of a rule.
 type Fate uint8
 
-// The fates. Only messages can be dropped: without a reply the client would take the next reply for it.
+// Fates of a command, reply or message. Only messages can be dropped: if a reply were dropped, the client would mistake
+// the next reply for it.
 const (
 	Pass   Fate = iota
-	Drop        // drop the message; for a command, a reply or a message over 1 MB, the same as Close
+	Drop        // drop a message of up to 1 MB; otherwise the same as Close
 	Close       // stop delivery in both directions and close both connections
 	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )
 
 // Command is a command from a client, or a published message.
 type Command struct {
-	Name  string   // in upper case; a message is MESSAGE, PMESSAGE or SMESSAGE; "" in an opaque protocol
-	Args  []string // all words, the name as it was sent first; at most 64, each cut at 64 bytes
-	Conn  int      // number of the connection on its link, from 1
+	Name  string   // name in upper case; MESSAGE, PMESSAGE or SMESSAGE for a message; "" in an opaque protocol
+	Args  []string // at most 64 words, the first of which is the name as sent; each word is cut at 64 bytes
+	Conn  int      // number of the connection on this link, from 1
 	Bytes []byte   // bytes of the request, in an opaque protocol only; valid until Do returns
-	Nth   int      // position among the commands of the link, from 1; for a message: the number of earlier commands
+	Nth   int      // number of the command on this link, from 1; for a message: the number of commands before it
 }
 
 // Rule decides whether matching commands, replies or messages are passed on.
@@ -45,15 +46,15 @@ type Rule struct {
 	Point    Point
 
 	// Do returns the decision. Until it returns, later data in the same direction of the connection waits. The context
-	// ends when the link closes the connection. It does not end when the client closes it, because the client's command
-	// may still arrive. After one side has closed, the other direction ends within two seconds. Do may run for several
-	// connections at once.
+	// ends when the link closes the connection. It does not end when the client closes the connection, because the
+	// client's command may still reach the server. After the client or the server has closed, the other direction ends
+	// within two seconds. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 
 type rule struct {
 	Rule
-	matched int // number of matches
+	matched int // number of matches so far
 }
 
 // Rules holds the rules of one link. The zero value has no rules. It is safe for concurrent use.
@@ -62,8 +63,8 @@ type Rules struct {
 	set []*rule
 }
 
-// On adds a rule. If several rules match, they are asked in the order in which they were added, until one of them does not
-// return Pass. The returned function removes the rule. It does not wait for a running Do.
+// On adds a rule. If several rules match, their Do functions are called in the order in which the rules were added,
+// until one returns another Fate than Pass. The returned function removes the rule. It does not wait for a running Do.
 func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}
@@ -77,8 +78,8 @@ func (rs *Rules) On(r Rule) (cancel func()) {
 	}
 }
 
-// Matching counts a command as a match of each rule that matches it. It returns the Do functions of the rules that apply,
-// in order.
+// Matching increments the match count of each rule that matches the command. It returns the Do functions of the rules
+// that apply, in order.
 func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

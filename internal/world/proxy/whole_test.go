@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// fromClient and fromServer hold chunks of a client and of a server. Some are complete frames, some are not.
+// fromClient and fromServer hold chunks sent by a client and by a server. Some chunks are complete frames, others are
+// not.
 var fromClient, fromServer = []string{
 	"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$0\r\n\r\n", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\nc\r\n",
 	"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("x", 100) + "\r\n", "*70\r\n" + strings.Repeat("$1\r\na\r\n", 70), "PING\r\n",
@@ -19,7 +20,7 @@ var fromClient, fromServer = []string{
 	"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n", "*1\r\n$-1\r\n", "+O", "K\r\n", "+OK\r\n+OK\r\n", "+a\nb\r\n", "_\r\n",
 }
 
-// TestWhole checks that a conversation with the fast path finds the same as one without it.
+// TestWhole checks that Conversation returns the same parts with and without the fast path.
 func TestWhole(t *testing.T) {
 	taken := 0
 	for seed := range uint64(5000) {

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	ownerLabel            = "lockbench.process" // label for the process ID of the lockbench process
+	ownerLabel            = "lockbench.process" // container label that holds the process ID of the lockbench process
 	containerStartTimeout = 2 * time.Minute     // maximum time to start a container, including pulling its image
 	daemonTimeout         = 20 * time.Second    // maximum time of a request to a running Docker daemon
 )
@@ -69,11 +69,11 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables logging by testcontainers, and the extra container that it starts for cleanup, because its image would
-// have to be pulled too. `lockbench clean` removes leftover containers, which it finds by their label.
+// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, whose image
+// would have to be pulled. `lockbench clean` finds leftover containers by their label and removes them.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
-	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // fails only for an invalid variable name
+	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // Setenv fails only for an invalid variable name
 })
 
 func startContainer(ctx context.Context, engine *docker.Client, of Store) (*contained, error) {
@@ -112,7 +112,7 @@ func output(c testcontainers.Container) string {
 	}
 	defer logs.Close()
 	var log children.Tail
-	_, _ = io.Copy(&log, logs) // reading stops when the context ends
+	_, _ = io.Copy(&log, logs) // reading stops when the context ends, so the error is ignored
 	return log.String()
 }
 
@@ -120,7 +120,7 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// request returns a request for a container whose port is reachable from 127.0.0.1 only.
+// request returns a request for a container. Its port is reachable from 127.0.0.1 only.
 func (i Image) request(port int) testcontainers.ContainerRequest {
 	inside := network.MustParsePort(i.Port + "/tcp")
 	return testcontainers.ContainerRequest{
@@ -233,8 +233,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches the results of hasImage by image name.
 var images sync.Map
 
-// hasImage reports whether the Docker daemon has an image. The first result is cached, so that Auto has the same meaning
-// during a whole run.
+// hasImage reports whether the Docker daemon has an image. The first result is cached, so that Auto selects the same
+// start method during a whole run.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {
@@ -267,10 +267,10 @@ func withDaemon(ctx context.Context, do func(context.Context, *docker.Client) er
 	return do(ctx, engine)
 }
 
-// Leftover is a container that a lockbench process started and that still exists.
+// Leftover is a container that was started by a lockbench process and still exists.
 type Leftover struct {
 	ID    string
-	Owner int // process ID of the lockbench process that started it
+	Owner int // process ID of the lockbench process that started the container
 	Since time.Time
 }
 

@@ -17,14 +17,15 @@ const (
 	SweepTimeout = 30 * time.Second // maximum time to clean up one server, which may have many keys
 )
 
-// Access describes the addresses of a user's servers and the operations on them. A name here is the name of a key, row,
-// document or znode. All names that a run uses begin with its KeyPrefix.
+// Access describes the addresses of a user's servers and the operations on them. Names are the names of keys, rows,
+// documents or znodes. All names that a run uses begin with the run's KeyPrefix.
 type Access struct {
 	Form
 
 	// Version returns the version of the server. It returns an error if lockbench cannot use the server.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters is nil if the server cannot count the commands of one database or client separately.
+	// Counters returns counters by name. It is nil if the server cannot count the commands of one database or client
+	// separately.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
 	// Names returns all names with a prefix. A name may occur more than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
@@ -34,11 +35,11 @@ type Access struct {
 
 // Remote holds the servers that a user gave by address. Lockbench never stops, configures or flushes them.
 type Remote struct {
-	Targets []Target // for Redis, one for each server; for each other store, at most one
-	CAFile  string   // file of CA certificates for TLS; "": those of the system
+	Targets []Target // one target for each Redis server; at most one for every other store
+	CAFile  string   // file of CA certificates for TLS; "": the certificates of the system
 }
 
-// Named reports whether the user gave any server.
+// Named reports whether the user gave any server address.
 func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
 // Of returns the targets of a store.
@@ -86,7 +87,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal returns a group of the user's servers. It only asks them for their versions.
+// startExternal returns a group of the user's servers. The only request it sends is for the version of each server.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
@@ -133,7 +134,7 @@ type Unreachable struct {
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }
 
-// plainText returns the text of an error without prefixes of Go's net and context packages, such as "dial tcp".
+// plainText returns the text of an error without the prefixes of Go's net and context packages, such as "dial tcp".
 func plainText(err error) string {
 	text := regexp.MustCompile(`(dial|read|write) tcp [^ ]+(->[^ ]+)?: |^context [a-z ]+: `).ReplaceAllString(err.Error(), "")
 	if text == "EOF" || strings.HasSuffix(text, ": EOF") {

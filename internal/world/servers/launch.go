@@ -28,14 +28,14 @@ func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 type Launcher struct {
 	Keeper  *children.Keeper
 	Clock   bool     // Spec.Clock
-	Options []string // command-line options that the deployment adds
+	Options []string // additional command-line options for this deployment
 
 	FreePort func() (int, error) // finds a port that is not in use; replaced in tests
 
 	store Store
 	self  string // Spec.Self
 	group *Group
-	given sync.Map // ports already used by this launcher; the system may report them as free again
+	given sync.Map // ports already used by this launcher, which the system may report as free again
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -64,7 +64,7 @@ func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
 
-// Add adds a running server to the group.
+// Add adds a running server to the launcher's group.
 func (l *Launcher) Add(n Node, version string) {
 	l.group.Nodes = append(l.group.Nodes, n)
 	l.group.Server = fmt.Sprintf("%s %s (local)", l.store.Product, version)
@@ -87,8 +87,8 @@ func Each(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// StartAll calls start concurrently for each server. It returns the servers that started, in order, and the joined errors
-// of the others.
+// StartAll calls start concurrently for each server. It returns the servers that started, in order, and the joined
+// errors of the servers that failed.
 func StartAll[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
 	all := make([]*N, nodes)
 	err := Each(nodes, func(i int) (err error) { all[i], err = start(i); return err })
@@ -105,7 +105,7 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns distinct ports that are not in use. It may return a port again if it finds too few others.
+// free returns distinct ports that are not in use. It may repeat a port if it does not find enough of them.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
@@ -158,7 +158,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // stops the other nodes, which would wait for the failed one
+				cancel() // stops the other nodes, which would otherwise wait for the failed node
 			}
 			return p, err
 		})
@@ -175,16 +175,16 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	}
 }
 
-// Template holds a folder that is slow to create, such as an empty database. Each server gets a copy. The folder is
-// created when it is first needed, and kept until this process ends.
+// Template holds a folder that is slow to create, such as an empty database. Each server gets a copy of the folder. The
+// folder is created on first use, and kept until this process ends.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
 	mu  sync.Mutex // held while the folder is created
-	dir string     // "" before it is created
+	dir string     // path of the folder; "" before it is created
 }
 
-// NewTemplate returns a template. The function creates its folder and is called at most once.
+// NewTemplate returns a template. The given function creates the folder and is called at most once.
 func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
 	return &Template{make: of}
 }

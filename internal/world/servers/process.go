@@ -25,10 +25,10 @@ var (
 // Process is a server that runs as a child process, with its own data folder, on ports of 127.0.0.1.
 type Process struct {
 	Refusing
-	Ports  []int  // the first one is for clients
+	Ports  []int  // ports of the server; the first port is for clients
 	Dir    string // its folder
 	Number int    // index of the server in its ensemble
-	Peers  []int  // ports of all members of the ensemble
+	Peers  []int  // ports of all servers in the ensemble
 	Self   string // Spec.Self
 
 	store   Store
@@ -67,8 +67,8 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// The log file also gets the standard output, because servers report errors in their arguments before they open a log
-	// file.
+	// The log file also gets the standard output, because a server reports invalid arguments before it opens its own
+	// log.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -87,13 +87,13 @@ func (p *Process) run(ctx context.Context) error {
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
-		// Kill the server, because it has already failed to start so a clean stop is not needed.
+		// A clean stop is not needed, because the server has failed to start.
 		return errors.Join(fmt.Errorf("%s: %w; output:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
 	}
 	return nil
 }
 
-// Await calls do until it succeeds. It fails if the server ends or Store.StartTimeout has passed.
+// Await calls do until it succeeds. It returns an error if the server ends or Store.StartTimeout passes.
 func (p *Process) Await(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 // Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// UnlessStopped calls do and returns its error. If the server has been stopped, it returns an error instead.
+// UnlessStopped calls do. If the server has been stopped, it returns an error and does not call do.
 func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()

@@ -18,16 +18,16 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Start methods: the valid values of Spec.How.
+// Start methods, which are the valid values of Spec.How.
 const (
-	Auto     = "auto"     // Local if the store is installed, else Docker if a daemon has the image, else Embedded
-	Embedded = "embedded" // an emulator in this process, Redis only; its latencies are not comparable
+	Auto     = "auto"     // Local if the store is installed; otherwise Docker if the Docker daemon has the image; otherwise Embedded
+	Embedded = "embedded" // an emulator in this process, for Redis only; its latencies are not comparable to those of a server
 	Local    = "local"    // child processes on ports of 127.0.0.1
 	External = "external" // the user's servers, which are neither started nor stopped
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for features that the emulator lacks. Its text is the command that installs a real server.
+// ErrUnsupported is returned for features that the emulator lacks. Its text is the command to install a real server.
 var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec states which servers to start.
@@ -35,17 +35,17 @@ type Spec struct {
 	How        string // start method: Auto, Embedded, Local, External or Docker
 	Store      string // Redis, ...
 	Deployment string // Single, Replica, ...; "" is Single
-	Clock      bool   // the nodes' clocks can be moved: see Node.MoveClock
+	Clock      bool   // whether the nodes' clocks can be moved: see Node.MoveClock
 
 	Remote Remote // the user's servers, for External
-	Self   string // path of this program, for the stores whose servers it runs itself (see StoreVerb)
+	Self   string // path of this program, which runs the servers of built-in stores itself (see StoreVerb)
 }
 
 // Group holds the servers of one trial.
 type Group struct {
 	Nodes  []Node // the nodes that hold data, the primary first
 	How    string // start method in use: Embedded, Local, External or Docker
-	Server string // product, version and How: "redis 7.0.15 (local)"
+	Server string // product, version and start method, such as "redis 7.0.15 (local)"
 	// Durability describes, for reports, what a crash does to an acknowledged write.
 	Durability string
 
@@ -61,7 +61,7 @@ type Replication interface {
 	AwaitPromotion(ctx context.Context) (int, error)
 }
 
-// partitioned is a Replication for groups in which each shard holds only some of the keys.
+// partitioned is implemented by a Replication if each shard of the group holds only some of the keys.
 type partitioned interface {
 	OrderByKey(ctx context.Context, key string) ([]Node, error)
 }
@@ -95,7 +95,7 @@ func Supported(of Store, s Spec) error {
 	case Docker:
 		return dockerSupported(of, d, s.Clock)
 	case Local:
-		// A missing redis-server is reported by Start, since the emulator cannot replace it in every run.
+		// Start reports a missing redis-server, because the emulator cannot replace the server in every run.
 		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
@@ -106,8 +106,8 @@ func Supported(of Store, s Spec) error {
 	return nil
 }
 
-// Start starts servers and returns when all of them answer. The context applies to the start only. If Start fails, it
-// leaves no server running. Call Group.Stop to stop the servers.
+// Start starts servers and returns when all of them answer. The context limits only the start, not the life of the
+// servers. If Start fails, it leaves no server running. Call Group.Stop to stop the servers.
 func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
@@ -144,8 +144,9 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns the start method used on this machine if how is requested, for example Local for Auto. If an installed
-// server fails to start, no other server replaces it, because a different server would be measured without notice.
+// Resolve returns the start method used on this machine if how is requested, for example Local for Auto. If an
+// installed server fails to start, no other start method is tried, because lockbench would then measure a different
+// server without notice.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -167,7 +168,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	for range d.Nodes {
 		n, err := of.Emulate()
 		if err != nil {
-			_ = g.Stop() // the error of Emulate is more useful
+			_ = g.Stop() // not returned here, because Emulate returns a more useful error
 			return nil, err
 		}
 		g.Nodes = append(g.Nodes, n)
@@ -286,7 +287,7 @@ func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, 
 	return leads, err
 }
 
-// processes returns the nodes if all of them are child processes.
+// processes returns the nodes as processes. The result is valid only if all nodes are child processes.
 func (g *Group) processes() (all []*Process, ok bool) {
 	for _, n := range g.Nodes {
 		of, ok := n.(interface{ process() *Process })

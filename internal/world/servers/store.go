@@ -12,52 +12,52 @@ import (
 // Names of the stores.
 const (
 	Redis     = "redis"
-	MySQL     = "mysql" // lockbench starts MariaDB for it
+	MySQL     = "mysql" // lockbench starts MariaDB servers for this store
 	Postgres  = "postgres"
 	MongoDB   = "mongodb"
-	FerretDB  = "ferretdb" // MongoDB's protocol over SQLite
+	FerretDB  = "ferretdb" // a server that speaks MongoDB's protocol and stores data in SQLite
 	ZooKeeper = "zookeeper"
 	Etcd      = "etcd"
 )
 
-// Deployments: the number of servers and how they depend on each other.
+// Deployments. Each determines the number of servers and how they are connected.
 const (
 	Single      = "single"       // one server
 	Replica     = "replica"      // a primary and one replica
 	TwoReplicas = "two-replicas" // a primary and two replicas
-	Sentinel    = "sentinel"     // TwoReplicas and three Sentinels, which promote a replica if the primary fails
+	Sentinel    = "sentinel"     // a primary, two replicas and three Sentinels, which promote a replica if the primary fails
 	Five        = "five"         // five independent primaries
 	FiveDelayed = "five-delayed" // like Five, but a restarted server stays unavailable for longer than the longest lease
-	Cluster     = "cluster"      // a Redis Cluster: three primaries with a third of the keys each, and a replica of each
+	Cluster     = "cluster"      // a Redis Cluster: three primaries, each with a third of the keys and one replica
 	Durable     = "durable"      // one server that syncs every write to disk
 	Three       = "three"        // an ensemble of three servers that agree by majority
 )
 
-// StoreVerb is the first argument with which this program runs the server of a built-in store (see
-// internal/world/builtin). The name of the store and the arguments of the server follow.
+// StoreVerb is the first command-line argument if this program is to run the server of a built-in store (see
+// internal/world/builtin). The name of the store and the server's arguments follow.
 const StoreVerb = "store"
 
 // Store describes the servers of one product: how they run as child processes or in containers, and how to use a user's
 // servers. If a function is nil, the store does not support that feature, unless stated otherwise.
 type Store struct {
 	Name       string
-	Product    string // name in reports
+	Product    string // product name, as shown in reports
 	Provide    string // command that installs the store
-	Durability string // what a crash does to an acknowledged write, with the settings that lockbench uses
+	Durability string // what a crash does to an acknowledged write under lockbench's settings, as shown in reports
 
 	Deployments []Deployment
-	Missing     func() error         // returns the reason why the store cannot run in child processes; nil: it always can
+	Missing     func() error         // returns an error if the store cannot run in child processes; nil: it always can
 	Emulator    string               // product and version of the emulator
 	Emulate     func() (Node, error) // starts an emulator in this process
 
 	// Fields for child processes.
 	StartTimeout time.Duration                         // maximum time to start a server
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
-	Command      func(*Process) (*exec.Cmd, error)     // the caller sets the working directory and the output
+	Command      func(*Process) (*exec.Cmd, error)     // returns the command that runs the server; the caller sets the working directory and the output
 	// Ask returns the version of the server if it is ready. It fails if the server is not the given child process, because
 	// another server may have taken the port.
 	Ask          func(context.Context, *Process) (version string, err error)
-	ClockMissing func() error                                         // returns the reason why clocks cannot be moved; nil: they can
+	ClockMissing func() error                                         // returns an error if the server's clock cannot be moved; nil: it always can
 	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
 
 	// Fields for child processes and containers. addr is a host:port of 127.0.0.1.
@@ -75,11 +75,11 @@ type Store struct {
 type Deployment struct {
 	Name       string
 	Nodes      int      // number of nodes that hold data
-	Needs      string   // required feature that only servers started by lockbench have; "": none
+	Needs      string   // feature required of the servers that only servers started by lockbench have; "": none
 	Contained  bool     // whether containers are supported
 	Options    []string // additional command-line options of the servers
-	Durability string   // like Store.Durability; "" means the same
-	Peers      int      // number of ports that each server has for the other members of its ensemble
+	Durability string   // replaces Store.Durability unless ""
+	Peers      int      // number of ports per server for the other servers of its ensemble
 	// Start starts the servers. If it is nil, they are started as an ensemble.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
@@ -87,7 +87,7 @@ type Deployment struct {
 // Image describes the container image of a store, as in docker-compose.yml.
 type Image struct {
 	Name     string // image name with a pinned version
-	Variable string // environment variable that can name another image
+	Variable string // environment variable that can name a different image
 	Port     string // port of the server inside the container
 	Command  []string
 	Environ  map[string]string

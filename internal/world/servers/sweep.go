@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Root is the prefix of all names that lockbench uses on a server. They have the form lockbench:<run>:<key>.
+// Root is the prefix of all names that lockbench uses on a server. The names have the form lockbench:<run>:<key>.
 const Root = "lockbench:"
 
 // KeyPrefix returns the prefix of every key of a run.
 func KeyPrefix(run string) string { return Root + run + ":" }
 
-// runOf matches a name and captures the run ID. The pattern is strict, because other programs may use similar names.
+// runOf matches a name and captures the run ID. The pattern is strict, because names of other programs may be similar.
 var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
-// RunBegan returns the start time that is part of a run ID. It returns false if the text is not a run ID.
+// RunBegan returns the start time contained in a run ID. It returns false if the text is not a run ID.
 func RunBegan(run string) (time.Time, bool) {
 	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
@@ -31,10 +31,10 @@ func RunBegan(run string) (time.Time, bool) {
 
 // Sweep removes the keys of a run from the user's servers. Servers that lockbench started need no cleanup.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // an interrupt may cancel the run
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // own context, because an interrupt may have cancelled the run's context
 	defer cancel()
 	var errs []error
-	swept := map[string]bool{} // one server is enough, because all servers of a target share their data
+	swept := map[string]bool{} // any server of a target will do, because all of them share their data
 	for _, n := range g.Nodes {
 		e, ok := n.(*external)
 		if !ok || swept[e.target.String()] {
@@ -48,7 +48,7 @@ func (g *Group) Sweep(run string) error {
 	return errors.Join(errs...)
 }
 
-// Runs returns the number of keys on the servers by run.
+// Runs returns the number of keys of each run on the servers, by run ID.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()
@@ -81,7 +81,8 @@ func (t Target) Remove(ctx context.Context, run string) error {
 	return nil
 }
 
-// After returns the first name, in byte order, that sorts after all names with a prefix. The prefix must end with a colon.
+// After returns the first string, in byte order, that sorts after all names with the prefix. The prefix must end with a
+// colon.
 func After(prefix string) string { return strings.TrimSuffix(prefix, ":") + ";" }
 
 // AskTimeout is the maximum time of a request to a server that lockbench started.
@@ -95,7 +96,8 @@ const (
 // ErrNoHolder is returned by Store.EndSession if no client holds the lock.
 var ErrNoHolder = errors.New("no client holds the lock")
 
-// AwaitGone waits until count sets left to 0, the number of remaining sessions.
+// AwaitGone calls count repeatedly until no sessions remain. The function count sets left to the number of remaining
+// sessions.
 func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) error) error {
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
 		left := 1
@@ -109,8 +111,8 @@ func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) e
 // PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask calls question with a plain TCP connection to a server. A client library would send extra commands, which would
-// change the counters.
+// Ask calls question with a plain TCP connection to a server. It uses no client library, because the extra commands of
+// a library would change the counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
@@ -119,7 +121,7 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends pending reads and writes
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // lets pending reads and writes fail
 	return question(conn)
 }
 
@@ -143,12 +145,12 @@ func Poll(ctx context.Context, every time.Duration, do func(context.Context) err
 	}
 }
 
-// Final marks an error, so that Poll stops and returns it.
+// Final marks an error, so that Poll stops and returns the error.
 func Final(err error) error { return final{err} }
 
 type final struct{ error }
 
-// ErrNotYet is an error for functions passed to Poll: the condition does not hold yet.
+// ErrNotYet is returned by functions passed to Poll if the awaited condition does not hold yet.
 var ErrNotYet = errors.New("not yet")
 
 // ErrOtherServer is returned by Store.Ask if the server that answers is not the given child process.
@@ -160,39 +162,41 @@ var ErrNoCounters = errors.New("this server has no counters")
 // Node is one server. A method that injects a fault returns nil only if the fault was verified. After an error, treat the
 // fault as not injected. A user's server supports no faults. The emulator supports only Kill.
 type Node interface {
-	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
+	// URL returns the address of the node, which never changes. The address may contain a password and must not be
+	// printed.
 	URL() string
-	// Counters returns counters by name, cumulative since the server started. To measure work, subtract two readings; the
-	// difference includes the cost of one reading. The error is ErrNoCounters if the server has no counters.
+	// Counters returns counters by name, cumulative since the server started. To measure an operation, subtract two
+	// readings; the difference includes the commands of one reading. Counters returns ErrNoCounters if the server has
+	// no counters.
 	Counters(context.Context) (map[string]float64, error)
 	// Alive reports whether the server's process exists, running or paused. It always returns true for a user's server.
 	Alive() bool
 
-	// Pause stops the process until Resume. Connections stay open, and data sent to the server waits. Pause and Resume
-	// fail if the process has ended.
+	// Pause stops the process until Resume is called. Connections stay open, and data sent to the server is delivered
+	// after Resume. Pause and Resume fail if the process has ended.
 	Pause() error
 	Resume() error
 	// Kill ends the process at once. It returns nil if the process has already ended.
 	Kill() error
 	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It returns
-	// when the node answers. The node has lost its data, except in the deployment Durable, which keeps every acknowledged
-	// write. A replica follows its primary again.
+	// when the node answers. The node has lost its data, except in the deployment Durable, which keeps every
+	// acknowledged write. A restarted replica follows its primary again.
 	Restart(context.Context) error
-	// MoveClock moves the server's wall clock by a duration, which may be negative. Moves add up and survive restarts. It
-	// requires Spec.Clock.
+	// MoveClock moves the server's wall clock by a duration, which may be negative. Moves add up and survive restarts.
+	// MoveClock requires Spec.Clock.
 	MoveClock(ctx context.Context, by time.Duration) error
-	// Evict reduces the server's memory until it evicts the key, then restores the limit. Other keys may be evicted too. It
-	// fails if the key does not exist or is not evicted within seconds.
+	// Evict reduces the server's memory limit until the server evicts the key, then restores the limit. Other keys may
+	// be evicted too. Evict fails if the key does not exist or is not evicted within ten seconds.
 	Evict(ctx context.Context, key string) error
-	// EndSession ends the session that holds the lock with this key (including its prefix), as an administrator would. It
-	// fails if the lock has no holder or the session does not end.
+	// EndSession ends the session that holds the lock of the key, as an administrator would. The key includes its
+	// prefix. EndSession fails if no client holds the lock or the session does not end.
 	EndSession(ctx context.Context, key string) error
 
 	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no effect.
 	Stop() error
 }
 
-// Refusing is embedded in nodes to refuse faults that they do not support.
+// Refusing is embedded in nodes. Its methods return an error for the faults that a node does not support.
 type Refusing struct {
 	Shown string // the node's address without a password
 }

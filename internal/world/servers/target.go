@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// Target holds the address of a user's server or servers, including secrets. Its printed forms omit the secrets.
+// Target holds the address of one or more of a user's servers, including secrets. Its printed forms omit the secrets.
 type Target struct {
 	of             *Store
 	scheme         string
 	hosts          []string // host:port of each server
 	user, password string
 	database       string
-	option         string // value of the option named by Form.Option
+	option         string // value of the URL option that Form.Option names
 	trusted        *x509.CertPool
 }
 
@@ -29,19 +29,19 @@ type Target struct {
 type Form struct {
 	Example   string         // an example
 	Port      string         // default port
-	Many      bool           // several hosts are allowed
-	Secret    bool           // a user name, with or without a password, is allowed
-	Anonymous bool           // a password without a user name is allowed
-	Secure    string         // scheme for TLS; "": not supported
+	Many      bool           // whether an address may name several hosts
+	Secret    bool           // whether a user name, with or without a password, is allowed
+	Anonymous bool           // whether a password without a user name is allowed
+	Secure    string         // URL scheme for TLS; "": TLS is not supported
 	Database  *regexp.Regexp // matches valid database names
-	Option    string         // name of an option that may follow the database
-	Ignored   string         // option=value that is allowed but has no effect
+	Option    string         // name of a URL option that may follow the database; "": none
+	Ignored   string         // option=value that may follow the database, but has no effect
 	// Rewrite converts addresses in another format to URLs. It may be nil.
 	Rewrite func(string) (string, error)
 }
 
-// Target parses an address. If the address has no password, the password is read from the environment. Errors never quote
-// the address, because it may contain a secret.
+// Target parses an address. If the address has no password, Target reads the password from the environment. Errors
+// never quote the address, because it may contain a secret.
 func (s *Store) Target(text string, getenv func(string) string) (Target, error) {
 	if s.External == nil {
 		return Target{}, fmt.Errorf("servers of %q cannot be given by address", s.Name)
@@ -101,11 +101,11 @@ func certificates(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// PasswordVariable returns the name of the environment variable for the store's password, or "". A password on the command
-// line could be read by other users of the machine.
+// PasswordVariable returns the name of the environment variable for the store's password, or "" if the store has none.
+// Lockbench reads passwords from the environment, because other users of the machine can see a command line.
 func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
 
-// UserVariable returns the name of the environment variable for the store's user name, or "".
+// UserVariable returns the name of the environment variable for the store's user name, or "" if the store has none.
 func (s *Store) UserVariable() string { return s.variable("USER") }
 
 func (s *Store) variable(of string) string {
@@ -115,7 +115,7 @@ func (s *Store) variable(of string) string {
 	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
 }
 
-// address splits any text into the scheme, the user with an @, the hosts, and the rest.
+// address matches any text and splits it into the scheme, the user with an @, the hosts, and the rest.
 var address = regexp.MustCompile(`(?s)^(.*?)(?:://(.*@)?([^/?#]*)(.*))?$`)
 
 func (s *Store) parse(text string) (Target, error) {
@@ -129,11 +129,11 @@ func (s *Store) parse(text string) (Target, error) {
 			return Target{}, err
 		}
 	}
-	// Parse with a placeholder host, because net/url rejects a list of hosts.
+	// Parse the address with a placeholder host, because net/url rejects a list of hosts.
 	part := address.FindStringSubmatch(text)
 	scheme, hosts := part[1], strings.Split(part[3], ",")
 	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
-	if err != nil { // the text of the error quotes the URL
+	if err != nil { // the text of the error would quote the URL
 		return Target{}, errors.New("not a URL")
 	}
 	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}
@@ -150,8 +150,8 @@ func (s *Store) parse(text string) (Target, error) {
 	return t, t.settle(f, hosts)
 }
 
-// follow parses the part of an address after the database. It rejects options of client libraries, because one of them
-// could disable certificate verification.
+// follow parses the part of an address that follows the database. It rejects options of client libraries, because an
+// option could disable certificate verification.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
 	if f.Option != "" {
@@ -203,7 +203,7 @@ func (t Target) Store() string { return t.of.Name }
 // Hosts returns the host:port of each server.
 func (t Target) Hosts() []string { return t.hosts }
 
-// User returns the user in the address, or "".
+// User returns the user name in the address, or "".
 func (t Target) User() string { return t.user }
 
 // Password returns the password of the user, or "".
@@ -217,11 +217,11 @@ func (t Target) TLS() *tls.Config {
 	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(t.hosts[0]) // cannot fail: settle built the address from host and port
+	host, _, _ := net.SplitHostPort(t.hosts[0]) // cannot fail, because settle built the address from a host and a port
 	return &tls.Config{ServerName: host, RootCAs: t.trusted, MinVersion: tls.VersionTLS12}
 }
 
-// URL returns the address of one server including its password. Print the Target instead.
+// URL returns the address of one server, including the password. To print an address, print the Target instead.
 func (t Target) URL(host string) string {
 	u := t.bare(host)
 	switch {
@@ -249,7 +249,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String returns the address with *** in place of the password. A user name without a password is also replaced.
+// String returns the address with *** in place of the password. A user name without a password is replaced too.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {

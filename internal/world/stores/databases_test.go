@@ -17,7 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// eachDatabase starts each installed database in a temporary folder, and checks that the folder is empty at the end.
+// eachDatabase starts each installed database in a temporary folder, and checks at the end of the test that the folder
+// is empty.
 func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 	for store, required := range map[string]string{servers.MySQL: "mariadb", servers.Postgres: "postgres"} {
 		t.Run(required, func(t *testing.T) {
@@ -27,11 +28,11 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 				}
 				t.Skip(err)
 			}
-			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // creates the template, which outlives the test
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // creates the template outside the temporary folder, because it outlives the test
 			must(t, err)
 			must(t, before.Stop())
 			tmp := t.TempDir()
-			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // the server may run as another user
+			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // readable for others, because the server may run as another user
 				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -58,7 +59,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 	}
 }
 
-// segments returns the shared memory segments without processes.
+// segments returns the shared memory segments that no process has attached.
 func segments(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")
@@ -74,7 +75,7 @@ func segments(t *testing.T) []string {
 	return orphans
 }
 
-// clientOf returns a client's connection pool for a database.
+// clientOf returns a connection pool for a database.
 func clientOf(t *testing.T, n servers.Node) *sql.DB {
 	t.Helper()
 	var db *sql.DB
@@ -124,7 +125,7 @@ func TestDatabaseKeepsAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-// TestDatabaseIsPaused checks that Pause stops existing sessions too, which may be other processes.
+// TestDatabaseIsPaused checks that Pause also stops existing sessions, which may run in separate processes.
 func TestDatabaseIsPaused(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("needs Linux to verify a pause")
@@ -152,7 +153,7 @@ func TestDatabaseIsPaused(t *testing.T) {
 		if err := <-answered; err != nil {
 			t.Errorf("the query during the pause: %v", err)
 		}
-		if err := n.Pause(); err != nil { // Stop ends a paused server
+		if err := n.Pause(); err != nil { // Stop also ends a paused server
 			t.Fatal(err)
 		}
 	})

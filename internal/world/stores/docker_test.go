@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needDocker starts a Docker daemon with an image made from this machine's redis-server. If it cannot start, the test is
-// skipped, or fails if LOCKBENCH_REQUIRE names docker.
+// needDocker starts a Docker daemon with an image made from this machine's redis-server. If the daemon cannot start,
+// the test is skipped, or fails if LOCKBENCH_REQUIRE names docker.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needStore(t, servers.Redis, "redis-server")
@@ -28,7 +28,7 @@ func needDocker(t *testing.T) {
 	importRedis(t)
 }
 
-// needed ends a test without a daemon: it fails if LOCKBENCH_REQUIRE names docker, and is skipped otherwise.
+// needed ends a test for lack of a daemon. The test fails if LOCKBENCH_REQUIRE names docker, and is skipped otherwise.
 func needed(t *testing.T, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "docker") {
@@ -37,7 +37,7 @@ func needed(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// startDaemon starts dockerd. It returns the reason why it cannot, or "".
+// startDaemon starts dockerd. It returns the reason why dockerd cannot start, or "" if it started.
 func startDaemon(t *testing.T) string {
 	for _, program := range []string{"dockerd", "docker", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -47,7 +47,7 @@ func startDaemon(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		return "starting dockerd needs root"
 	}
-	dir, err := os.MkdirTemp("", "lb-docker") // t.TempDir has a path too long for a socket
+	dir, err := os.MkdirTemp("", "lb-docker") // the path of t.TempDir is too long for a socket
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	_, err = net.InterfaceByName("docker0")
@@ -143,7 +143,7 @@ func TestDocker(t *testing.T) {
 			t.Fatalf("%+v", left)
 		}
 		must(t, left[0].Remove(t.Context()))
-		must(t, g.Stop()) // removing a removed container succeeds
+		must(t, g.Stop()) // a second call for the same container succeeds
 	})
 	t.Run("stores", dockerStores)
 	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {

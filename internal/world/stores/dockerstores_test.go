@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The
-// store then uses the image, whose name states its origin.
+// importImage makes an image from files of this machine, the libraries that the files need, and the folder own unless
+// it is "". The store then uses the image. The image's name states its origin.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -25,7 +25,7 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	}
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	folders := files
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // files in these folders are included already
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // skip files that are inside a listed folder, because they are included already
 		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(file, f+"/") })
 	})
 	args := []string{"--dereference", "--hard-dereference", "--ignore-failed-read", "--exclude=jmods", "--exclude=src.zip", "--exclude=docs", "-c", "-P"}
@@ -64,7 +64,7 @@ func needStore(t *testing.T, store, required string) {
 	}
 }
 
-// rooted makes a folder for the root of an image, with a start script and the system's users.
+// rooted makes the root folder of an image, with a start script and the system's users.
 func rooted(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ exec `+program+" -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp "+librarie
 	importImage(t, servers.ZooKeeper, append(files, strings.Split(libraries, ":")...), own, starts)
 }
 
-// withDatabase copies a new database into the folder for an image.
+// withDatabase copies a new database into the root folder of an image.
 func withDatabase(t *testing.T, store, own string) {
 	t.Helper()
 	g, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
@@ -144,7 +144,8 @@ func importMariaDB(t *testing.T) {
 	importImage(t, servers.MySQL, []string{"/bin/sh", program, "/usr/share/mysql"}, own, starts, "ENV PATH="+filepath.Dir(program))
 }
 
-// importPostgres makes an image whose database trusts every client, as the official image is configured to.
+// importPostgres makes an image whose database accepts every client without a password. The official image is
+// configured in the same way.
 func importPostgres(t *testing.T) {
 	needStore(t, servers.Postgres, "postgres")
 	program, err := filepath.EvalSymlinks(commandOf(t, servers.Postgres).Path)
@@ -167,8 +168,8 @@ func importPostgres(t *testing.T) {
 	importImage(t, servers.Postgres, files, own, starts, "ENV PATH="+filepath.Dir(program), "ENV PGDATA=/data", "USER "+uidOfPostgres(t))
 }
 
-// dockerStores is part of TestDocker, because the library uses one daemon per process. Each store starts in a container,
-// counts, and keeps acknowledged writes when it is killed.
+// dockerStores is part of TestDocker, because testcontainers uses one daemon per process. It checks that each store
+// starts in a container, reports counters, and keeps acknowledged writes when it is killed.
 func dockerStores(t *testing.T) {
 	for store, provide := range map[string]func(*testing.T){servers.Etcd: importEtcd, servers.ZooKeeper: importZooKeeper, servers.MySQL: importMariaDB, servers.Postgres: importPostgres} {
 		t.Run(store, func(t *testing.T) {
@@ -197,7 +198,7 @@ func dockerStores(t *testing.T) {
 	}
 }
 
-// keepsInContainer writes, kills and restarts the server, and reads.
+// keepsInContainer writes a value, kills and restarts the server, and checks that the value can be read.
 func keepsInContainer(t *testing.T, g *servers.Group, store string) {
 	t.Helper()
 	if store == servers.Etcd || store == servers.ZooKeeper {

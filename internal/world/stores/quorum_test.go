@@ -31,7 +31,7 @@ func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	return startSpec(t, servers.Spec{How: servers.Local, Store: store, Deployment: deployment, Self: self})
 }
 
-// quorumClient writes to and reads from any of the servers.
+// quorumClient writes to and reads from any server of an ensemble.
 type quorumClient struct {
 	write func(key, value string) error
 	read  func(key string) (string, error)
@@ -84,7 +84,7 @@ func eachQuorum(t *testing.T, test func(t *testing.T, store string)) {
 	}
 }
 
-// TestQuorumServer checks counters, a pause, and that acknowledged writes survive a kill.
+// TestQuorumServer checks that servers report counters, can be paused, and keep acknowledged writes when killed.
 func TestQuorumServer(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Single)
@@ -130,7 +130,7 @@ func TestQuorumServer(t *testing.T) {
 	})
 }
 
-// TestKillLeader checks that another server leads and has the acknowledged writes.
+// TestKillLeader checks that, after the leader is killed, another server leads and has the acknowledged writes.
 func TestKillLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Three)

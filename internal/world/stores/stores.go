@@ -83,7 +83,8 @@ func Provide(name string) string { s, _ := Find(name); return s.Provide }
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns the stores whose servers a user gives by one address, which are all except Redis.
+// External returns the stores whose servers are given as one address. It returns every store that supports a user's
+// servers, except Redis.
 func External() []servers.Store {
 	var all []servers.Store
 	for _, s := range All() {

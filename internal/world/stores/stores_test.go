@@ -18,7 +18,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain also runs the built-in servers.
+// TestMain runs the tests. The test binary also serves as the program that runs built-in servers.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
@@ -43,7 +43,7 @@ func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 }
 
-// startSpec starts servers in a temporary folder, and checks that the folder is empty at the end.
+// startSpec starts servers in a temporary folder, and checks at the end of the test that the folder is empty.
 func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 	t.Helper()
 	tmp := t.TempDir()
@@ -93,7 +93,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until is returns true.
+// eventually waits until the function is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {

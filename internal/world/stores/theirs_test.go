@@ -87,11 +87,11 @@ const (
 	anotherRun = "20260101000000-12-0123456789abcdee"
 )
 
-// precious holds names of other programs, some of which resemble those of a run.
+// precious holds names that belong to other programs or other runs, some of which resemble the names of the swept run.
 var precious = []string{"lockbench", "lockbench:", "lockbench:" + ourRun, "xlockbench:" + ourRun + ":k", "lockbench:" + ourRun + "0:k", "lockbench:*:k",
 	"Lockbench:" + ourRun + ":k", "lockbench:" + anotherRun + ":k"}
 
-// isSwept uses servers as a user's own and checks that Sweep removes the names of one run and no others.
+// isSwept treats servers as a user's servers, and checks that Sweep removes the names of one run and no others.
 func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	t.Helper()
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
@@ -109,7 +109,7 @@ func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second call removes nothing
+	for range 2 { // the second call finds no names to remove
 		if err := g.Sweep(ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestTheirMongoDB(t *testing.T) {
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second call removes nothing
+	for range 2 { // the second call finds no names to remove
 		if err := of.Remove(t.Context(), ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,8 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks that a mongod is accepted, and that an unknown user is refused without printing the password.
+// TestRealMongoDB checks that a mongod is accepted, and that an unknown user is refused with an error that does not
+// contain the password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {

@@ -13,7 +13,8 @@ import (
 	"lockbench/internal/world/servers/mongodb"
 )
 
-// version is FerretDB's version in go.mod, which a test compares. An embedded FerretDB cannot report its own version.
+// version is the version of FerretDB in go.mod; a test checks that they are equal. An embedded FerretDB cannot report
+// its version.
 const version = "1.24.2"
 
 // Store returns the description of FerretDB.

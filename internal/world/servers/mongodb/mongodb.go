@@ -64,8 +64,8 @@ func initiate() bson.D {
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{self}}}}}
 }
 
-// Counters returns the number of commands by name, such as "calls.findAndModify", and the number of bytes of the server at
-// host:port.
+// Counters returns counters of the server at host:port: the number of commands by name, such as "calls.findAndModify",
+// and the number of bytes received and sent.
 func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	answer, err := Ask(ctx, addr, bson.D{{Key: "serverStatus", Value: 1}})
 	if err != nil {
@@ -87,7 +87,7 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, e := range elements {
 		of, ok := e.Value().DocumentOK()
-		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // only documents describe commands
+		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // other values do not describe commands
 			continue
 		}
 		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // leaves out commands that were never called
@@ -151,7 +151,7 @@ func read(conn io.Reader) (bson.Raw, error) {
 	return answer, nil
 }
 
-// access returns the Access for a user's MongoDB. Its names are the IDs of documents in the collection lockbench_locks.
+// access returns the Access for a user's MongoDB. The names are document IDs in the collection lockbench_locks.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mongodb://host:27017", Port: "27017", Secret: true,

@@ -28,7 +28,7 @@ func TestMongoDBIsNotLocal(t *testing.T) {
 	}
 }
 
-// TestMongoCounters checks the counters that are read from a reply to serverStatus.
+// TestMongoCounters checks the counters parsed from a reply to serverStatus.
 func TestMongoCounters(t *testing.T) {
 	of := func(total int64) bson.D {
 		return bson.D{{Key: "failed", Value: int64(1)}, {Key: "total", Value: total}}
@@ -47,13 +47,14 @@ func TestMongoCounters(t *testing.T) {
 	}
 }
 
-// TestMongoReady checks that a replica set is created exactly once, and that the server is ready when it is the primary.
+// TestMongoReady checks that a replica set is created exactly once, and that the server becomes ready when it is the
+// primary.
 func TestMongoReady(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
 	var initiated, asked atomic.Int32
-	go func() { // returns when the listener is closed
+	go func() { // Accept fails when the listener is closed
 		for {
 			conn, err := listener.Accept()
 			if err != nil {

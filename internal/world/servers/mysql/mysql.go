@@ -28,8 +28,8 @@ const (
 	database = "lockbench"
 )
 
-// Store returns the description of MariaDB. Servers that lockbench starts accept root without a password, on loopback
-// only.
+// Store returns the description of MariaDB. Servers that lockbench starts accept user root without a password, on
+// loopback only.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MySQL, Product: "mariadb", Provide: "apt install mariadb-server",
@@ -116,11 +116,11 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// totals maps names of MariaDB's counters to names of lockbench's counters.
+// totals maps the names of MariaDB's counters to lockbench's names.
 var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
 
-// counters returns the number of statements by kind, such as "calls.com_insert", and the number of bytes. The statement
-// that reads the counters is not counted.
+// counters returns the number of statements by kind, such as "calls.com_insert", and the number of bytes received and
+// sent. The statement that reads the counters is not counted.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
@@ -174,8 +174,8 @@ const (
 	refusedDatabase = 1044
 )
 
-// access returns the Access for a user's MySQL. Its names are in rows of the table lockbench_locks. All runs share the
-// table, so lockbench never drops it.
+// access returns the Access for a user's MySQL. The names are stored in rows of the table lockbench_locks. All runs
+// share the table, so lockbench never drops it.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,
@@ -242,7 +242,7 @@ func unlessNoTable(err error) error {
 	return err
 }
 
-// answers reports whether err is an error from the server with one of these codes.
+// answers reports whether err is a server error with one of the given codes.
 func answers(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)

@@ -103,7 +103,7 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 }
 
 // template is an empty database cluster with the extension pg_stat_statements. Its log segments are small, because each
-// server copies one. The template is not synced to disk, because servers only use copies of it.
+// server copies one. The template is not synced to disk, because servers use only copies of the template.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -208,9 +208,9 @@ func markMemory(dir string) error {
 	return removeWithProcesses(id)
 }
 
-// counters returns the number of statements by the advisory lock function that they call, such as
-// "calls.pg_advisory_lock", or else by kind. Failed statements are not counted, for example those that timed out waiting
-// for a lock.
+// counters returns the number of statements. Statements that call an advisory lock function are counted by function,
+// such as "calls.pg_advisory_lock", other statements by kind. Failed statements are not counted, for example those that
+// timed out waiting for a lock.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
@@ -252,7 +252,7 @@ func endSession(ctx context.Context, addr, key string) error {
 	})
 }
 
-// access returns the Access for a user's PostgreSQL. Names finds nothing, because advisory locks store no data.
+// access returns the Access for a user's PostgreSQL. Its Names returns no names, because advisory locks store no data.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "postgres://user@host:5432/database", Port: "5432", Secret: true,

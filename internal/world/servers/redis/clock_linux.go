@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// mapped is an 8-byte file mapped into memory. Storing to it changes all bytes at once; writing to the file might not.
+// mapped is an 8-byte file mapped into memory. A store to the memory is atomic; a write to the file might not be.
 type mapped struct {
 	page   []byte
 	number *atomic.Int64

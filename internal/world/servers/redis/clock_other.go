@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These are never called, because servers.Supported refuses Spec.Clock on this system.
+// The functions below are never called, because servers.Supported rejects Spec.Clock on this system.
 type mapped struct{}
 
 func mapFile(string) (*mapped, error) { return nil, errors.ErrUnsupported }

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	shards         = 3 // number of shards, each a primary and a replica
+	shards         = 3 // number of shards; each has a primary and a replica
 	slots          = 16384
-	clusterTimeout = 30 * time.Second // maximum time to form it; new primaries refuse writes for two seconds
+	clusterTimeout = 30 * time.Second // maximum time to form the cluster; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster. Its nodes never promote replicas themselves, only the harness does, so that failovers are
+// cluster is a Redis Cluster. Only the harness promotes replicas, never the nodes themselves, so that failovers are
 // reproducible.
 type cluster struct {
 	*replicated               // the shard that holds the lock's key
-	shards      []*replicated // each has a primary and a replica
+	shards      []*replicated // all shards; each has a primary and a replica
 	first       []int         // the first slot of each shard
 }
 
@@ -79,7 +79,8 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	return nil
 }
 
-// introduce sets the epoch and the slots of a node, and makes it join the cluster of the first node.
+// introduce sets the epoch of a node and, for a primary, its slots. It then makes the node join the cluster of the
+// first node.
 func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asOne returns a client for the whole cluster. It follows redirections between nodes.
+// asOne returns a client for the whole cluster. The client follows redirections between nodes.
 func asOne(t *testing.T, g *servers.Group) *redis.ClusterClient {
 	t.Helper()
 	var addrs []string
@@ -51,7 +51,8 @@ func TestOrderByKey(t *testing.T) {
 	}
 }
 
-// TestStalledClusterReplica checks that a replica promoted after a stall lacks exactly the writes since the stall.
+// TestStalledClusterReplica checks that a replica promoted after a stall lacks the writes since the stall, and only
+// those writes.
 func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)

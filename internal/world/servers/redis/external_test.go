@@ -73,7 +73,8 @@ func TestPasswordFromEnvironment(t *testing.T) {
 	}
 }
 
-// startExternalOn starts a local server with a password, and then uses it like a server that a user gave by address.
+// startExternalOn starts a local server with a password. It then starts a group that uses this server by its address,
+// like a user's server.
 func startExternalOn(t *testing.T) *servers.Group {
 	t.Helper()
 	owner := startGroup(t, servers.Local, servers.Single).Nodes[0]
@@ -129,7 +130,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first call removed everything
+	for range 2 { // the second call finds no keys to remove
 		if err := g.Sweep(run); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 			t.Errorf("%d keys are left, want the %d foreign ones (%v)", n, len(foreign), err)
 		}
 	}
-	if err := g.Sweep("*"); err == nil { // not the ID of a run
+	if err := g.Sweep("*"); err == nil { // "*" is not a run ID
 		t.Error("Sweep accepted an invalid run id")
 	}
 	if n := c.Exists(t.Context(), foreign...).Val(); int(n) != len(foreign) {
@@ -160,7 +161,7 @@ func TestErrorsHidePassword(t *testing.T) {
 		}
 		defer l.Close()
 		go func() {
-			for { // the first connection only checks whether a server listens
+			for { // the first connection only checks that a server listens
 				conn, err := l.Accept()
 				if err != nil {
 					return

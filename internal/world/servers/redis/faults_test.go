@@ -97,7 +97,7 @@ func TestRestartPausedNode(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
-	has(t, n, "key") // the call returns when the server answers again
+	has(t, n, "key") // has returns once the server answers again
 }
 
 func TestMoveClock(t *testing.T) {
@@ -114,7 +114,7 @@ func TestMoveClock(t *testing.T) {
 		t.Errorf("after a move beyond the lease: key on the node %t, on another node %t", has(t, n, "key"), has(t, other, "key"))
 	}
 	must(t, c.Set(t.Context(), "key", "value", lease).Err())
-	must(t, n.MoveClock(t.Context(), -2*far)) // the sum of both moves is an hour back
+	must(t, n.MoveClock(t.Context(), -2*far)) // the sum of both moves is one hour back
 	if left := c.PTTL(t.Context(), "key").Val(); left <= 2*far || left > 2*far+lease {
 		t.Errorf("after a move back the key has %v left", left)
 	}
@@ -132,7 +132,7 @@ func TestMoveClockNeedsSpec(t *testing.T) {
 	}
 }
 
-// TestUnverifiedClockMove checks that MoveClock fails if the server does not see its clock file.
+// TestUnverifiedClockMove checks that MoveClock returns an error if the server's clock does not change.
 func TestUnverifiedClockMove(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)

@@ -9,14 +9,14 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// forwarder is a proxy through which replicas and Sentinels connect to a node. It can withhold the node's output from one
-// replica while the connection stays open. Pausing the replica would not be enough: data sent to it would wait in the
-// system's buffers and arrive later.
+// forwarder is a proxy through which replicas and Sentinels connect to a node. It can withhold the node's output from
+// one replica while the connection stays open. Pausing the replica would not be enough: data sent to a paused replica
+// would wait in the system's buffers and arrive later.
 type forwarder struct {
 	link *proxy.Link
 
 	mu        sync.Mutex
-	stalled   map[string]bool // stalled replicas, by the port that the replica announces
+	stalled   map[string]bool // stalled replicas, by the port that each replica announces
 	followers map[int]*greeting
 }
 
@@ -28,7 +28,7 @@ type greeting struct {
 	port     string // port that the replica announced; "" if none was announced
 }
 
-// maxGreeting is the number of commands within which a replica must announce its port.
+// maxGreeting is the maximum number of commands on a connection before a replica announces its port.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
@@ -45,7 +45,7 @@ func newForwarder(node string) (*forwarder, error) {
 }
 
 func (f *forwarder) port() string {
-	_, port, _ := net.SplitHostPort(f.link.Addr()) // a listener's address always has a port
+	_, port, _ := net.SplitHostPort(f.link.Addr()) // cannot fail: a listener's address always has a port
 	return port
 }
 
@@ -74,7 +74,7 @@ func (f *forwarder) received(conn int, text []byte) {
 	}
 }
 
-// stall withholds the node's output from a replica, on current and later connections.
+// stall withholds the node's output from a replica, on its current and later connections.
 func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echo starts a server that sends back all data.
+// echo starts a server that sends back all data it receives.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

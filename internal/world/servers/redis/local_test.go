@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // without cgo the runtime reports select {} as a deadlock
+	time.Sleep(time.Hour) // not select {}, which the runtime reports as a deadlock without cgo
 }
 
 func beHarness(deployment string) error {
@@ -58,7 +58,7 @@ func beHarness(deployment string) error {
 	return nil
 }
 
-// runs reports whether a process is running. A zombie is not.
+// runs reports whether a process is running. It returns false for a zombie.
 func runs(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -101,7 +101,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 			if err := harness.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_ = harness.Wait() // it was killed
+			_ = harness.Wait() // the process was killed, so Wait returns an error
 			for pid, url := range started {
 				eventually(t, "the server is gone", func() bool { return !runs(pid) && !listens(t, url) })
 			}
@@ -124,7 +124,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestTakenPortIsRetried(t *testing.T) {
-	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // the server answers, but is not the child process
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // occupies the port; it answers, but is not the child process under test
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 }
 
-// startFake starts a shell script in place of redis-server.
+// startFake starts a shell script as if it were redis-server.
 func startFake(t *testing.T, ctx context.Context, script string) error {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")

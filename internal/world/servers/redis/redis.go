@@ -68,22 +68,22 @@ func Store() servers.Store {
 type node struct {
 	*servers.Process
 	kind
-	library   string  // library that moves its clock; "": it uses the machine's
-	offset    *mapped // offset of its clock, shared with the server; nil without a library
+	library   string  // path of the library that shifts the server's clock; "": the server uses the machine's clock
+	offset    *mapped // offset of the server's clock, shared with the server; nil without a library
 	forwarder *forwarder
-	follows   atomic.Pointer[forwarder] // forwarder of its primary; nil: it is a primary
+	follows   atomic.Pointer[forwarder] // forwarder of the node's primary; nil if the node is a primary
 }
 
 type kind struct {
-	reached   bool       // other nodes connect to it, through its forwarder
-	clustered bool       // a node of a cluster, with a second port for the cluster bus
-	watches   *forwarder // forwarder of the primary that a Sentinel watches; nil: not a Sentinel
+	reached   bool       // whether other nodes connect to the node, through its forwarder
+	clustered bool       // whether the node is part of a cluster, with a second port for the cluster bus
+	watches   *forwarder // forwarder of the primary that a Sentinel watches; nil if the node is not a Sentinel
 	options   []string
 }
 
 type starter struct {
 	*servers.Launcher
-	library string // path of the library that moves the servers' clocks; "": none
+	library string // path of the library that shifts the servers' clocks; "": no library
 }
 
 func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {
@@ -103,7 +103,8 @@ func startIndependent(ctx context.Context, s starter, nodes int) error {
 	return err
 }
 
-// start starts nodes concurrently and adds those that started, except for Sentinels, to the group, even after an error.
+// start starts nodes concurrently. It adds the started nodes to the group, even if other nodes failed to start.
+// Sentinels are not added.
 func (s starter) start(ctx context.Context, nodes int, k kind) ([]*node, error) {
 	ports := 1
 	if k.clustered {
@@ -144,7 +145,8 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 	return nil
 }
 
-// clockFile is kept when the server restarts, as a machine's clock would be.
+// clockFile returns the path of the server's clock file. The file is kept when the server restarts, because a machine's
+// clock would also go on.
 func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
 // command returns the command of a node.
@@ -188,7 +190,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return info["redis_version"], loaded(info)
 }
 
-// hasLoaded returns an error while a server loads its data. Meanwhile it answers INFO but no other command.
+// hasLoaded returns an error while a server loads its data. A loading server answers INFO but no other command.
 func hasLoaded(ctx context.Context, addr string) error {
 	info, err := askInfo(ctx, addr, "persistence")
 	if err != nil {
@@ -226,7 +228,7 @@ func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
 	return c.Do(ctx, words...)
 }
 
-// quiet returns a client with one connection that sends only the caller's commands and heeds contexts.
+// quiet returns a client with one connection. The client sends only the caller's commands and obeys context deadlines.
 func quiet(opts *redis.Options) *redis.Client {
 	opts.ContextTimeoutEnabled = true
 	opts.Protocol, opts.DisableIdentity = 2, true
@@ -235,7 +237,7 @@ func quiet(opts *redis.Options) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// sweepBatch is the number of keys in one command, so that each command on a user's server is short.
+// sweepBatch is the number of keys in one command. It is small, so that no command blocks a user's server for long.
 const sweepBatch = 500
 
 func access() *servers.Access {
@@ -271,10 +273,10 @@ func access() *servers.Access {
 
 func remotely(t servers.Target, do func(*redis.Client) error) error {
 	opts, err := redis.ParseURL(t.URL(t.Hosts()[0]))
-	if err != nil { // its text may quote the URL
+	if err != nil { // the text of the error may quote the URL
 		return errors.New("invalid address")
 	}
-	if config := t.TLS(); config != nil { // the library's own TLS dialer ignores the context
+	if config := t.TLS(); config != nil { // own dialer, because the library's TLS dialer ignores the context
 		opts.TLSConfig, opts.Dialer = nil, (&tls.Dialer{Config: config}).DialContext
 	}
 	c := quiet(opts)
@@ -294,7 +296,7 @@ func infoOf(ctx context.Context, t servers.Target, section string) (info map[str
 	return info, err
 }
 
-// explain adds the remedy to errors of authentication.
+// explain adds a hint to authentication errors.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -319,7 +321,7 @@ func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redi
 			}
 			var ours []string
 			for _, key := range keys {
-				if strings.HasPrefix(key, prefix) { // checked again, since a wrong match would remove another program's key
+				if strings.HasPrefix(key, prefix) { // checked again, because a wrong match would remove a key of another program
 					ours = append(ours, key)
 				}
 			}

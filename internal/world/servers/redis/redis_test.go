@@ -19,13 +19,13 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needRedis skips the test if redis-server is missing, or fails it if it is required.
+// needRedis skips the test if redis-server is missing, or fails the test if LOCKBENCH_REQUIRE names redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
 	need(t, program, program, "apt install redis-server")
 }
 
-// need skips the test if a program is missing, or fails it if LOCKBENCH_REQUIRE has the name.
+// need skips the test if a program is missing, or fails the test if LOCKBENCH_REQUIRE names the program.
 func need(t *testing.T, program, name, how string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -38,7 +38,7 @@ func need(t *testing.T, program, name, how string) {
 	t.Skip(missing)
 }
 
-// startGroup starts a deployment in a temporary folder, and checks that the folder is empty at the end.
+// startGroup starts a deployment in a temporary folder, and checks at the end of the test that the folder is empty.
 func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	t.Helper()
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
@@ -105,7 +105,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until is returns true.
+// eventually waits until the function is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -289,7 +289,7 @@ func TestReplicaFollows(t *testing.T) {
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
-	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT covers only the writes of its connection
+	conn := client(t, g.Nodes[0].URL()).Conn() // a single connection, because WAIT covers only the writes of its own connection
 	defer conn.Close()
 	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicated is a primary and its replicas. They use only their forwarders' addresses, because Sentinels make replicas
-// follow the address that they know.
+// replicated is a primary and its replicas. The nodes connect to each other only through forwarders, because Sentinels
+// make replicas follow the address that the Sentinels know.
 type replicated struct {
 	nodes     []*node
-	sentinels []*node // nil if only the harness promotes replicas
+	sentinels []*node // Sentinels that promote replicas; nil if only the harness does
 	cluster   bool    // whether the nodes are a shard of a cluster
 	probe     string  // a key that the primary accepts
 
@@ -24,10 +24,10 @@ type replicated struct {
 	primary int // index of the current primary
 }
 
-// errNotFollowing is returned if there is no replication link between two nodes.
+// errNotFollowing is returned if a node is not a replica of the primary.
 var errNotFollowing = errors.New("the node does not follow the primary")
 
-// startReplicated starts a primary and its replicas, and returns when every replica follows.
+// startReplicated starts a primary and its replicas, and returns when every replica follows the primary.
 func startReplicated(ctx context.Context, s starter, nodes int) error {
 	_, err := startFollowing(ctx, s, nodes)
 	return err
@@ -68,8 +68,8 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas
 	return primary.awaitAcknowledged(ctx, r.probe, len(replicas))
 }
 
-// Stall first waits for the replica to catch up: otherwise it could miss a release that was acknowledged, and would treat a
-// free key as held.
+// Stall first waits until the replica has received all writes. Otherwise the replica could miss an acknowledged
+// release, and would treat a free key as held.
 func (r *replicated) Stall(ctx context.Context, i int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,8 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted records the new primary and which nodes follow it after a restart. The old primary restarts as a primary.
+// promoted records the new primary, and which node each of the others follows after a restart. The old primary restarts
+// as a primary.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {
 		switch j {
@@ -156,7 +157,7 @@ func (r *replicated) promoted(i int) {
 	r.primary = i
 }
 
-// takeOver makes a replica a primary without asking other nodes.
+// takeOver makes a replica a primary without the consent of other nodes.
 func (r *replicated) takeOver(ctx context.Context, n *node) error {
 	if !r.cluster {
 		return n.replicaOf(ctx, "NO", "ONE")

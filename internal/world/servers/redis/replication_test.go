@@ -14,7 +14,7 @@ import (
 // set writes a key and returns the number of replicas that acknowledged it within a second.
 func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
-	conn := client(t, n.URL()).Conn() // WAIT covers only the writes of its connection
+	conn := client(t, n.URL()).Conn() // a single connection, because WAIT covers only the writes of its own connection
 	defer conn.Close()
 	must(t, conn.Set(t.Context(), key, "value", 0).Err())
 	within := 10 * time.Second
@@ -58,7 +58,8 @@ func TestStalledReplicaLosesWrites(t *testing.T) {
 	}
 }
 
-// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in flight.
+// TestStallKeepsAcknowledgedWrites checks that a stalled replica has all writes before the stall, even those still in
+// transit when Stall was called.
 func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())
@@ -72,7 +73,7 @@ func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// TestReplicaKeepsNoCopy checks that a replica does not restart with the copy that it received.
+// TestReplicaKeepsNoCopy checks that a replica deletes the RDB file that it received from its primary.
 func TestReplicaKeepsNoCopy(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*node).Dir, "*.rdb"))
@@ -190,7 +191,7 @@ func TestSentinelsPromote(t *testing.T) {
 	if !has(t, n, "before") || has(t, n, "after") {
 		t.Errorf("before: %t, after: %t", has(t, n, "before"), has(t, n, "after"))
 	}
-	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels reconfigure it a little later
+	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels make the node a replica a little later
 		t.Errorf("%d replicas follow", acknowledged)
 	}
 	must(t, g.Stop())

@@ -17,27 +17,27 @@ import (
 const (
 	sentinelNodes = 3
 	quorum        = 2
-	watched       = "lockbench" // the Sentinels' name for the primary
+	watched       = "lockbench" // name of the primary in the configuration of the Sentinels
 
 	discoveryTimeout = 20 * time.Second // maximum time until the Sentinels know all nodes
-	promotionTimeout = time.Minute      // a failed attempt is repeated after twice the failover-timeout
+	promotionTimeout = time.Minute      // long, because a failed attempt is repeated only after twice the failover-timeout
 )
 
-// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; before
-// that they promote no node.
+// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes, because
+// Sentinels promote no replica before that.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
 		return err
 	}
-	s.library = "" // Sentinels keep the machine's clock
+	s.library = "" // Sentinels use the machine's clock
 	if r.sentinels, err = s.start(ctx, sentinelNodes, kind{watches: r.nodes[0].forwarder}); err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
 	return servers.Each(sentinelNodes, func(i int) error { return r.sentinels[i].gather(ctx, nodes-1) })
 }
 
-// sentinel returns the command of a Sentinel, which also stores its state in the configuration file.
+// sentinel returns the command that starts a Sentinel. The Sentinel also stores its state in the configuration file.
 func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 	file := filepath.Join(p.Dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
@@ -47,12 +47,13 @@ func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 	return exec.Command(program, file, "--sentinel"), os.WriteFile(file, []byte(text), 0o600)
 }
 
-// gather shortens a Sentinel's intervals, and returns when it knows the replicas and the other Sentinels.
+// gather shortens a Sentinel's polling intervals, and returns when the Sentinel knows the replicas and the other
+// Sentinels.
 func (n *node) gather(ctx context.Context, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	// Old versions do not support this and take longer. A Sentinel that notices a pause of the machine is in tilt mode and
-	// promotes no node for the tilt-period.
+	// Old versions do not support SENTINEL DEBUG, so discovery takes longer. After a pause of the machine a Sentinel is
+	// in tilt mode, and promotes no node for the tilt-period.
 	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
 	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()
@@ -100,7 +101,7 @@ func (r *replicated) succeeds(i int) bool {
 	return true
 }
 
-// elected returns the node that a majority of the Sentinels names as the primary, or -1.
+// elected returns the index of the node that a majority of the Sentinels considers the primary, or -1.
 func (r *replicated) elected(ctx context.Context) int {
 	votes := make([]int, len(r.nodes))
 	for _, s := range r.sentinels {

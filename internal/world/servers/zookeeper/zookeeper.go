@@ -39,7 +39,7 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		StartTimeout: 30 * time.Second, // a Java virtual machine on a busy computer
+		StartTimeout: 30 * time.Second, // long, because a Java virtual machine starts slowly on a busy computer
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters,
@@ -70,9 +70,9 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has ended
-// is noticed within a tick. In an ensemble each server has two ports for the other servers: for the leader and for
-// elections.
+// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and an expired session is
+// noticed within a tick. In an ensemble each server has two ports for the other servers: one to connect to the leader
+// and one for elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
@@ -86,7 +86,8 @@ func prepare(_ context.Context, p *servers.Process) error {
 		os.WriteFile(filepath.Join(p.Dir, "myid"), []byte(strconv.Itoa(p.Number+1)), 0o600))
 }
 
-// command starts a Java virtual machine with little memory and a short warm-up. QuorumPeerMain also runs a single server.
+// command returns the command that runs the server in a Java virtual machine with little memory and a short warm-up.
+// The class QuorumPeerMain also runs a single server.
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var path []string
 	for _, name := range libraries() {
@@ -150,8 +151,8 @@ func leads(ctx context.Context, addr string) (bool, error) {
 	return info["zk_server_state"] == "leader", err
 }
 
-// counted maps ZooKeeper's counter names to lockbench's: reads and writes, including those of sessions, and watches that
-// fired, which is the number of clients woken.
+// counted maps the names of ZooKeeper's counters to lockbench's names. Reads and writes include those that manage
+// sessions. The watches that fired are the number of clients woken.
 var counted = map[string]string{
 	"zk_cnt_readlatency": "calls.read", "zk_cnt_updatelatency": "calls.update",
 	"zk_sum_node_deleted_watch_count": "woken.deleted", "zk_sum_node_children_watch_count": "woken.children",
@@ -172,11 +173,12 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return all, nil
 }
 
-// access uses one node under the root for each key. Its children are the nodes of holders and waiters.
+// access returns the Access for a user's ZooKeeper. Each key is a znode under the root, whose children are the znodes
+// of the lock's holders and waiters.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2181,host:2181", Port: "2181", Many: true, Database: regexp.MustCompile(`^$`)},
-		// srvr is enabled by default on every server.
+		// srvr is a command that every server enables by default.
 		Version: func(ctx context.Context, _ servers.Target, host string) (string, error) {
 			answer, err := word(ctx, host, "srvr")
 			line, _, _ := strings.Cut(answer, "\n")
@@ -213,7 +215,7 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns the keys that begin with a prefix, by node.
+// queues returns the keys that begin with a prefix, by the name of the key's znode.
 func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
 	found := map[string]string{}
@@ -261,7 +263,7 @@ func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) e
 		break
 	}
 	done := make(chan error, 1)
-	go func() { done <- do(c) }() // it ends when the connection is closed
+	go func() { done <- do(c) }() // the goroutine ends when the connection is closed
 	select {
 	case err := <-done:
 		return err
