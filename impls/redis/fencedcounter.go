@@ -18,7 +18,8 @@ func FencedCounter() impls.Impl {
 	return i
 }
 
-// fencedByCount returns the expectations of fencing tokens from a counter, under faults that lose the counter.
+// fencedByCount returns the expectations for a lock that takes its fencing tokens from a counter, under faults that lose the
+// counter.
 func fencedByCount() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("eviction",

@@ -86,7 +86,7 @@ func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impl
 	})
 }
 
-// Release ignores the answer, as published.
+// Release ignores the reply, as the published recipe does.
 func (l *postgresPoolLock) Release(ctx context.Context, g impls.Grant) error {
 	_, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
 	return err

@@ -52,7 +52,7 @@ func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	return s.object, false, err
 }
 
-// notHeld wraps err in ErrNotHeld if err is one of the library's errors said.
+// notHeld wraps err in ErrNotHeld if err is one of the given errors of the library.
 func notHeld(err error, said ...error) error {
 	if slices.ContainsFunc(said, func(s error) bool { return errors.Is(err, s) }) {
 		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)

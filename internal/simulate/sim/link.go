@@ -284,7 +284,7 @@ func (n *network) timetable(process, node int) timetable {
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // arrival nanosecond: the arrival time modulo quantum
+	residue time.Duration // arrival time modulo quantum
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
