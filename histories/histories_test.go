@@ -201,8 +201,8 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestOpenFaultsAreListedAtAMark checks that a mark lists every open fault, because a replay needs the calls of faults in
-// time.
+// TestOpenFaultsAreListedAtAMark checks that a mark lists every fault in progress: a replay must know when each was
+// injected.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)

@@ -13,7 +13,7 @@ import (
 // unstatedBound is the reason why progress and recovery are not applicable to a history.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is added to the lock's back-off. Two tries of a client with at most this gap between them count as one wait.
+// retryGap plus the back-off of the lock is the longest pause between two tries of a client that count as one wait.
 const retryGap = 100 * time.Millisecond
 
 // waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an indeterminate acquire

@@ -14,8 +14,8 @@ import (
 // errStale is definite: the resource has seen a higher token and did nothing.
 var errStale = errors.New(Stale)
 
-// resource is the base URL of the guarded resource: GET <base><key> reads a number, PUT writes one, POST adds an order; the
-// query has the hold's fence. 409 means stale.
+// resource is the base URL of the guarded resource. GET <base><key> reads a number, PUT writes one, POST adds an order. The
+// query has the fencing token of the hold; status 409 means that the token is stale.
 type resource string
 
 // reach is separate from the process's other HTTP clients, and uses no proxy.
