@@ -19,6 +19,9 @@ import (
 // maxLine is the maximum length of a line in bytes, so that a damaged file cannot exhaust the memory.
 const maxLine = 1 << 20
 
+// ErrTruncated is returned for a file that ends before the end of its header. Nothing of the history was stored.
+var ErrTruncated = errors.New("the history was cut off before its first mark: nothing can be judged")
+
 // Line is one line of a history after the header: an operation, or a mark if Mark is set.
 type Line struct {
 	Op    Op
@@ -45,6 +48,7 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
+	begun  bool                 // whether Next has been called
 	read   func() (Line, error) // reads the next line in a format other than JSON lines; nil for JSON lines
 }
 
@@ -81,7 +85,11 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	} else {
 		var text []byte
 		if text, err = r.next(); err == nil || err == io.EOF {
-			err = r.SetHeader(text)
+			if headless := r.SetHeader(text); headless != nil && err == io.EOF && (r.in != buffered || bytes.HasPrefix(text, []byte(`{"lockbench"`))) {
+				err = ErrTruncated
+			} else {
+				err = headless
+			}
 		}
 	}
 	if err != nil {
@@ -131,8 +139,14 @@ func (r *Reader) Close() {
 }
 
 // Next returns the next line, or io.EOF. A truncated last line is only a warning; any other malformed line is an error that
-// states the line number.
+// states the line number. If the header says that marks follow, the first line is a mark at time 0. Operations after the last
+// mark are then left out by Replay, also if the file was cut before its first mark.
 func (r *Reader) Next() (Line, error) {
+	if first := !r.begun; first {
+		if r.begun = true; r.Header.Marks {
+			return Line{Op: Op{Return: StillOpen}, Mark: true}, nil
+		}
+	}
 	if r.read != nil {
 		return r.read()
 	}

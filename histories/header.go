@@ -33,6 +33,9 @@ type Header struct {
 	Exact   bool  `json:"exact_try,omitempty"`  // whether the lock promises to refuse a try (busy) only while a client holds the key
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every lease; 0: 1 % of the TTL + 2 ms
 
+	Marks  bool `json:"marks,omitempty"`           // whether marks follow, up to the end: what follows the last mark is incomplete
+	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a renewal in the history
+
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 

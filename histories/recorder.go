@@ -45,6 +45,7 @@ func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.Marks = true
 	return newRecorder(enc, h, clients, logCapacity)
 }
 

@@ -114,6 +114,7 @@ type Impl struct {
 	Tracks         bool          // whether the lock needs client tracking, which the emulator lacks; such a lock does not run in virtual time
 	Reentrant      bool          // whether the holder can acquire the lock again
 	Renews         bool          // whether the lock renews a hold by itself
+	Leased         bool          // whether a hold ends with its lease unless it is renewed
 	Session        bool          // whether a hold is bound to a session of the store, and ends with the session
 	TwoSteps       bool          // whether an acquire consists of two commands
 	TwoStepRelease bool          // whether a release compares and deletes in two commands

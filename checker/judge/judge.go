@@ -134,6 +134,9 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 		if f.Observed == checker.Held {
 			j.weigh(&f, p.NeedsGrant)
 		}
+		if cover.Ops == 0 && j.Header.Marks {
+			f.Observed, f.Why = checker.Undecided, "the history was cut off before an operation could be judged"
+		}
 		v.Findings = append(v.Findings, f)
 	}
 	if j.oracle != nil {

@@ -35,6 +35,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	}
 	defer r.Close()
 	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
+	r.Header.Marks = false // the export has no marks, and ends at the last mark of the file
 	if err := x.header(&r.Header); err != nil {
 		return nil, err
 	}

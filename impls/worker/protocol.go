@@ -24,8 +24,12 @@ import (
 	"lockbench/impls"
 )
 
-// Version is the version of the protocol that this package speaks.
-const Version = 1
+// Version is the version of the protocol that this package speaks. Oldest is the oldest version that lockbench accepts from
+// a worker.
+const (
+	Version = 2
+	Oldest  = 1
+)
 
 // MaxLine is the longest line in bytes, in either direction.
 const MaxLine = 1 << 20
@@ -33,7 +37,9 @@ const MaxLine = 1 << 20
 // Open is the first line that a worker reads. The URLs may contain passwords, so they are not on the command line.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
-	Lock     string            `json:"lock,omitempty"` // name of the lock, for a program with several locks
+	Describe bool              `json:"describe,omitempty"` // only describe the lock; Nodes is empty and no request follows
+	Lock     string            `json:"lock,omitempty"`     // name of the lock, for a program with several locks
+	TTLMS    int64             `json:"ttl_ms,omitempty"`   // lease that the acquires of the trial will request
 	Nodes    []string          `json:"nodes"`
 	CAFile   string            `json:"ca_file,omitempty"`
 	Prefix   string            `json:"prefix"` // required prefix of every key in the store
@@ -43,15 +49,19 @@ type Open struct {
 	Resource string            `json:"resource"` // base URL of the guarded resource
 }
 
-// Ready is the first line that a worker writes: its name, capabilities and expectations.
+// Ready is the first line that a worker writes: its name, store, capabilities and expectations.
 type Ready struct {
 	Version      int           `json:"lockbench_worker"`
 	Name         string        `json:"name"`
 	Doc          string        `json:"doc,omitempty"`
+	Store        string        `json:"store,omitempty"` // name of the store; "": redis; "none": no store
 	Deployment   string        `json:"deployment,omitempty"`
 	Capabilities []string      `json:"capabilities,omitempty"`
 	Segments     []string      `json:"segments,omitempty"` // suffixes of a key's segments
 	BackOffMS    int64         `json:"backoff_ms,omitempty"`
+	ShortestMS   int64         `json:"shortest_lease_ms,omitempty"` // shortest lease that the lock supports
+	StepMS       int64         `json:"lease_step_ms,omitempty"`     // every lease is a multiple of this duration
+	StartMS      int64         `json:"start_ms,omitempty"`          // longest time from the start of the process to its first line
 	Expectations []Expectation `json:"expect,omitempty"`
 	Error        string        `json:"error,omitempty"` // why the worker cannot start
 }
@@ -76,10 +86,15 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 const (
 	CanRenew     = "renew"     // renews at the client's request
 	CanProbe     = "probe"     // reads the store's state
-	CanRenewSelf = "watchdog"  // renews by itself while it holds
+	CanRenewSelf = "watchdog"  // renews by itself while it holds; it need not report the renewals
 	CanReenter   = "reentrant" // a holder can acquire its lock again
 	CanTellLoss  = "lost"
-	CanFence     = "fencing" // each grant has a higher token than all earlier grants
+	CanFence     = "fencing"   // each grant has a higher token than all earlier grants
+	CanNotify    = "notifies"  // a release wakes a waiter
+	CanWait      = "waits"     // waits inside the library, so the time of the granted request is unknown
+	CanCancel    = "cancel"    // an acquire ends soon after a cancel request
+	CanRerelease = "rerelease" // a release may be repeated if its outcome is unknown
+	IsSession    = "session"   // holds end with the session of the process
 )
 
 // Request is a line that a worker reads after the first. Do determines which fields are set.
@@ -156,14 +171,18 @@ func ReadReady(text []byte) (Ready, error) {
 	switch {
 	case r.Error != "":
 		return r, fmt.Errorf("the worker cannot start: %s", r.Error)
-	case r.Version != Version:
-		return r, fmt.Errorf(`it speaks version %d of the protocol, and this lockbench version %d ("lockbench_worker":%d): %s`, r.Version, Version, Version, quoted(text))
+	case r.Version < Oldest || r.Version > Version:
+		return r, fmt.Errorf(`it speaks version %d of the protocol, and this lockbench versions %d to %d ("lockbench_worker":%d): %s`,
+			r.Version, Oldest, Version, Version, quoted(text))
 	case r.Name == "":
 		return r, fmt.Errorf(`its first line names no lock: want "name":"..."; it is %s`, quoted(text))
 	case !nameable.MatchString(r.Name):
 		return r, fmt.Errorf("its name is %s, under which results are stored: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
-	case r.BackOffMS < 0 || r.BackOffMS > longest/int64(time.Millisecond):
-		return r, fmt.Errorf(`its first line states "backoff_ms":%d, which is negative or too long`, r.BackOffMS)
+	}
+	for name, ms := range map[string]int64{"backoff_ms": r.BackOffMS, "shortest_lease_ms": r.ShortestMS, "lease_step_ms": r.StepMS, "start_ms": r.StartMS} {
+		if ms < 0 || ms > longest/int64(time.Millisecond) {
+			return r, fmt.Errorf(`its first line states "%s":%d, which is negative or too long`, name, ms)
+		}
 	}
 	for _, c := range r.Capabilities {
 		if !slices.Contains(capabilities(), c) {
@@ -182,7 +201,7 @@ func ReadReady(text []byte) (Ready, error) {
 var nameable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
 
 func capabilities() []string {
-	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence}
+	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence, CanNotify, CanWait, CanCancel, CanRerelease, IsSession}
 }
 
 // ReadLine parses any other line of a worker strictly: it is a reply, a loss or a renewal; it has one outcome unless it is

@@ -81,12 +81,18 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	found := console.Codes{}
 	for _, file := range files {
 		v, header, err := judge.File(file, judge.Options{FullOracle: f.oracle == "full"})
+		if errors.Is(err, histories.ErrTruncated) {
+			return &console.Exit{Code: console.ExitInconclusive, Err: err, Hint: "the run was killed before its first mark: repeat it"}
+		}
 		if err != nil {
 			return unreadable(file, err)
 		}
 		c := checked{file, header, results(v, header, f.all), v}
 		for _, s := range c.Results {
 			found[console.CodeOf(s.Result)] = true
+		}
+		if v.Counts.Operations == 0 {
+			found[console.ExitInconclusive] = true // nothing was judged
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
 		if !f.asJSON {

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+)
+
+// stated holds the locks of the catalog that are not known-broken and state otherwise than expect.Default, with the reason.
+var stated = map[string]string{
+	"ferretdb":           "the emulator does not lock the documents that it updates, so two clients may be granted at once",
+	"rueidislock":        "it promises a hold for as long as a context is not cancelled, and a paused process cannot cancel it",
+	"rueidislock-tuned":  "as rueidislock",
+	"postgres-advisory":  "",
+	"redisson-lease":     "",
+	"set-px-wait":        "",
+	"reentrant-count-fixed": "",
+}
+
+// TestDefaultExpectations checks the default expectations against what the catalog states, and tests have shown, for each
+// lock. A correct lock states nothing else, and every known-broken lock contradicts them.
+func TestDefaultExpectations(t *testing.T) {
+	for _, l := range All() {
+		l.Leased = l.Store != "" && !l.Session && !slices.Contains([]string{"setnx", "mysql-row"}, l.Name)
+		differs := contradictions(l)
+		_, known := stated[l.Name]
+		switch {
+		case l.Control && len(differs) == 0:
+			t.Errorf("the known-broken lock %s meets all default expectations", l.Name)
+		case !l.Control && !known && len(differs) > 0:
+			t.Errorf("%s states otherwise:\n%s", l.Name, strings.Join(differs, "\n"))
+		case known && len(differs) == 0:
+			t.Errorf("%s is listed, and states nothing else", l.Name)
+		}
+	}
+}
+
+func contradictions(l impls.Impl) (all []string) {
+	for _, d := range expect.Default(l) {
+		where := impls.Situation{Workload: cmp.Or(d.Workload, "counter"), Special: d.Workload != "", Fault: d.Fault, Deployment: l.Deployment, Processes: 3}
+		for _, e := range l.Expected(where) {
+			if e.Property == d.Property && e.Expected != d.Expected {
+				all = append(all, strings.Join([]string{"", d.Property, where.Workload, d.Fault, e.Expected.String(), e.Because}, " "))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,75 @@
+package expect
+
+import (
+	"slices"
+
+	"lockbench/impls"
+)
+
+// clientFaults and networkFaults list the faults under which a lease must not be promised twice.
+const (
+	clientFaults = "holder-stall process-pause pause-before-answer pause-in-release holder-kill holder-abandon kill-between cancelled-acquire"
+	// networkFaults includes the pause of a server, which is a silent network as seen by clients.
+	networkFaults = "slow-network lost-reply lost-reply-silent partition partition-one-way delayed-release lost-wakeup half-open server-pause"
+)
+
+// Default returns what any lock with the capabilities of l is expected to do. docs/reference/expectations.md has the same
+// table. An author's expectation overrides the default one; see Override.
+func Default(l impls.Impl) []impls.Expectation {
+	all := slices.Concat(
+		Excludes("at most one client holds a lock"),
+		Holds("every holder releases", "no-orphan", "progress"),
+		In("misuse", Holds("only a holder can release", "owner-release")))
+	if l.Leased {
+		all = append(all, leased(l)...)
+	}
+	if l.Session {
+		all = append(all, Under("holder-kill", Holds("the session ends with its client", "recovery", "no-orphan"))...)
+	}
+	if l.Renews {
+		all = append(all, renewed()...)
+	}
+	if l.Reentrant {
+		all = append(all, In("reentrant", Excludes("an inner release does not free the lock"), Holds("acquires and releases are counted", "reentrancy"))...)
+	}
+	if l.Fences {
+		all = append(all, Holds("each token is higher than all before it", "fencing")...)
+		all = append(all, Under(clientFaults+" "+networkFaults, Holds("each token is higher than all before it", "fencing"))...)
+	}
+	if l.Notifies {
+		all = append(all, Under("lost-wakeup", Holds("waiters also try at an interval, or when the lease has expired", "progress", "no-orphan"))...)
+	}
+	return all
+}
+
+// leased returns the expectations of a lock whose holds expire.
+func leased(l impls.Impl) []impls.Expectation {
+	all := slices.Concat(
+		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
+		Under("holder-kill half-open kill-between", Holds("a lease that nobody renews expires", "recovery", "no-orphan")),
+		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
+	if !l.Renews { // the watchdog of a living process may renew an abandoned hold for ever
+		all = append(all, Under("holder-abandon", Holds("a lease that nobody renews expires", "recovery", "no-orphan"))...)
+	}
+	return all
+}
+
+// renewed returns the expectations of a lock that renews by itself.
+func renewed() []impls.Expectation {
+	const because = "the lock renews its hold for as long as its process runs"
+	return slices.Concat(
+		In("long-hold", Holds(because, "mutual-exclusion", "renewal")),
+		Holds(because, "renewal"),
+		Under("holder-stall slow-network server-pause", Excludes(because)))
+}
+
+// Override returns the default expectations, except those for which an author states another. It appends the author's.
+func Override(defaults, author []impls.Expectation) []impls.Expectation {
+	same := func(a, b impls.Expectation) bool {
+		return a.Property == b.Property && a.Fault == b.Fault && a.Workload == b.Workload && a.Deployment == b.Deployment
+	}
+	kept := slices.DeleteFunc(slices.Clone(defaults), func(d impls.Expectation) bool {
+		return slices.ContainsFunc(author, func(a impls.Expectation) bool { return same(a, d) })
+	})
+	return append(kept, author...)
+}
