@@ -65,7 +65,7 @@ type Finding struct {
 	Property   string   `json:"property"`
 	Observed   Observed `json:"observed"`
 	Why        string   `json:"why,omitempty"`        // reason why the property is undecided or not applicable
-	Evidence   string   `json:"evidence,omitempty"`   // describes how much evidence supports the finding, such as "12 grants"
+	Evidence   string   `json:"evidence,omitempty"`   // describes the amount of evidence that supports the finding, such as "12 grants"
 	Violations int      `json:"violations,omitempty"` // number of violations, of which Witness shows one
 	Witness    *Witness `json:"witness,omitempty"`
 }
@@ -170,8 +170,8 @@ type Oracle struct {
 	Skipped   int           `json:"skipped,omitempty"` // number of windows skipped, because only a sample is searched
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements lists the keys on which only one of lockbench's own check and Porcupine found a violation. A
-	// disagreement is a bug in lockbench.
+	// Disagreements lists the keys on which the monitor and Porcupine reach different verdicts. A disagreement is a bug
+	// in lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 

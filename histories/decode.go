@@ -25,7 +25,7 @@ type Line struct {
 	Op    Op
 	Mark  bool
 	At    time.Duration // time of the mark
-	Stall time.Duration // for a mark: longest time since the previous mark for which lockbench itself was paused
+	Stall time.Duration // for a mark: longest pause of lockbench itself since the previous mark
 }
 
 // Format is a file format of histories, in addition to JSON lines.

@@ -88,7 +88,7 @@ const Gone int64 = 1
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {
 	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome
-	Hold         int64 // number of the acquire, which all operations of a hold share
+	Hold         int64 // hold number: all operations of a hold have the number of its acquire
 	Kind         Kind
 	Outcome      Outcome
 	Depth        uint16 // nesting depth of an acquire; 1 for the outermost, 0 if unknown
@@ -133,7 +133,7 @@ const Forever = time.Duration(1<<62 - 1)
 type Result struct {
 	Outcome             Outcome
 	Depth               uint16
-	Key                 string // the locked key, if the lock chose a segment of the requested key
+	Key                 string // the key that the lock chose, such as a segment; empty if it is the requested key
 	SentAfter, Validity time.Duration
 	Fence, Value        int64
 	Error               string

@@ -12,8 +12,8 @@ import (
 const logCapacity = 1024
 
 // Recorder records a history during a run. Each client has its own Log, which does not allocate memory. Callers must
-// call Mark at least every second, and Drain after each value from Full. The Recorder starts no goroutine, so it also
-// works in virtual time.
+// call Mark at least every second, and Drain after each value received from Full. The Recorder starts no goroutine, so
+// it also works in virtual time.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
@@ -87,8 +87,8 @@ func (r *Recorder) Drain() error {
 }
 
 // Mark writes all recorded operations and a mark with the current time, and flushes the file. If the run is killed
-// later, its history can be judged up to this mark. stall is the longest time since the last mark for which lockbench
-// itself was paused.
+// later, its history can be judged up to this mark. stall is the longest pause of lockbench itself since the previous
+// mark.
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +176,7 @@ type Log struct {
 	busy bool
 	done []Op
 
-	begun time.Duration // time of a Begin without a Tell; 0 if none
+	begun time.Duration // time of the last call of Begin; 0 after Tell
 
 	faults []*Op // faults that have not ended
 }

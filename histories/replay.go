@@ -34,9 +34,9 @@ func (e Event) Time() time.Duration {
 type Coverage struct {
 	Until    time.Duration // time of the last mark; if there is no mark, of the last event
 	Marks    int
-	Ops      int           // operations called
+	Ops      int           // number of operations called
 	LeftOut  int           // number of operations called after the last mark, which are not judged
-	MaxStall time.Duration // longest time for which lockbench itself was paused
+	MaxStall time.Duration // longest pause of lockbench itself
 }
 
 // Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. Replay

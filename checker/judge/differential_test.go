@@ -127,7 +127,7 @@ func toCompare(t *testing.T) int {
 // TestDifferential checks that three judges agree on random small histories with and without violations. The judges are
 // the properties' monitors, the type frontier, and Porcupine.
 func TestDifferential(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect less often: most garbage belongs to histories that have just been judged
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect garbage less often, because most of it belongs to histories that have just been judged
 	n, start := toCompare(t), time.Now()
 	all := differs()
 	outcomes := make([]outcome, len(all))

@@ -17,9 +17,9 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // the history may violate the model
-	late    bool // some client was ended or lost its hold before it received the grant
+	late    bool // some client received a grant after a fault had ended it, or after it had lost the hold
 	lost    bool // some hold was reported lost, though the store may have kept it until its lease ended
-	rash    int  // if violations are allowed, one grant in this many ignores the previous hold
+	rash    int  // if violations are allowed, one of this many grants ignores the previous hold
 	number  int64
 	next    []time.Duration // earliest time of the next call, by client
 	lives   []int32

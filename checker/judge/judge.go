@@ -53,7 +53,7 @@ type judge struct {
 	judgements []properties.Judgement
 	tally      *tally
 	oracle     *oracle.Oracle // nil if Options.NoOracle is set
-	granted    time.Duration  // time of the last grant, except for grants after the workload has finished
+	granted    time.Duration  // time of the last grant during the workload
 }
 
 func newJudge(h histories.Header, o Options) *judge {
@@ -150,8 +150,8 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// weigh changes a finding to Undecided if the fault of the trial was not verified. If needsGrant is set, it also does
-// so if nothing was granted after the fault began.
+// weigh changes a finding to Undecided if the fault of the trial was not verified. With needsGrant, a finding is also
+// Undecided if nothing was granted after the fault began.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {

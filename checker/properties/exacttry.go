@@ -9,14 +9,14 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts is the maximum number of unexplained refusals stored per key. Further refusals are not judged.
+// maxDoubts is the maximum number of possible violations stored per key. Further refusals are not judged.
 const maxDoubts = 1024
 
 // tries checks that a lock refuses a try (busy) only while a client holds the key. It applies to locks that promise
 // this.
 //
-// A refusal is explained by an earlier hold, or by the next grant if that acquire was called before the refusal
-// returned. An acquire with an unknown outcome explains all refusals that return after its call.
+// An earlier hold explains a refusal. So does the next grant, if its acquire was called before the refusal returned. An
+// acquire with an unknown outcome explains all refusals that return after its call.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]

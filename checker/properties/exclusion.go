@@ -19,11 +19,11 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // numbers of holds: all, ended before their grant was received, and with an unknown end
+	grants, empty, unstated int // number of grants; those whose hold had ended when received; those whose end is unknown
 	open                    projection.PerKey[[]*overlap]
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // hold that ended between the grants in shown and may have caused the second grant; or nil
+	freed                   *projection.Hold // hold whose release between the grants in shown may have caused the second grant, or nil
 	at                      string           // key of the violation
 	violated                map[string]bool
 }
@@ -117,7 +117,7 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 }
 
 // settled reports whether no later event can show that the holds did not overlap. This is certain once the second hold
-// and any of the first holds have ended.
+// and one of the earlier holds have ended.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }

@@ -9,7 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites is the maximum number of writes stored per key, to show both writes of a lost update.
+// recentWrites is the maximum number of recent writes stored per key. They are stored to show both writes of a lost
+// update.
 const recentWrites = 4096
 
 // integrity checks that no acknowledged write to a guarded resource is lost.
@@ -27,12 +28,12 @@ type guarded struct {
 	initial  int64
 	final    int64
 	read     bool // the final value was read
-	notByOne bool // some write was not its preceding read plus one, so the final value is unpredictable
+	notByOne bool // some write did not add one to the value read before, so the final value is unpredictable
 	acked    int64
 	unknown  int64
-	reads    map[int32]histories.Op // last read since the last write, by client
+	reads    map[int32]histories.Op // last read that no write has followed, by client
 	written  pages                  // hold number of the write, by the value read before the write
-	recent   map[int64]update       // by base
+	recent   map[int64]update       // by the value read before the write
 	bases    []int64                // keys of recent, oldest first
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned

@@ -19,7 +19,7 @@ type used struct {
 	name     string
 	asked    bool
 	epilogue histories.Outcome
-	reached  bool         // the new client has tried to acquire the key
+	reached  bool         // a new client has tried to acquire the key at the end of the run
 	last     histories.Op // last release; if the last hold was not released, its acquire
 }
 

@@ -17,7 +17,7 @@ type wrong uint8
 const (
 	again  wrong = iota // the hold was released before
 	late                // the lease has certainly expired
-	others              // another client has the hold
+	others              // the hold belongs to another client
 	never               // the acquire was refused
 	wrongs              // number of reasons
 )

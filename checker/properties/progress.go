@@ -13,8 +13,8 @@ import (
 // unstatedBound is the reason why the properties progress and recovery are not applicable.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is added to the lock's back-off. A client that pauses for longer between two tries no longer counts as
-// waiting.
+// retryGap plus the lock's back-off is the maximum pause between two tries. After a longer pause, a client no longer
+// counts as waiting.
 const retryGap = 100 * time.Millisecond
 
 // waiting checks bounded liveness: a free key is granted to a waiting client within the bound in the header.
@@ -32,7 +32,7 @@ type awaited struct {
 	since time.Duration // start of the current wait, over several tries
 	idle  time.Duration // return time of the last acquire
 	free  time.Duration // time from which the key counts as free
-	told  bool          // the current wait was counted as a violation
+	told  bool          // the current wait has been counted as a violation
 	last  histories.Op  // last release of the key
 }
 

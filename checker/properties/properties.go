@@ -79,7 +79,7 @@ type Judgement interface {
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
-	Bound  time.Duration // Header.FreedWithin
+	Bound  time.Duration // maximum time until a waiting client is granted a free key
 	Counts *checker.Counts
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part of the history; set after the last event
@@ -138,8 +138,8 @@ func (c *Facts) tell(format string, args ...any) string {
 	return fmt.Sprintf(format, said...)
 }
 
-// monitor holds the violations found so far. It is embedded in the monitor of each property, and its methods ignore all
-// events.
+// monitor holds the violations found so far. It is embedded in the monitor of each property. Its methods Event, Change
+// and Fault do nothing.
 type monitor struct {
 	*Facts
 	violations int

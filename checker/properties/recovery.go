@@ -93,7 +93,7 @@ func (x *recoveries) Fault(ev histories.Event) {
 		case !ev.Return:
 			x.gone(b, ev.Op)
 		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
-			b.victim = nil // the fault had no effect
+			b.victim = nil // the fault was not verified, so it does not count
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // this client may have acquired the key after the earlier fault
+	case old != nil && !v.held: // this client may have held the key since the earlier fault, so the recovery starts later
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v

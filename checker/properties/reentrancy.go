@@ -67,8 +67,8 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed handles an answer of the store about the hold. After the release of a nested acquire, the store must still
-// have the hold.
+// probed handles the answer of the store to the question which client holds the key. After the release of a nested
+// acquire, the holder must still have the key.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {

@@ -22,8 +22,8 @@ func (r *register) called(op *histories.Op) {
 // returned handles the return of an operation. higher is an earlier operation with a higher token, or nil. If higher is
 // not nil, the resource should have refused op.
 //
-// counts reports whether the resource checks the token of op. The value "checking" of checks stands for reads and
-// writes, "checking-writes" for writes only.
+// counts reports whether the resource checks the token of op. If checks is "checking", the resource checks reads and
+// writes; if "checking-writes", only writes.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -42,7 +42,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 			var factor float64
 			factor, err = strconv.ParseFloat(text, 64)
 			speed(trials, func(t *bench.Trial) float64 {
-				if s, _ := plan.Subject(t.Subject); s.Lock == lock { // every subject with this lock, including controls
+				if s, _ := plan.Subject(t.Subject); s.Lock == lock {
 					return factor
 				}
 				return 1

@@ -21,8 +21,8 @@ import (
 // complete. Marks limit the memory of histories.Replay.
 const markEvery = 4096
 
-// jepsens replaces the start time in the key of a fault that Jepsen recorded. The end of such a fault does not repeat
-// its start time.
+// jepsens stands for the start time of a fault recorded by Jepsen, because the entry for the end of the fault does not
+// repeat the start time.
 const jepsens time.Duration = -1
 
 // Format is the EDN notation of Jepsen, to be passed to histories.Open.

@@ -11,7 +11,7 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the :f of two entries that only lockbench writes: the header and the end of the history.
+// headerEntry is the value of :f in two entries that only lockbench writes: the header and the end of the history.
 const headerEntry = "lockbench"
 
 // onlyKey is the key of operations that do not name a key, as in tests of a single lock.

@@ -16,7 +16,7 @@ import (
 // Export writes a history file as EDN, in order of the events. Each line is the call or the return of an operation.
 // Operations after the last mark are omitted, because they are not judged.
 //
-// Export reads the file twice: the process numbers depend on the number of clients.
+// Export reads the file twice, because the process numbers depend on the number of clients.
 func Export(w io.Writer, path string) (warnings []string, err error) {
 	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
