@@ -22,7 +22,7 @@ type Header struct {
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
-	Simulated bool              `json:"simulated_processes,omitempty"` // several lock instances in one process stood for the processes
+	Simulated bool              `json:"simulated_processes,omitempty"` // each process was simulated by a lock instance in a common process
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
@@ -111,8 +111,8 @@ func (h *Header) Expectation(property string) Expectation {
 	return Expectation{Property: property}
 }
 
-// scanObject parses a JSON object whose values are strings or integers. It calls visit with each name and value; the
-// value is still JSON. It is about ten times as fast as encoding/json.
+// scanObject parses a JSON object whose values are strings or integers. It calls visit with each name and the JSON text
+// of each value. It is about ten times as fast as encoding/json.
 func scanObject(text []byte, visit func(name, value []byte) error) error {
 	s := scanner{text: text}
 	if !s.take('{') {

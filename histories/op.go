@@ -77,11 +77,11 @@ const (
 // Results of a Probe operation.
 const (
 	ProbeFree  int64 = iota // the key is free
-	ProbeMine               // the client's own hold has the key
-	ProbeOther              // another hold has the key
+	ProbeMine               // the key still belongs to the hold of the probe
+	ProbeOther              // the key belongs to another hold
 )
 
-// Gone is the Value of a fault that ends its client, because the client is killed or abandons its hold. The client has
+// Gone is the Value of a fault that ends its client: the client is killed or abandons its hold. The client counts as
 // ended from the call of the fault.
 const Gone int64 = 1
 
@@ -96,8 +96,8 @@ type Op struct {
 	Fault        string // name of the fault, if Kind is Inject or Heal
 
 	Due, Call, Return time.Duration // intended start, actual start, and end or StillOpen
-	SentAfter         time.Duration // time from Call until the successful request was sent
-	Validity          time.Duration // length of the lease, from the time that request was sent; 0 if unknown, or Unbounded
+	SentAfter         time.Duration // time from Call until the store was sent the request that it granted
+	Validity          time.Duration // length of the lease, counted from Call plus SentAfter; 0 if unknown, or Unbounded
 
 	Fence, Value int64
 	Error        string

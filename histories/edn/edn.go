@@ -30,7 +30,7 @@ var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
 // history reads an EDN history. It combines the two EDN entries of an operation (call and return) into one line.
 type history struct {
-	reader  *histories.Reader // the Reader to which the header and the warnings belong
+	reader  *histories.Reader // receives the header and the warnings
 	forms   *forms
 	wrapped bool // the file is one vector of entries
 	headed  bool // the file began with a header
