@@ -1,8 +1,10 @@
 // Package checker defines the verdict on a history. A Verdict has a Finding for each property: the property holds, is
-// violated (with a Witness), is undecided, or is not applicable. Package judge makes verdicts. It derives holds from a
-// history (package projection). It passes them to one monitor per property (package properties) and to the linearizability
-// checker Porcupine (package oracle), which checks exclusion independently. A history is read once, and the memory needed
-// is proportional to the number of operations open at once.
+// violated, is undecided, or is not applicable. A violated property has a Witness, the operations that show the
+// violation.
+//
+// Package judge returns verdicts. It derives holds from the events of a history (package projection) and looks for
+// violations (package properties). The linearizability checker Porcupine checks exclusion a second time (package
+// oracle). A history is read once.
 package checker
 
 import (
@@ -19,10 +21,10 @@ import (
 type Observed uint8
 
 const (
-	Undecided     Observed = iota // the property applies, but the history has too little evidence; never a pass
+	Undecided     Observed = iota // the history has too little evidence; this never counts as a pass
 	Held                          // the history shows no violation
 	Violated                      // the history shows a violation; the Finding has a Witness
-	NotApplicable                 // the history has no evidence about the property
+	NotApplicable                 // the property does not apply to the history
 )
 
 var observedNames = [...]string{"undecided", "holds", "violated", "not applicable"}
@@ -35,16 +37,16 @@ func (o *Observed) UnmarshalText(text []byte) error {
 	return histories.Parse(o, observedNames[:], text, "observation")
 }
 
-// Witness is the smallest part of a history that shows a violation, usually four operations.
+// Witness is a small part of a history that shows a violation, usually four operations.
 type Witness struct {
-	Sentence string         `json:"sentence"` // description of the violation, such as which clients held the key at once and for how long
+	Sentence string         `json:"sentence"` // describes the violation, such as which clients held the key at once
 	Key      string         `json:"key"`
-	From     time.Duration  `json:"from_ns"` // begin and end of the violation, as far as the history shows them
+	From     time.Duration  `json:"from_ns"` // From and To: start and end of the violation
 	To       time.Duration  `json:"to_ns"`
-	Ops      []histories.Op `json:"ops"` // in order of their calls
+	Ops      []histories.Op `json:"ops"` // operations in order of their calls
 }
 
-// UnmarshalJSON parses a witness. It also accepts the name under which earlier versions stored the sentence.
+// UnmarshalJSON parses a witness. It also accepts the field name that earlier versions used for the sentence.
 func (w *Witness) UnmarshalJSON(text []byte) error {
 	type plain Witness
 	earlier := struct {
@@ -58,13 +60,13 @@ func (w *Witness) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Finding is the result for one property.
+// Finding is the verdict on one property, with its evidence.
 type Finding struct {
 	Property   string   `json:"property"`
 	Observed   Observed `json:"observed"`
 	Why        string   `json:"why,omitempty"`        // reason why the property is undecided or not applicable
-	Evidence   string   `json:"evidence,omitempty"`   // numbers of operations that support the finding, as text
-	Violations int      `json:"violations,omitempty"` // number of violations; Witness shows the first one
+	Evidence   string   `json:"evidence,omitempty"`   // describes the amount of evidence that supports the finding, such as "12 grants"
+	Violations int      `json:"violations,omitempty"` // number of violations, of which Witness shows one
 	Witness    *Witness `json:"witness,omitempty"`
 }
 
@@ -74,22 +76,22 @@ type Counts struct {
 	Grants     int `json:"grants"`
 	Refused    int `json:"refused"`  // number of acquires that were refused (busy)
 	Unknown    int `json:"unknown"`  // number of operations that may or may not have taken effect
-	HandOffs   int `json:"handoffs"` // number of grants to a client that was already waiting when the previous holder released
-	Expiries   int `json:"expiries"` // number of leases that expired before their hold ended
+	HandOffs   int `json:"handoffs"` // number of grants to a client that was already waiting at the previous release
+	Expiries   int `json:"expiries"` // number of leases that expired during a hold
 	Takeovers  int `json:"takeovers"`
 
 	Faults      int `json:"faults,omitempty"`       // number of faults injected and verified
-	Losses      int `json:"losses,omitempty"`       // number of holds that the lock reported as lost
-	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses after which the store still had the hold
-	Stale       int `json:"stale,omitempty"`        // number of operations that the resource refused because of their fencing token
+	Losses      int `json:"losses,omitempty"`       // number of losses of a hold that the lock reported
+	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses although the store still had the hold
+	Stale       int `json:"stale,omitempty"`        // number of operations that a resource refused because of an old fencing token
 }
 
-// Band is a fault and the time during which it lasted.
+// Band is a fault with its start and end.
 type Band struct {
 	Name      string        `json:"name"`
-	Client    int32         `json:"client"` // target client, or histories.Harness if the fault has no target client
+	Client    int32         `json:"client"` // client affected by the fault; histories.Harness if the fault affects no single client
 	From      time.Duration `json:"from_ns"`
-	To        time.Duration `json:"to_ns"` // end of the fault; histories.StillOpen if the fault lasted until the end of the history
+	To        time.Duration `json:"to_ns"` // end of the fault; histories.StillOpen if the history ended first
 	Effective bool          `json:"effective"`
 }
 
@@ -97,16 +99,17 @@ type Band struct {
 type Verdict struct {
 	Until    time.Duration `json:"until_ns"` // end of the judged part of the history
 	Counts   Counts        `json:"counts"`
-	Slack    time.Duration `json:"slack_ns"` // allowance for clock error in every lease
-	Bound    time.Duration `json:"bound_ns"` // time within which a free key must be granted to a waiting client
+	Slack    time.Duration `json:"slack_ns"` // allowance for clock error
+	Bound    time.Duration `json:"bound_ns"` // maximum time until a waiting client is granted a free key
 	MaxStall time.Duration `json:"max_stall_ns"`
 	Findings []Finding     `json:"findings"`
 	Oracle   Oracle        `json:"oracle"`
 	Warnings []string      `json:"warnings,omitempty"`
 
-	// Recoveries holds the times from the end of a client to the next grant of its key, in the order of the grants.
+	// Recoveries holds the recovery times, in order. A recovery time is measured from a fault that ended a client to
+	// the next grant of its key.
 	Recoveries []time.Duration `json:"recoveries_ns,omitempty"`
-	Faults     []Band          `json:"faults,omitempty"` // faults in the order of their calls, at most a thousand
+	Faults     []Band          `json:"faults,omitempty"` // the first thousand faults, in order of their calls
 }
 
 // Finding returns the finding for the named property.
@@ -119,15 +122,16 @@ func (v *Verdict) Finding(property string) Finding {
 	return Finding{Property: property, Observed: NotApplicable, Why: "it was not judged"}
 }
 
-// Result is the result of one check, which compares an Observed with an expectation. Results are named as in pytest.
+// Result is the result of one check: the verdict on a property, compared with its expectation. The names are those of
+// pytest.
 type Result uint8
 
 const (
-	NoExpectation Result = iota // nothing was expected, or the property does not apply
+	NoExpectation Result = iota // there is no expectation, or the property does not apply
 	Pass                        // expected to hold, and no violation was observed
 	XFail                       // expected to be violated, and a violation was observed
 	Fail                        // expected to hold, and a violation was observed
-	XPass                       // expected to be violated, and no violation was observed: the suite did not detect a known defect
+	XPass                       // expected to be violated, but no violation was observed: a known defect was not detected
 	Inconclusive                // expected to hold, but undecided
 )
 
@@ -141,7 +145,7 @@ func (r *Result) UnmarshalText(text []byte) error {
 	return histories.Parse(r, resultNames[:], text, "result")
 }
 
-// ResultOf compares the verdict on a property with the expectation.
+// ResultOf compares the verdict on a property with its expectation.
 func ResultOf(expected histories.Expected, observed Observed) Result {
 	switch {
 	case expected == histories.Unspecified || observed == NotApplicable:
@@ -158,20 +162,20 @@ func ResultOf(expected histories.Expected, observed Observed) Result {
 	return Inconclusive
 }
 
-// Oracle holds the result of checking the same holds with Porcupine.
+// Oracle holds the results of checking exclusion a second time, with Porcupine.
 type Oracle struct {
 	Keys      int           `json:"keys"`
-	Pairs     int           `json:"pairs"`             // number of holds checked in each view
-	Windows   int           `json:"windows"`           // number of windows searched, for histories too long to be searched at once
-	Skipped   int           `json:"skipped,omitempty"` // number of windows not searched, because they were not in the sample
+	Pairs     int           `json:"pairs"`             // number of holds checked
+	Windows   int           `json:"windows"`           // number of parts (windows) searched in histories too long to be searched at once
+	Skipped   int           `json:"skipped,omitempty"` // number of windows skipped, because only a sample is searched
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
-	// Disagreements lists the keys for which the monitor and Porcupine reach different verdicts, which is a defect of
-	// lockbench.
+	// Disagreements lists the keys on which the monitor and Porcupine reach different verdicts. A disagreement is a bug
+	// in lockbench.
 	Disagreements []string `json:"disagreements,omitempty"`
 }
 
-// Milliseconds formats a duration in ms, with at most three decimals.
+// Milliseconds formats a duration in milliseconds, with one to three decimals.
 func Milliseconds(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {
@@ -183,7 +187,7 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", v)
 }
 
-// Count formats a number with its noun, such as "2 grants".
+// Count formats a number with a noun, such as "1 grant" or "2 grants".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

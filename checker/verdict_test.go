@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestEarlierWitness checks that a witness written by an earlier version can be read.
+// TestEarlierWitness checks that a Witness written by an earlier version can be parsed.
 func TestEarlierWitness(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"sentence": "now", "key": "k0"}`: "now",

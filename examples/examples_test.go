@@ -1,4 +1,4 @@
-// Package examples tests the example workers with the code that lockbench uses to run a worker.
+// Package examples tests the example workers. A worker is a program that lets lockbench test a lock in any language.
 package examples
 
 import (
@@ -25,7 +25,7 @@ import (
 	"lockbench/workloads"
 )
 
-// need handles a missing program: it fails the test if LOCKBENCH_REQUIRE names the program, and skips the test otherwise.
+// need fails the test if LOCKBENCH_REQUIRE names the missing program, and skips the test otherwise.
 func need(t *testing.T, what, how string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
@@ -34,7 +34,7 @@ func need(t *testing.T, what, how string) {
 	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands returns the command line of each example worker. It first installs what the worker needs.
+// commands holds a function for each example worker that installs what the worker needs and returns its command line.
 var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
 
 func python(t *testing.T) []string {
@@ -80,7 +80,7 @@ func goProgram(t *testing.T) []string {
 	return []string{program}
 }
 
-// TestShort checks that each example has few lines.
+// TestShort checks the number of lines of each example.
 func TestShort(t *testing.T) {
 	for file, most := range map[string]int{"redis-py/worker.py": 60, "redlock-node/worker.mjs": 60, "go-redislock/main.go": 40} {
 		text, err := os.ReadFile(file)
@@ -94,7 +94,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile checks that the npm lock file has checksums and no URL of a registry.
+// TestLockfile checks that the npm lock file has checksums and no registry URLs.
 func TestLockfile(t *testing.T) {
 	text, err := os.ReadFile("redlock-node/package-lock.json")
 	if err != nil {
@@ -105,7 +105,7 @@ func TestLockfile(t *testing.T) {
 	}
 }
 
-// timeout limits each step of a test.
+// timeout is the maximum time for each step of a test.
 const timeout = 30 * time.Second
 
 func local(t *testing.T) {
@@ -115,7 +115,7 @@ func local(t *testing.T) {
 	}
 }
 
-// TestProtocol checks that each example follows the worker protocol.
+// TestProtocol checks that each example follows the protocol between lockbench and a worker.
 func TestProtocol(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// startTwo starts a server and two processes of an example worker.
+// startTwo starts a Redis server and two processes of an example worker.
 func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
@@ -200,7 +200,7 @@ func exclusion(t *testing.T, a, b impls.Lock) {
 		}
 		granted <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // by then the other client is usually waiting
+	time.Sleep(100 * time.Millisecond) // give the other client time to start waiting
 	if err := a.Release(ctx, held.Grant); err != nil {
 		t.Error(err)
 	}
@@ -218,7 +218,7 @@ func releases(t *testing.T, a, b impls.Lock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := b.Acquire(ctx, request("r", -1)) // granted when the first lease has expired
+	held, err := b.Acquire(ctx, request("r", -1)) // waits until the first lease has expired
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,8 @@ func resource(t *testing.T, r workloads.Resource) {
 	}
 }
 
-// TestUnderAPause checks that a process that is paused beyond its lease violates mutual exclusion but not lease exclusion.
+// TestUnderAPause checks the verdicts if a process is paused beyond its lease: mutual exclusion is violated, lease
+// exclusion is not.
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {

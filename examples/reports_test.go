@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the reports again, from the evidence in them and the current table of locks")
 
-// TestReports checks that the report beside each requirements file was made from these requirements and follows from its
-// evidence.
+// TestReports checks that each stored selection report belongs to its requirements file, and that its recommendation
+// follows from its evidence.
 func TestReports(t *testing.T) {
 	for _, name := range []string{"inventory", "cron-leader", "payment-ledger"} {
 		read := func(file string) []byte {
@@ -32,7 +32,7 @@ func TestReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var from struct { // the input of the decision, which has the same form in all versions
+		var from struct { // stored input of the decision
 			Needs   selection.Needs    `json:"needs"`
 			Options []selection.Option `json:"options"`
 			selection.Evidence

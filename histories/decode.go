@@ -16,29 +16,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxLine is the maximum length of a line in bytes, so that a damaged file cannot exhaust the memory.
+// maxLine is the maximum length of a line in bytes. It limits the memory that a damaged file can use.
 const maxLine = 1 << 20
 
-// ErrTruncated is returned for a file that ends before the end of its header. Nothing of the history was stored.
+// ErrTruncated is returned for a file that ends within its header.
 var ErrTruncated = errors.New("the history was cut off before its first mark: nothing can be judged")
 
-// Line is one line of a history after the header: an operation, or a mark if Mark is set.
+// Line is one line of a history after the header: either an operation or a mark. All calls and returns up to the time
+// of a mark are on lines before the mark.
 type Line struct {
 	Op    Op
 	Mark  bool
-	At    time.Duration // time of a mark: all calls and returns up to this time are on lines before the mark
-	Stall time.Duration // for a mark: longest time since the previous mark during which lockbench itself did not run
+	At    time.Duration // time of the mark
+	Stall time.Duration // for a mark: longest pause of lockbench itself since the previous mark
 }
 
-// Format is a file format of histories other than JSON lines.
+// Format is a file format of histories, in addition to JSON lines.
 type Format struct {
-	// Detect reports whether the input is in this format. It must not consume any input.
+	// Detect reports whether the input is in this format, without consuming any input.
 	Detect func(*bufio.Reader) bool
-	// Read reads the header into the Reader and returns a function that reads the next line.
+	// Read reads the header into the Reader. It returns a function that reads the next line.
 	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
 }
 
-// Reader reads a history line by line, from plain or zstd-compressed input.
+// Reader reads a history line by line. The input may be compressed with zstd.
 type Reader struct {
 	Header   Header
 	Warnings []string // problems that do not prevent reading, such as a truncated last line
@@ -49,10 +50,10 @@ type Reader struct {
 	line   int
 	offset int64
 	begun  bool                 // whether Next has been called
-	read   func() (Line, error) // reads the next line in a format other than JSON lines; nil for JSON lines
+	read   func() (Line, error) // reads a line in another format; nil for JSON lines
 }
 
-// Open opens a history file in JSON lines or in one of the given other formats.
+// Open opens a history file in JSON lines or in one of the other given formats.
 func Open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +68,7 @@ func Open(path string, others ...Format) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a Reader and reads the header. Close frees the decompressor's memory.
+// NewReader reads the header of a history and returns a Reader for the lines. Callers must call Close to free memory.
 func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	r := &Reader{in: buffered, keys: map[string]string{}}
@@ -99,9 +100,9 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	return r, nil
 }
 
-// SetHeader parses the header's JSON.
+// SetHeader sets the header of the Reader. text is the header in JSON.
 func (r *Reader) SetHeader(text []byte) error {
-	// Parse the version first: the header of a newer version may have fields that cannot be parsed.
+	// Check the version before the fields, because a newer version may have other fields.
 	var v struct {
 		Version int `json:"lockbench"`
 	}
@@ -118,7 +119,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	}
 	var h struct {
 		Header
-		Claims []Expectation `json:"claims"` // key under which version 1 stored the expectations
+		Claims []Expectation `json:"claims"` // name of the expectations in version 1
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -138,9 +139,9 @@ func (r *Reader) Close() {
 	r.closer = nil
 }
 
-// Next returns the next line, or io.EOF. A truncated last line is only a warning; any other malformed line is an error that
-// states the line number. If the header says that marks follow, the first line is a mark at time 0. Operations after the last
-// mark are then left out by Replay, also if the file was cut before its first mark.
+// Next returns the next line, or io.EOF at the end. A truncated last line is only a warning. Any other malformed line
+// is an error with the line number. If the header says that marks follow, the first line is a mark at time 0. Replay
+// then leaves out the operations after the last mark, even if the file was cut before its first mark.
 func (r *Reader) Next() (Line, error) {
 	if first := !r.begun; first {
 		if r.begun = true; r.Header.Marks {
@@ -153,12 +154,12 @@ func (r *Reader) Next() (Line, error) {
 	for {
 		start := r.offset
 		text, err := r.next()
-		torn := err == io.EOF && len(text) > 0 // whether the last line is truncated: it has no newline
+		torn := err == io.EOF && len(text) > 0 // the last line has no newline, so it may be truncated
 		if err != nil && !torn {
 			return Line{}, err
 		}
 		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue // blank lines are allowed
+			continue // skip blank lines
 		}
 		line, err := r.parse(text)
 		switch {
@@ -172,12 +173,12 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Warnf adds a formatted warning.
+// Warnf adds a warning, formatted like fmt.Sprintf.
 func (r *Reader) Warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// next returns a line without its newline. At the end of the file it returns the remaining bytes and io.EOF.
+// next returns the next line without its newline. At the end of the file it returns the remaining bytes and io.EOF.
 func (r *Reader) next() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	r.line++
@@ -195,7 +196,7 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, fmt.Errorf("line %d (byte %d of the text): longer than %d bytes", r.line, r.offset-int64(len(text)), maxLine)
 	case err == nil:
 		return text[:len(text)-1], nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the recording process was killed while it wrote a block
+	case errors.Is(err, io.ErrUnexpectedEOF): // the compressed file is truncated, because the recording process was killed
 		if len(text) == 0 {
 			r.Warnf("the compressed file ends within a block, after byte %d of the text: only the lines before it were read", r.offset)
 		}
@@ -282,7 +283,7 @@ const (
 	fStall
 )
 
-// set parses one field into the operation and returns the bit of the field, or 0 if the field is unknown.
+// set parses one field into l. It returns a bit that identifies the field, or 0 for an unknown field.
 func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	op := &l.Op
 	switch string(name) {
@@ -330,8 +331,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	return 0, nil
 }
 
-// intern parses a JSON string. Equal texts share one string, because a history has few different keys. The number of stored
-// strings is bounded.
+// intern parses a JSON string. Equal strings share memory, because a history repeats a few keys. The number of shared
+// strings is limited.
 func (r *Reader) intern(value []byte, into *string) error {
 	if s, ok := r.keys[string(value)]; ok {
 		*into = s
@@ -355,7 +356,7 @@ func setInt[T int32 | int64 | uint16](value []byte, low, high int64, into *T) er
 	return nil
 }
 
-// setTime parses a time in nanoseconds since the start of the history, or as a duration such as "1.5ms".
+// setTime parses a time since the start of the history, in nanoseconds or as text such as "1.5ms".
 func setTime(value []byte, into *time.Duration) error {
 	d, err := parseDuration(string(value))
 	if err == nil && (d < 0 || d >= Forever) {
@@ -384,7 +385,7 @@ func parseName(value []byte, into interface{ UnmarshalText([]byte) error }) erro
 	return into.UnmarshalText(value[1 : len(value)-1])
 }
 
-// UnmarshalJSON parses the output of MarshalJSON. Whitespace is allowed.
+// UnmarshalJSON parses an operation in the format of MarshalJSON, but allows whitespace.
 func (op *Op) UnmarshalJSON(text []byte) error {
 	var flat bytes.Buffer
 	if err := json.Compact(&flat, text); err != nil {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Version is the version of the history format that this package writes. It is also the newest version that it reads.
+// Version is the version of the history format that this package writes, and the newest that it reads.
 const Version = 2
 
-// Header is the first line of a history: the configuration of the trial and its expectations. Only Version is required, so
-// that a history can be written by hand.
+// Header is the first line of a history: the configuration of the trial and its expectations. Only Version is required.
 type Header struct {
 	Version    int       `json:"lockbench"`
 	Run        string    `json:"run,omitempty"`
@@ -19,19 +18,19 @@ type Header struct {
 	Deployment string    `json:"deployment,omitempty"`
 	Workload   string    `json:"workload,omitempty"`
 	Fault      string    `json:"fault,omitempty"`
-	Server     string    `json:"server,omitempty"` // product and version of the store, and how it was run
+	Server     string    `json:"server,omitempty"` // product and version of the store, and how it was started
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
-	Simulated bool              `json:"simulated_processes,omitempty"` // whether the processes were simulated by lock instances in one process
+	Simulated bool              `json:"simulated_processes,omitempty"` // each process was simulated by a lock instance in a common process
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
 	TTL     Nanos `json:"ttl_ns,omitempty"`     // lease that clients request
-	Bound   Nanos `json:"bound_ns,omitempty"`   // maximum time until the key of a dead holder is free, as promised by the lock; 0: the TTL
-	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiting client
-	Exact   bool  `json:"exact_try,omitempty"`  // whether the lock promises to refuse a try (busy) only while a client holds the key
-	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every lease; 0: 1 % of the TTL + 2 ms
+	Bound   Nanos `json:"bound_ns,omitempty"`   // maximum time until the key of a dead holder is free, as promised by the lock; 0 means the TTL
+	BackOff Nanos `json:"backoff_ns,omitempty"` // maximum delay between two tries of a waiting client
+	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds the key
+	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
 	Marks  bool `json:"marks,omitempty"`           // whether marks follow, up to the end: what follows the last mark is incomplete
 	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a renewal in the history
@@ -39,7 +38,7 @@ type Header struct {
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
-// Expectation is an expectation about one property in this history, with its reason.
+// Expectation states whether a property is expected to hold in this history, and why.
 type Expectation struct {
 	Property string   `json:"property"`
 	Expected Expected `json:"expected"`
@@ -50,9 +49,9 @@ type Expectation struct {
 type Expected uint8
 
 const (
-	Unspecified  Expected = iota // no expectation: the verdict is reported but not checked
+	Unspecified  Expected = iota // no expectation: the verdict is only reported
 	ToHold                       // expected to hold: a violation fails the check
-	ToBeViolated                 // expected to be violated: a known defect that the check has to detect
+	ToBeViolated                 // expected to be violated: a known defect that the judge must detect
 )
 
 var expectedNames = [...]string{"unspecified", "holds", "violated"}
@@ -61,7 +60,7 @@ func (e Expected) String() string { return NameOf(expectedNames[:], int(e)) }
 
 func (e Expected) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText parses the name of an Expected. It also accepts the names open and breaks of older versions.
+// UnmarshalText parses an Expected. It also accepts the names open and breaks, which earlier versions wrote.
 func (e *Expected) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "open":
@@ -74,13 +73,13 @@ func (e *Expected) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Nanos is a duration in a header. It is written in nanoseconds and can also be read as text such as "5s".
+// Nanos is a duration in a header. It is written in nanoseconds. It is also read from text such as "5s".
 type Nanos time.Duration
 
 // D returns n as a time.Duration.
 func (n Nanos) D() time.Duration { return time.Duration(n) }
 
-// UnmarshalJSON parses nanoseconds or a duration such as "5s".
+// UnmarshalJSON parses a duration in nanoseconds or as text such as "5s".
 func (n *Nanos) UnmarshalJSON(text []byte) error {
 	d, err := parseDuration(string(text))
 	*n = Nanos(d)
@@ -95,8 +94,8 @@ func (h *Header) SlackOr() time.Duration {
 	return h.TTL.D()/100 + 2*time.Millisecond
 }
 
-// FreedWithin returns the maximum time for which a waiting client may be refused a key after its holder has ended. It is
-// the sum of the lock's bound (or the TTL if the bound is 0), its longest back-off, and 500 ms.
+// FreedWithin returns the maximum time for which a waiting client may be refused after the holder has ended. It is the
+// sum of Bound (or else TTL), BackOff, and 500 ms.
 func (h *Header) FreedWithin() time.Duration {
 	bound := h.Bound.D()
 	if bound == 0 {
@@ -105,7 +104,7 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// Expectation returns the expectation about a property, or Unspecified if the header has none for it.
+// Expectation returns the expectation about a property. Its field Expected is Unspecified if the header has none.
 func (h *Header) Expectation(property string) Expectation {
 	for _, c := range h.Expectations {
 		if c.Property == property {
@@ -115,8 +114,8 @@ func (h *Header) Expectation(property string) Expectation {
 	return Expectation{Property: property}
 }
 
-// scanObject parses a flat JSON object of strings and integers. It calls visit with each name (without quotes) and the JSON
-// text of its value. It is about ten times as fast as encoding/json.
+// scanObject parses a JSON object whose values are strings or integers. It calls visit with each name and the JSON text
+// of each value. It is about ten times as fast as encoding/json.
 func scanObject(text []byte, visit func(name, value []byte) error) error {
 	s := scanner{text: text}
 	if !s.take('{') {

@@ -32,7 +32,7 @@ func record(t testing.TB, clients int, use func(*Recorder)) []byte {
 	return file.Bytes()
 }
 
-// read returns the lines of a history and the reader's warnings.
+// read returns the lines of a history and the warnings of the Reader.
 func read(t testing.TB, text []byte) ([]Line, []string, error) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -120,13 +120,13 @@ func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
 	}
 }
 
-// TestReplayDeliversAllEvents checks that a replay delivers every event in order, even if marks were written while several
-// clients recorded.
+// TestReplayDeliversAllEvents checks that a replay has all events in order, even if marks (times up to which the file
+// is complete) were written during recording.
 func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // closed at the first mark, because on a busy machine the clients could finish before any mark
+		marked := make(chan struct{}) // closed at the first mark; clients wait for it, because otherwise they could finish before any mark
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
@@ -201,8 +201,8 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestOpenFaultsAreListedAtAMark checks that a mark lists every fault in progress: a replay must know when each was
-// injected.
+// TestOpenFaultsAreListedAtAMark checks that a mark lists every fault that has not ended. A replay must know when each
+// fault began.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
@@ -223,7 +223,8 @@ func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// replayed returns the events of a history, by fault, and the number of its operations.
+// replayed returns the events of a history as text (fault, whether it is a return, value), and the number of
+// operations.
 func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -240,7 +241,8 @@ func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	return got, cover.Ops
 }
 
-// TestEventsAtTheTimeOfAMark checks that events at the time of a mark are ordered across the mark, calls before returns.
+// TestEventsAtTheTimeOfAMark checks the order of events at the time of a mark. Calls come before returns, even calls on
+// lines after the mark.
 func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	lines := []Line{
 		{Op: Op{Client: 0, Kind: Acquire, Outcome: OK, Call: 5, Return: 10}},
@@ -265,7 +267,7 @@ func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	}
 }
 
-// TestKilledRun checks that a file truncated at any byte is read up to that byte and judged up to its last mark.
+// TestKilledRun checks that a history file truncated at any byte can be read and judged up to the last complete mark.
 func TestKilledRun(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		for i := range 2000 {
@@ -302,7 +304,7 @@ func TestTruncatedLine(t *testing.T) {
 	if want := fmt.Sprint("byte ", strings.LastIndex(text, "\n")+1); !strings.Contains(warnings[0], want) {
 		t.Errorf("%q does not name %s", warnings[0], want)
 	}
-	// The same malformed line is an error if it is not the last line of the file.
+	// A malformed line that is not the last line is an error.
 	if _, _, err := read(t, []byte(text+"\n"+`{"mark":5}`+"\n")); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v, want an error that names line 3", err)
 	}
@@ -345,8 +347,7 @@ func TestReplayRefusesOverlappingOperations(t *testing.T) {
 	}
 }
 
-// TestReplayOrder checks that the events of random histories are replayed in order, calls before returns, with and without
-// marks.
+// TestReplayOrder checks that the events of random histories are replayed in order of time, with and without marks.
 func TestReplayOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -371,7 +372,7 @@ func TestReplayOrder(t *testing.T) {
 			i++
 			return lines[i-1], nil
 		})
-		slices.Sort(want) // make the order of calls at equal times irrelevant
+		slices.Sort(want) // ignore the order of calls at equal times
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v\n%s", err, gocmp.Diff(want, got))
@@ -379,7 +380,7 @@ func TestReplayOrder(t *testing.T) {
 	}
 }
 
-// randomLines returns a random history, plain and as written by a recorder with marks.
+// randomLines returns a random history twice: as plain operations, and as lines with marks as a Recorder writes them.
 func randomLines(r *rand.Rand) (ops []Op, lines []Line) {
 	for c := range int32(3) {
 		at := time.Duration(0)
@@ -412,7 +413,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 10 * logCapacity { // no goroutine drains the log, so the client does it
+	for i := range 10 * logCapacity { // no other goroutine drains the log, so the client drains it
 		rec.Log(0).Call(Op{Kind: Acquire, Key: fmt.Sprint(rand.Uint64(), i)})
 		rec.Log(0).Return(Result{Outcome: OK})
 	}
@@ -447,7 +448,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(header + `{"client":3,"kind":"inject","fault":"holder-kill","call":1,"return":2,"outcome":"ok","value":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines, _, err := read(t, text)
-		for _, l := range lines { // encoding and decoding a line again must not change it
+		for _, l := range lines { // encoding a decoded line must not change it
 			if l.Mark {
 				continue
 			}
@@ -471,7 +472,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// BenchmarkRecord records one operation: call and return. The goals are 150 ns and no allocation.
+// BenchmarkRecord records the call and the return of one operation. The goals are 150 ns and no allocation.
 func BenchmarkRecord(b *testing.B) {
 	rec, err := NewRecorder(io.Discard, Header{}, 1)
 	if err != nil {
@@ -509,7 +510,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkRead decodes one operation.
+// BenchmarkRead parses one operation from JSON.
 func BenchmarkRead(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteString(header)

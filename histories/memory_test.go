@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recordSome records operations of two clients and the harness, more than a log's initial capacity.
+// recordSome records operations of two clients and of lockbench itself. It records more operations than a log can hold
+// at first.
 func recordSome(t *testing.T, rec *Recorder) {
 	t.Helper()
 	end := rec.Log(Harness).Inject(Op{Fault: "some"})
@@ -22,7 +23,7 @@ func recordSome(t *testing.T, rec *Recorder) {
 			log.Call(Op{Kind: Acquire, Key: "k", Hold: log.NextHold()})
 			time.Sleep(time.Millisecond)
 			if i%5 == 0 {
-				if err := rec.Mark(time.Duration(i)); err != nil { // one operation of a client and the fault are open at this mark
+				if err := rec.Mark(time.Duration(i)); err != nil { // this mark lists one client's operation and the fault
 					t.Fatal(err)
 				}
 			}
@@ -128,7 +129,7 @@ func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	differs(longer, "the length")
 }
 
-// change assigns a different value to a field. It returns false for a struct, whose fields must be changed separately.
+// change assigns a different value to a field. It returns false for a type whose fields must be changed one by one.
 func change(t *testing.T, field reflect.Value) bool {
 	t.Helper()
 	switch v := field.Addr().Interface().(type) {

@@ -1,9 +1,10 @@
-// Package histories records, writes and reads histories. A Recorder records the call and the return of each operation to a
-// file; Replay reads them back in the order in which they happened.
+// Package histories records, writes and reads histories. A Recorder records the call and the return of each operation
+// to a file. Replay reads the events back in order of time.
 //
-// A history is a header (lock, workload, expectations), followed by one line per operation and a mark at least every
-// second; docs/reference/file-formats.md describes the file. A history file has everything that a judge needs. The main
-// types are Header, Op, Recorder and Reader.
+// A history consists of a header (lock, workload, expectations) and one line per operation. It also has a mark at least
+// every second, up to which the file is complete. The format is described in docs/reference/file-formats.md.
+//
+// The main types are Header, Op, Recorder and Reader.
 package histories
 
 import (
@@ -40,9 +41,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted reports whether operations of this kind are started by the lock or by lockbench, not by the client. Such an
-// operation may overlap other operations of the client. Only its return is an event of the history, except that the call of
-// an inject is an event too.
+// SelfStarted reports whether the lock or lockbench starts operations of this kind, and not the client. Such operations
+// may overlap other operations of the client. Replay delivers only their returns, except that it also delivers the call
+// of a fault.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
 // Outcome is the result of an operation. The zero value is Unknown.
@@ -51,7 +52,7 @@ type Outcome uint8
 const (
 	Unknown Outcome = iota // the operation may or may not have taken effect
 	OK                     // the operation took effect
-	Refused                // the operation took no effect: busy, not held, expired or stale
+	Refused                // the operation took no effect, for example because the key was busy or the lease had expired
 )
 
 var outcomeNames = [...]string{"unknown", "ok", "refused"}
@@ -73,30 +74,30 @@ const (
 	Harness int32 = -1
 )
 
-// Results of a probe, which asks the store for the state of a key.
+// Results of a Probe operation.
 const (
 	ProbeFree  int64 = iota // the key is free
-	ProbeMine               // the key has this hold's token
-	ProbeOther              // the key has another token
+	ProbeMine               // the key still belongs to the hold of the probe
+	ProbeOther              // the key belongs to another hold
 )
 
-// Gone is the Value of an inject operation that ends its client when it is called, by killing the client or abandoning its
-// hold.
+// Gone is the Value of a fault that ends its client: the client is killed or abandons its hold. The client counts as
+// ended from the call of the fault.
 const Gone int64 = 1
 
-// Op is an operation, which is one line of a history. Times count from the start of the history.
+// Op is an operation. All times are measured from the start of the history.
 type Op struct {
-	Client, Life int32 // Life increases after an indeterminate acquire or release; Client and Life together identify a client
-	Hold         int64 // number of the acquire; all operations of a hold have the same number
+	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome
+	Hold         int64 // hold number: all operations of a hold have the number of its acquire
 	Kind         Kind
 	Outcome      Outcome
-	Depth        uint16 // nesting depth of an acquire: 1 for the outermost, 0 if the lock does not count
-	Key          string // the locked key; for a segmented lock, the segment; often empty for a fault
-	Fault        string // name of the fault, for an inject or heal
+	Depth        uint16 // nesting depth of an acquire; 1 for the outermost, 0 if unknown
+	Key          string // the locked key or segment; often empty for a fault
+	Fault        string // name of the fault, if Kind is Inject or Heal
 
 	Due, Call, Return time.Duration // intended start, actual start, and end or StillOpen
-	SentAfter         time.Duration // time from Call until the request that was granted was sent
-	Validity          time.Duration // granted lease, counted from the request; 0: unknown; or Unbounded
+	SentAfter         time.Duration // time from Call until the store was sent the request that it granted
+	Validity          time.Duration // length of the lease, counted from Call plus SentAfter; 0 if unknown, or Unbounded
 
 	Fence, Value int64
 	Error        string
@@ -108,13 +109,13 @@ func (o *Op) Open() bool { return o.Return < 0 }
 // EndsClient reports whether the operation is a fault that ends its client.
 func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
 
-// Stale reports whether the resource refused the operation because of its fencing token.
+// Stale reports whether the resource refused the operation because of an old fencing token.
 func (o *Op) Stale() bool {
 	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
 }
 
-// Until returns the end of the lease of a granted acquire or a confirmed renewal, minus slack, the allowance for clock
-// error. It returns Forever for an unbounded lease. ok is false if the length of the lease is unknown.
+// Until returns the earliest end of the lease of an acquire or a renewal. slack is the allowance for clock error. The
+// result is Forever if the lease does not expire. ok is false if the length of the lease is unknown.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 	switch {
 	case o.Validity == Unbounded:
@@ -128,17 +129,17 @@ func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 // Forever is later than any time in a history.
 const Forever = time.Duration(1<<62 - 1)
 
-// Result holds the result of an operation, to be passed to Log.Return.
+// Result is the result of an operation, for Log.Return.
 type Result struct {
 	Outcome             Outcome
 	Depth               uint16
-	Key                 string // the locked key, if the lock chose it: the segment of a segmented lock
+	Key                 string // the key that the lock chose, such as a segment; empty if it is the requested key
 	SentAfter, Validity time.Duration
 	Fence, Value        int64
 	Error               string
 }
 
-// NameOf returns the name of an enumeration value.
+// NameOf returns names[i], or "invalid(i)" if there is no such name.
 func NameOf(names []string, i int) string {
 	if i < len(names) && names[i] != "" {
 		return names[i]
@@ -146,8 +147,8 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets *into to the enumeration value with the given name. If there is no such value, it sets *into to zero and
-// returns an error, in which what describes the kind of value.
+// Parse sets *into to the index of text in names. If text is not in names, Parse sets *into to zero and returns an
+// error. what describes the kind of value in the error.
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)
@@ -158,9 +159,8 @@ func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }
 
-// Begin announces operations that start from now on and will be recorded by Tell after they have returned. It returns the
-// current time. Until Tell is called, the recorder writes no mark with a later time, so a reader gets each operation before
-// the first mark after its return.
+// Begin announces that the client will report operations later, with Tell. It returns the current time. Until Tell is
+// called, no mark has a later time, because a mark states that the file is complete up to its time.
 func (l *Log) Begin() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,8 +168,8 @@ func (l *Log) Begin() time.Duration {
 	return l.begun
 }
 
-// Tell records operations that have returned. They must have been called after Begin. Tell sets Client and Life, and sets
-// Due to Call if Due is zero. An indeterminate acquire or release increases the Life of the client.
+// Tell records operations that have already returned. Their calls must be after Begin. Tell sets Client and Life, and
+// also Due if it is zero.
 func (l *Log) Tell(ops ...Op) {
 	for i := range ops {
 		l.lockWithRoom()

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// logCapacity is the maximum number of returned operations in a client's log before it must be drained. 1024 operations
-// take 120 kB, so the logs of 256 clients stay below 32 MB.
+// logCapacity is the maximum number of returned operations in a client's log. A full log takes 120 kB, so the logs of
+// 256 clients take less than 32 MB.
 const logCapacity = 1024
 
-// Recorder records a history during a run. Each client records into its own Log, without allocating. The caller must call
-// Mark at least every second, and Drain when Full signals. The recorder starts no goroutine, so it also works in virtual
-// time.
+// Recorder records a history during a run. Each client has its own Log, which does not allocate memory. Callers must
+// call Mark at least every second, and Drain after each value received from Full. The Recorder starts no goroutine, so
+// it also works in virtual time.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
 	full  chan struct{}
 
-	grows bool // whether a full log grows; if not, it must be drained
+	grows bool // a full log grows instead of being drained
 
-	mu    sync.Mutex // guards the fields below and is held while operations are encoded
+	mu    sync.Mutex // guards the fields below
 	enc   sink
 	spare []Op
 	err   error
 }
 
-// sink is the destination of a recorder: an encoder that writes a file, or a Memory.
+// sink is the destination of a Recorder: an encoder that writes a file, or a Memory.
 type sink interface {
 	header(Header) error
 	op(*Op) error
@@ -38,8 +38,8 @@ type sink interface {
 
 var _ sink = (*encoder)(nil)
 
-// NewRecorder returns a recorder with one log per client and one for lockbench itself. It writes the header and starts the
-// clock.
+// NewRecorder returns a Recorder with a log for each client and one for lockbench itself. It writes the header and
+// starts the clock.
 func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	enc, err := newEncoder(w)
 	if err != nil {
@@ -63,7 +63,7 @@ func newRecorder(enc sink, h Header, clients, capacity int) (*Recorder, error) {
 	return r, nil
 }
 
-// Log returns the log of a client: 0 to clients-1, or Harness.
+// Log returns the log of a client. client is a number from 0 to clients-1, or Harness.
 func (r *Recorder) Log(client int32) *Log {
 	if client == Harness {
 		return r.logs[len(r.logs)-1]
@@ -74,7 +74,7 @@ func (r *Recorder) Log(client int32) *Log {
 // Since returns the time since the start of the history.
 func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
 
-// Full returns a channel that receives when a log is half full and Drain should be called.
+// Full returns a channel that receives a value when a log is half full. The receiver should call Drain.
 func (r *Recorder) Full() <-chan struct{} { return r.full }
 
 // Drain writes the operations that have returned.
@@ -87,17 +87,17 @@ func (r *Recorder) Drain() error {
 	return r.err
 }
 
-// Mark writes all returned operations, the open operations, and a mark with the current time, and flushes the file. If the
-// run is killed later, its history can be judged up to the last mark. stall is the longest time since the last mark during
-// which the harness did not run.
+// Mark writes all recorded operations and a mark with the current time, and flushes the file. If the run is killed
+// later, its history can be judged up to this mark. stall is the longest pause of lockbench itself since the previous
+// mark.
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mark(r.Since(), stall) // read the clock before the logs, so that the logs contain all calls before the mark
+	return r.mark(r.Since(), stall) // read the clock first, so that the logs contain all calls before the mark
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // a mark must not be later than a Begin whose Tell has not been called
+	for _, l := range r.logs { // operations after Begin are missing until Tell records them, so the mark must not be later than Begin
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -118,12 +118,13 @@ func (r *Recorder) mark(now, stall time.Duration) error {
 	return r.err
 }
 
-// Close writes a last mark and ends the history. All clients must have finished. It does not close the underlying writer.
+// Close writes the last mark and ends the history. All clients must have finished. Close does not close the underlying
+// writer.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := r.Since()
-	for _, l := range r.logs { // if the clock is coarse, the last stamp of a client may be later than the current time
+	for _, l := range r.logs { // with a coarse clock, the last event of a client may be later than the current time
 		l.mu.Lock()
 		end = max(end, l.last)
 		l.mu.Unlock()
@@ -135,8 +136,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain takes the returned operations out of a log by swapping buffers, so that the client does not wait while they are
-// encoded. If open is not nil, open operations are appended to it.
+// drain writes the returned operations of a log. It appends open operations to open, unless open is nil. It swaps
+// buffers, so that the client does not wait while operations are encoded.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -163,25 +164,26 @@ func (r *Recorder) keep(err error) {
 	}
 }
 
-// Log records the operations of one client, of which at most one is open at a time.
+// Log records the operations of one client. At most one operation may be open at a time, not counting faults.
 type Log struct {
 	r      *Recorder
 	client int32
 
 	mu   sync.Mutex
-	hold int64 // number for the next acquire
+	hold int64 // number of the next acquire
 	life int32
 	last time.Duration
 	open Op
 	busy bool
 	done []Op
 
-	begun time.Duration // time of a Begin whose Tell has not been called; 0 if none
+	begun time.Duration // time of the last call of Begin; 0 after Tell
 
-	faults []*Op // inject operations that have not returned
+	faults []*Op // faults that have not ended
 }
 
-// Call records the call of an operation and returns its time. It sets the Client, Life, Call and Return of op.
+// Call records the call of an operation and returns the time. It sets the Client, Life, Call and Return of the
+// operation.
 func (l *Log) Call(op Op) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,8 +196,8 @@ func (l *Log) Call(op Op) time.Duration {
 	return op.Call
 }
 
-// Return records the result of the open operation and returns the time. An indeterminate acquire or release increases the
-// Life of the client, because it is unknown whether the client holds the key.
+// Return records the result of the open operation and returns the time. An acquire or release with an unknown outcome
+// increases the Life of the client: the client may or may not hold the key.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open
@@ -221,8 +223,8 @@ func (l *Log) Return(res Result) time.Duration {
 	return at
 }
 
-// Note records an operation that the lock started, such as a renewal by a watchdog. It may overlap other operations of the
-// client. op.Call must be its start time.
+// Note records an operation that the lock itself started, such as a watchdog's renewal. op.Call must be its start time.
+// The operation may overlap other operations of the client.
 func (l *Log) Note(op Op) {
 	l.lockWithRoom()
 	op.Client, op.Life = l.client, l.life
@@ -232,14 +234,16 @@ func (l *Log) Note(op Op) {
 	l.unlock()
 }
 
-// Inject records the start of a fault. If the log is a client's, the fault affects that client. The caller must call end
-// when the fault has ended, with the outcome OK if the fault was verified, and with a description of the problem otherwise.
-// The fault may overlap operations of the client. Marks list it as open, because it may end the client at its call.
+// Inject records the start of a fault. In the log of a client, the fault affects that client, and may overlap other
+// operations of the client.
+//
+// Callers must call end when the fault has ended. outcome must be OK if the fault was verified. Otherwise problem must
+// describe why not.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	op.Kind, op.Client, op.Life = Inject, l.client, l.life
-	op.Call, op.Return = l.stamp(), StillOpen // later than the last stamp of the client, even if the clock has not advanced
+	op.Call, op.Return = l.stamp(), StillOpen // later than the client's last event, even if the clock has not advanced
 	op.Due, op.Outcome = op.Call, Unknown
 	l.faults = append(l.faults, &op)
 	return func(outcome Outcome, problem string) {
@@ -252,8 +256,7 @@ func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	}
 }
 
-// NextHold returns a number for an acquire. The numbers of a client increase, do not depend on other clients, and are
-// unique in the history.
+// NextHold returns a number for the next acquire. Numbers increase for each client and are unique in the history.
 func (l *Log) NextHold() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,15 +265,15 @@ func (l *Log) NextHold() int64 {
 	return n
 }
 
-// Life returns the current Life of the client.
+// Life returns how often an acquire or release of the client had an unknown outcome.
 func (l *Log) Life() int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life
 }
 
-// lockWithRoom locks the log and ensures room for one more operation: if the log is full, the client itself drains it. The
-// operation is stamped afterwards.
+// lockWithRoom locks the log and ensures that there is room for one more operation. If the log is full, the client
+// drains it.
 func (l *Log) lockWithRoom() {
 	l.mu.Lock()
 	for len(l.done) == cap(l.done) && !l.r.grows {
@@ -293,8 +296,8 @@ func (l *Log) unlock() {
 	}
 }
 
-// stamp returns the current time, or slightly later so that it is later than the last stamp of the client. Thus events of a
-// client are ordered even if the clock is coarse or virtual.
+// stamp returns the current time as the time of an event. If the client already has an event at that time, stamp adds a
+// nanosecond, so that the client's events stay in order.
 func (l *Log) stamp() time.Duration {
 	l.last = max(l.r.Since(), l.last+1)
 	return l.last

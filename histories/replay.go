@@ -13,8 +13,10 @@ import (
 	"time"
 )
 
-// Event is the call or the return of an operation. Op is valid only during the call of visit. At a call, only Client, Life,
-// Hold, Kind, Key, Due and Call are set, and for an inject also Fault and Value.
+// Event is the call or the return of an operation. Op is valid only until the function visit passed to Replay returns.
+//
+// At a call, only Client, Life, Hold, Kind, Key, Due and Call are set. At the call of a fault, Fault and Value are set
+// too.
 type Event struct {
 	Op     *Op
 	Return bool
@@ -22,24 +24,26 @@ type Event struct {
 
 // Time returns when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return && e.Op.Kind != Lost { // a loss happened at its Call and was reported at its Return
+	if e.Return && e.Op.Kind != Lost { // a loss happens at its Call and is reported at its Return
 		return e.Op.Return
 	}
 	return e.Op.Call
 }
 
-// Coverage describes the part of a history that was replayed.
+// Coverage describes which part of a history was replayed.
 type Coverage struct {
-	Until    time.Duration // time of the last mark, or of the last event if the history has no mark
+	Until    time.Duration // time of the last mark; if there is no mark, of the last event
 	Marks    int
-	Ops      int           // operations called
-	LeftOut  int           // number of operations after the last mark, which are not judged because that part is incomplete
-	MaxStall time.Duration // longest time during which the harness did not run
+	Ops      int           // number of operations called
+	LeftOut  int           // number of operations called after the last mark, which are not judged
+	MaxStall time.Duration // longest pause of lockbench itself
 }
 
-// Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. It stores
-// only the operations between two marks. If a client's call is at the time of its previous return, the call is moved by a
-// nanosecond. Two open operations of one client are an error.
+// Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. Replay
+// returns an error if a client has two open operations.
+//
+// Replay holds only the operations between two marks in memory. A call at the time of the client's previous return is
+// moved by a nanosecond.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
 	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
@@ -60,12 +64,12 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 	}
 }
 
-// Lines returns a source of lines for Replay, which reads them from a slice.
+// Lines returns a source for Replay that returns the given lines.
 func Lines(lines []Line) func() (Line, error) {
 	return oneByOne(lines, func(line Line) Line { return line })
 }
 
-// Ops returns a source of lines for Replay, which reads operations from a slice and adds no marks.
+// Ops returns a source for Replay that returns the given operations as lines, without marks.
 func Ops(ops []Op) func() (Line, error) {
 	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
 }
@@ -84,29 +88,29 @@ func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 type replay struct {
 	visit   func(Event) error
 	cover   Coverage
-	ops     []Op     // operations whose events have not all been visited
-	queue   []queued // events of ops that have not been visited
+	ops     []Op     // operations with queued events
+	queue   []queued // events that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // open inject operations that a mark has listed and whose call is already queued
+	faults  map[injection]bool // faults that a mark has listed as not ended; the call of such a fault is already queued
 }
 
-// injection identifies an inject operation. Several of them may be open at once, even for one client.
+// injection identifies a fault by its client, name and start time.
 type injection struct {
 	client int32
 	fault  string
 	call   time.Duration
 }
 
-// sequence holds the state of one client, whose operations must not overlap.
+// sequence is the state of one client, whose operations must not overlap.
 type sequence struct {
 	last time.Duration // time of the last return
-	open time.Duration // call of the open operation that a mark has listed
-	busy bool          // whether a mark has listed an open operation
+	open time.Duration // call time of the open operation, if busy is set
+	busy bool          // the client has an open operation, which a mark has listed
 }
 
 type queued struct {
 	at time.Duration
-	ev int32 // twice the index of the operation in ops, plus 1 for a return
+	ev int32 // twice the index in ops, plus 1 for a return
 }
 
 func (p *replay) add(op *Op) error {
@@ -117,7 +121,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // no mark has listed the fault, so its call is not queued yet
+		if !p.faults[id] { // the call of the fault has not been queued yet
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -135,8 +139,8 @@ func (p *replay) add(op *Op) error {
 	return nil
 }
 
-// call checks that the operations of a client do not overlap. It queues the call, unless it was queued when a mark listed
-// the operation as open.
+// call checks that an operation does not overlap an earlier operation of the client. It queues the call, unless a mark
+// has listed the operation before.
 func (p *replay) call(op *Op, i int32) error {
 	c, known := p.clients[op.Client]
 	if !known {
@@ -172,7 +176,7 @@ func (p *replay) mark(line Line) error {
 	p.cover.Marks++
 	p.cover.Until = line.At
 	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
-	return p.deliver(line.At) // events at the time of the mark stay queued, because more events at that time may follow
+	return p.deliver(line.At) // keep events at the time of the mark, because more events at that time may follow
 }
 
 func (p *replay) end() error {
@@ -212,7 +216,7 @@ func (p *replay) deliver(before time.Duration) error {
 	return nil
 }
 
-// faultsFirst compares two calls at the same time: faults come before other operations.
+// faultsFirst compares two calls at the same time. The call of a fault comes before other calls.
 func (p *replay) faultsFirst(a, b queued) int {
 	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
 	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
@@ -221,7 +225,7 @@ func (p *replay) faultsFirst(a, b queued) int {
 	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
-// keep removes all operations that have no queued events.
+// keep drops the operations whose events have all been visited.
 func (p *replay) keep(rest []queued) {
 	moved := make(map[int32]int32, len(rest))
 	kept := make([]Op, 0, len(rest))
@@ -238,21 +242,22 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory holds a history in memory. Searches use it, because otherwise they would spend most of their time on encoding. It
-// must not be read before its recorder has been closed.
+// Memory holds a history in memory, which is much faster than a file. It must not be read before its Recorder is
+// closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // lines in the form in which a Reader returns them
+	Lines  []Line // the same lines that a Reader returns
 }
 
 const memoryCapacity = 16
 
-// NewMemory returns a recorder with one log per client and one for lockbench itself, and the Memory to which it writes.
+// NewMemory returns a Recorder, and the Memory to which it writes. The Recorder has a log for each client and one for
+// lockbench itself.
 func NewMemory(h Header, clients int) (*Recorder, *Memory) {
 	m := &Memory{Lines: make([]Line, 0, 256)}
 	r, err := newRecorder(m, h, clients, memoryCapacity)
 	if err != nil {
-		panic(err) // impossible: writing to memory cannot fail
+		panic(err) // writing to memory cannot fail
 	}
 	r.grows = true
 	return r, m
@@ -268,14 +273,14 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // in the form in which a Reader returns it
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // equal to the line that a Reader returns
 	return nil
 }
 
 func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
-// Source returns a source of lines for Replay that starts at the first line.
+// Source returns a source of lines for Replay. Each source starts at the first line.
 func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
 // Digest returns a hash of the header and all lines, as 16 hexadecimal digits.
@@ -292,7 +297,7 @@ func (m *Memory) Digest() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// appendLine appends an encoding of all fields of a line. Different lines have different encodings.
+// appendLine appends an encoding of all fields of a line, which differs for different lines.
 func appendLine(b []byte, l *Line) []byte {
 	if l.Mark {
 		b = append(b, 1)

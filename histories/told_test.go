@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTell checks that operations recorded by Tell are replayed in order with the operations of other clients, even if
-// marks were written between Begin and Tell. It also checks that an indeterminate acquire increases the Life of the client.
+// TestTell checks that operations recorded by Tell are replayed in order of time, even if marks were written before
+// Tell. It also checks that an acquire with an unknown outcome increases Op.Life.
 func TestTell(t *testing.T) {
 	var file bytes.Buffer
 	rec, err := NewRecorder(&file, Header{}, 2)

@@ -18,13 +18,13 @@ import (
 	"lockbench/histories"
 )
 
-// block returns a history of 16 clients on 4 keys, whose leases never expire. It has the given number of operations.
+// block returns a history with the given number of operations, by 16 clients on 4 keys. The leases never expire.
 func block(operations int) ([]histories.Line, histories.Header) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: operations / 2, ttl: time.Second}
 	return marked(m.run(), m.clients, 10_000), m.header()
 }
 
-// repeated returns a source that reads a history several times in sequence, as one long history.
+// repeated returns a function that reads the lines several times in sequence, shifted in time, as one long history.
 func repeated(lines []histories.Line, times int) func() (histories.Line, error) {
 	last := lines[len(lines)-1]
 	long := max(last.At, last.Op.Return) + 10
@@ -48,7 +48,7 @@ func repeated(lines []histories.Line, times int) func() (histories.Line, error) 
 	}
 }
 
-// peak samples the heap size. The goal is 300 MB for a history of any length.
+// peak samples the heap size while a history is judged. The goal is 300 MB for a history of any length.
 type peak struct {
 	n            int
 	before, most uint64
@@ -69,14 +69,14 @@ func (p *peak) report(b *testing.B, operations int) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(operations)*1e6, "s/1e6-ops")
 }
 
-// BenchmarkMonitor measures the judgements without the oracle. The goal is 0.6 s for 1,000,000 operations.
+// BenchmarkMonitor judges a history without the check by Porcupine. The goal is 0.6 s for 1,000,000 operations.
 func BenchmarkMonitor(b *testing.B) {
 	lines, h := block(1_000_000)
 	p := peak{}
 	p.look(nil)
 	for b.Loop() {
 		j := newJudge(h, Options{})
-		j.oracle = oracle.New(false, 0) // without views
+		j.oracle = oracle.New(false, 0) // without views, so that Porcupine checks nothing
 		if _, err := histories.Replay(repeated(lines, 1), j.visit); err != nil || j.Counts.Grants != 500_000 {
 			b.Fatal(err, j.Counts)
 		}
@@ -85,8 +85,7 @@ func BenchmarkMonitor(b *testing.B) {
 	p.report(b, 1_000_000)
 }
 
-// BenchmarkJudge judges a history in memory with all checks. The oracle searches either a sample of its windows or all of
-// them.
+// BenchmarkJudge judges a history in memory. Porcupine checks either a sample of the history or all of it.
 func BenchmarkJudge(b *testing.B) {
 	lines, h := block(1_000_000)
 	for _, c := range []struct {

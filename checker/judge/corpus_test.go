@@ -26,9 +26,8 @@ func corpus(t *testing.T) []string {
 	return append(files, edn...)
 }
 
-// TestCorpus checks that each history of the corpus has the verdict in its file name: holds--title,
-// violates-PROPERTY+PROPERTY--title, undecided-PROPERTY--title, or two of these joined by an underscore. Every other
-// property must not be violated.
+// TestCorpus checks that each history has exactly the verdicts that its file name states. The name is holds--title,
+// violates-PROPERTY+PROPERTY--title or undecided-PROPERTY--title. An underscore joins two verdicts.
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
 	enough(t, files)
@@ -101,8 +100,7 @@ func enough(t *testing.T, files []string) {
 	}
 }
 
-// TestEDNPreservesVerdicts checks that the corpus, written as Jepsen's EDN, has the same findings, witnesses and
-// counts.
+// TestEDNPreservesVerdicts checks that exporting a history to Jepsen's EDN does not change its header or its verdict.
 func TestEDNPreservesVerdicts(t *testing.T) {
 	for _, file := range corpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -127,7 +125,7 @@ func TestEDNPreservesVerdicts(t *testing.T) {
 				t.Errorf("the header changed (-want +got):\n%s", diff)
 			}
 			want.Oracle.Took, got.Oracle.Took = 0, 0
-			want.Warnings = nil // warnings about the file, such as unknown fields, are not exported
+			want.Warnings = nil // the export omits warnings about the file, such as unknown fields
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the verdict changed (-want +got):\n%s", diff)
 			}

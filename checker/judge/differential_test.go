@@ -20,17 +20,16 @@ import (
 
 var summary = flag.String("summary", "", "write a summary of the differential test to this file")
 
-// differ describes one model of the differential test: how to generate histories and which judges to compare.
+// differ describes one test model: how to generate histories and which judges to compare on them.
 type differ struct {
 	name     string
 	generate func(*generated)
 	views    func() projection.View
-	// judged lists the properties that together are equivalent to the model.
+	// judged lists the properties that must all hold if the model accepts a history.
 	judged []string
-	// search returns the verdicts of the frontier search and Porcupine on the whole history.
+	// search reports whether the type frontier and Porcupine each accept the whole history.
 	search func(*generated) (frontier, porcupine bool)
-	// exact reports whether the monitor must accept exactly the histories that the model accepts. If it is false, the
-	// monitor may find no violation in a history that the model rejects.
+	// exact reports whether the judge must find a violation in every history that the model rejects.
 	exact func(*generated) bool
 }
 
@@ -55,9 +54,10 @@ func differs() []differ {
 	}
 }
 
-// searchFenced checks exclusion and the order of tokens separately, because a paused client whose lease expired may get a
-// lower token than its successor without violating a property. It also checks that a history accepted by the combined model
-// passes both.
+// searchFenced checks exclusion and the order of tokens as two models. One model of both would be too strict: after its
+// lease expired, a paused client may get a lower token than its successor.
+//
+// searchFenced also checks that both models accept each history that the combined model accepts.
 func searchFenced(g *generated) (bool, bool) {
 	var grants []action
 	for i := range g.ops {
@@ -68,7 +68,7 @@ func searchFenced(g *generated) (bool, bool) {
 	f1, p1 := both(owner, g.actions)
 	f2, p2 := both(mint, grants)
 	if fenced.linearizable(g.actions) && !(f1 && f2) {
-		return false, true // contradictory results, which the caller reports as a disagreement
+		return false, true // two different results, so that the caller reports a disagreement
 	}
 	return f1 && f2, p1 && p2
 }
@@ -77,10 +77,12 @@ func (g *generated) refusals() bool {
 	return slices.ContainsFunc(g.ops, func(op histories.Op) bool { return op.Outcome == histories.Refused })
 }
 
-// outcome counts the histories of one model: without a violation, with a violation, and with a disagreement.
+// outcome counts the histories of one model: without a violation (good), with a violation (bad), and those on which the
+// judges disagree.
 type outcome struct{ good, bad, disagreed int }
 
-// compare judges one history with each judge and describes any difference between their verdicts.
+// compare judges one history with each judge. good is Porcupine's verdict. differs describes any disagreement, or is
+// empty.
 func (d *differ) compare(g *generated) (good bool, differs string) {
 	j := newJudge(g.header, Options{})
 	j.oracle = oracle.New(true, 0, d.views())
@@ -110,7 +112,7 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	return p, ""
 }
 
-// toCompare returns the number of histories per model: the value of LOCKBENCH_DIFFERENTIAL (100,000 in CI), or else a small
+// toCompare returns the number of histories per model: the value of LOCKBENCH_DIFFERENTIAL if it is set, otherwise a
 // default.
 func toCompare(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
@@ -122,10 +124,10 @@ func toCompare(t *testing.T) int {
 	return 20_000
 }
 
-// TestDifferential checks that the monitor, the frontier search and Porcupine (over the whole and in windows) reach the
-// same verdict on random small histories, legal and illegal.
+// TestDifferential checks that three judges agree on random small histories with and without violations. The judges are
+// the properties' monitors, the type frontier, and Porcupine.
 func TestDifferential(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect less often: most garbage is left by the history just judged
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect garbage less often, because most of it belongs to histories that have just been judged
 	n, start := toCompare(t), time.Now()
 	all := differs()
 	outcomes := make([]outcome, len(all))

@@ -7,8 +7,8 @@ import (
 	"lockbench/histories"
 )
 
-// lateLoss is a history in which a lost hold is reported late: first another client is granted the key, then a mark is
-// written, then the loss is reported.
+// lateLoss returns a history in which a client loses a key at the time lost. The loss is reported only after another
+// client was granted the key.
 func lateLoss(lost time.Duration) []histories.Line {
 	op := func(client int32, kind histories.Kind, call, ret time.Duration) histories.Line {
 		return histories.Line{Op: histories.Op{Client: client, Hold: int64(client), Kind: kind, Outcome: histories.OK, Key: "k",
@@ -25,8 +25,8 @@ func lateLoss(lost time.Duration) []histories.Line {
 	}
 }
 
-// TestLateLoss checks that a loss reported after a mark affects the verdict on the grants before the mark, and that the
-// oracle agrees.
+// TestLateLoss checks that a late report of a loss still affects the verdict on earlier grants, and that Porcupine
+// agrees.
 func TestLateLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost       time.Duration

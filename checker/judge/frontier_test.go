@@ -17,7 +17,8 @@ type model[S comparable] struct {
 	step func(S, *action) (bool, S)
 }
 
-// action is an operation on a model. An indeterminate one may take effect at any time after its call, or never.
+// action is an operation on a model. If the outcome is unknown, the action may take effect at any time after its call,
+// or never.
 type action struct {
 	kind      histories.Kind
 	outcome   histories.Outcome
@@ -27,27 +28,28 @@ type action struct {
 }
 
 const (
-	expire histories.Kind = 100 + iota // an event at the earliest time at which a lease may end
-	vanish                             // an event at the latest time at which a lease may end
+	expire histories.Kind = 100 + iota // the earliest time at which the lease may end
+	vanish                             // the latest time at which the lease may end
 )
 
-// frontier checks linearizability independently of the monitors and Porcupine. It reads a history once and, at each return,
-// holds all possible states of the object (just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017).
-// It shares only the models with Porcupine.
+// frontier checks linearizability independently of the judge and of Porcupine. It tracks all possible states of the
+// object while it reads a history once.
+//
+// The algorithm is just-in-time linearization, after G. Lowe, Testing for Linearizability, 2017.
 type frontier[S comparable] struct {
 	model[S]
-	open []*action // by slot; nil if the slot is free
+	open []*action // actions that have not returned, by slot; nil for a free slot
 	at   []belief[S]
 	work []belief[S]
 }
 
-// belief is a possible state of the object, with the open actions that took effect in it.
+// belief is a possible state of the object, and the set of actions that took effect but have not returned.
 type belief[S comparable] struct {
 	state S
 	done  uint64 // by slot
 }
 
-// linearizable reports whether a history is linearizable. The history must have at most 64 open actions at a time.
+// linearizable reports whether the actions are linearizable. At most 64 actions may overlap at any time.
 func (m model[S]) linearizable(actions []action) bool {
 	f := frontier[S]{model: m, at: []belief[S]{{state: m.init}}}
 	type moment struct {
@@ -90,7 +92,8 @@ func (f *frontier[S]) called(a *action) {
 	f.open = append(f.open, a)
 }
 
-// returned keeps only the possible states in which the action has taken effect, directly or after other open actions.
+// returned handles the return of an action: it drops the states in which the action cannot have taken effect. It
+// reports whether any state remains.
 func (f *frontier[S]) returned(a *action) bool {
 	slot := slices.Index(f.open, a)
 	f.work = append(f.work[:0], f.at...)
@@ -120,14 +123,14 @@ func (f *frontier[S]) returned(a *action) bool {
 	return len(f.at) > 0
 }
 
-// porcupine returns Porcupine's verdict on the same history.
+// porcupine reports whether Porcupine finds the actions linearizable.
 func (m model[S]) porcupine(actions []action) bool {
 	p := porcupine.Model{
 		Init: func() any { return m.init },
 		Step: func(state, input, _ any) (bool, any) {
 			legal, next := m.step(state.(S), input.(*action))
 			if a := input.(*action); !legal && a.outcome == histories.Unknown {
-				return true, state // an indeterminate action that took no effect
+				return true, state // an action with an unknown outcome may take no effect
 			}
 			return legal, next
 		},
@@ -145,7 +148,7 @@ func (m model[S]) porcupine(actions []action) bool {
 
 const nobody = -1
 
-// owner is a mutex that knows its owner and refuses (busy) only while it is held.
+// owner models a mutex: only its holder can release it, and an acquire is refused only while it is held.
 var owner = model[int]{nobody, func(holder int, a *action) (bool, int) {
 	switch {
 	case a.kind == histories.Release:
@@ -156,13 +159,13 @@ var owner = model[int]{nobody, func(holder int, a *action) (bool, int) {
 	return holder == nobody, a.who
 }}
 
-// fenceState is a mutex and the last token that it issued.
+// fenceState is the state of a mutex that issues fencing tokens: its holder and the last token.
 type fenceState struct {
 	holder int
 	last   int64
 }
 
-// fenced is a mutex whose tokens rise.
+// fenced models a mutex whose fencing tokens increase with each grant.
 var fenced = model[fenceState]{fenceState{holder: nobody}, func(s fenceState, a *action) (bool, fenceState) {
 	if a.kind == histories.Release {
 		return s.holder == a.who, fenceState{nobody, s.last}
@@ -170,13 +173,12 @@ var fenced = model[fenceState]{fenceState{holder: nobody}, func(s fenceState, a 
 	return s.holder == nobody && a.token > s.last, fenceState{a.who, a.token}
 }}
 
-// mint is a model of a token issuer: each token is higher than all earlier ones and is issued between the call and the
-// return of its acquire.
+// mint models a counter of fencing tokens: each new token is higher than all earlier tokens.
 var mint = model[int64]{0, func(last int64, a *action) (bool, int64) { return a.token > last, a.token }}
 
 type depthState struct{ holder, depth int }
 
-// counted is a re-entrant mutex: its owner may acquire it again and is never refused.
+// counted models a re-entrant mutex. An acquire is refused only while another client holds the mutex.
 var counted = model[depthState]{depthState{holder: nobody}, func(s depthState, a *action) (bool, depthState) {
 	switch {
 	case a.kind == histories.Release && s.depth == 1:
@@ -191,11 +193,13 @@ var counted = model[depthState]{depthState{holder: nobody}, func(s depthState, a
 
 type leaseState struct {
 	holder int
-	alive  uint64 // bit set of the holds that may still be released
+	alive  uint64 // bit set of holds that can still be released
 }
 
-// leased is a mutex with leases. A hold excludes other clients until its release or the earliest end of its lease. It may
-// be released until the latest end of its lease. A release by a client that does not hold the mutex has who < 0.
+// leased models a mutex with leases. A hold excludes other clients until its release or the earliest end of its lease.
+// The hold can be released until the latest end of its lease.
+//
+// A negative a.who means a release by a client that does not hold the mutex.
 var leased = model[leaseState]{leaseState{holder: nobody}, func(s leaseState, a *action) (bool, leaseState) {
 	next := s
 	if a.who >= 0 && s.holder == a.who {

@@ -9,26 +9,26 @@ import (
 	"lockbench/histories"
 )
 
-// generated is a small random history, stored both as operations and as actions of a model. All times lie within about
-// fifty units, so equal times are common.
+// generated is a small random history, stored both as operations and as actions of a model. Times are small integers,
+// so that equal times are common.
 type generated struct {
 	r       *rand.Rand
 	header  histories.Header
 	ops     []histories.Op
 	actions []action
-	bad     bool // whether the history may violate the model
-	late    bool // a grant was received after its client had ended or when its loss was reported, so the hold is empty
-	lost    bool // a hold was reported lost; the store may still have it and refuse other clients until its lease ends
-	rash    int  // on average, one grant in rash does not wait until the lock is free
+	bad     bool // the history may violate the model
+	late    bool // some client received a grant after a fault had ended it, or after it had lost the hold
+	lost    bool // some hold was reported lost, though the store may have kept it until its lease ended
+	rash    int  // if violations are allowed, one of this many grants ignores the previous hold
 	number  int64
-	next    []time.Duration // when each client is ready again
+	next    []time.Duration // earliest time of the next call, by client
 	lives   []int32
-	free    time.Duration // when the lock is free again
+	free    time.Duration // time at which the lock becomes free
 	token   int64
-	strange int32 // number of clients with a single operation
+	strange int32 // number of the last client that has only one operation
 }
 
-// start begins a new history with a slack of one unit of time.
+// start begins a new history. The allowance for clock error is one unit of time.
 func (g *generated) start(r *rand.Rand) {
 	clients := 2 + r.IntN(3)
 	*g = generated{r: r, header: histories.Header{Version: 1, Slack: 1, Exact: true}, ops: g.ops[:0], actions: g.actions[:0],
@@ -37,7 +37,7 @@ func (g *generated) start(r *rand.Rand) {
 
 func (g *generated) n(below int) time.Duration { return time.Duration(g.r.IntN(below)) }
 
-// errs randomly decides whether to violate the model here.
+// errs randomly decides whether to insert a violation. It returns false if the history must be legal.
 func (g *generated) errs(oneIn int) bool { return g.bad && g.r.IntN(oneIn) == 0 }
 
 func (g *generated) chance(oneIn int) bool { return g.r.IntN(oneIn) == 0 }
@@ -48,7 +48,7 @@ func (g *generated) add(op histories.Op, who int) {
 	g.actions = append(g.actions, action{op.Kind, op.Outcome, who, op.Fence, int64(op.Call), int64(op.Return)})
 }
 
-// grant generates an acquire by a ready client. It takes effect when the lock is free.
+// grant generates a granted acquire. effect is the time at which the client gets the lock.
 func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	c := g.r.IntN(len(g.next))
 	g.number++
@@ -62,7 +62,7 @@ func (g *generated) grant() (op histories.Op, effect time.Duration) {
 	return op, effect
 }
 
-// release generates the release of a grant and returns the time at which it takes effect, freed.
+// release generates the release of a grant. freed is the time at which the lock becomes free.
 func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Duration) {
 	op = histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Release, Outcome: histories.OK}
 	op.Call = grant.Return + 1 + g.n(6)
@@ -72,8 +72,8 @@ func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Dur
 	return op, freed
 }
 
-// kill generates a fault that ends the holder before it releases: the lock is freed at some later time, or never. The fault
-// is verified later, usually after the next grant.
+// kill generates a fault that ends the holder before it releases the lock. It returns the time at which the lock
+// becomes free. The fault is often verified only after the next grant.
 func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Kind: histories.Inject, Outcome: histories.OK, Value: histories.Gone, Fault: "kill"}
 	op.Call = max(grant.Call, grant.Return-2+g.n(8))
@@ -82,13 +82,13 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	op.Due = op.Call
 	g.ops = append(g.ops, op)
 	g.lives[grant.Client]++
-	g.next[grant.Client] = max(op.Return, grant.Return) // the client number is reused with the next Life
+	g.next[grant.Client] = max(op.Return, grant.Return) // the client number is reused, with a higher Life to distinguish the clients
 	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
 	g.late = g.late || op.Call <= grant.Return
 	return freed
 }
 
-// lose generates the report that a hold was lost, instead of its release. The report may arrive together with the grant.
+// lose generates a report that a hold was lost, instead of a release. The report may arrive together with the grant.
 func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
 	op.Call = grant.Return + g.n(4)
@@ -102,8 +102,7 @@ func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
-// busy generates a refused acquire by a client with no other operations. The lock is held at that time, unless a violation
-// is generated.
+// busy generates a refused acquire by a new client. The lock is held at that time, unless a violation is inserted.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
 	if g.errs(3) {
@@ -162,7 +161,7 @@ func (g *generated) fences() {
 	}
 }
 
-// reentries generates nested acquires and an equal number of releases.
+// reentries generates nested acquires and their releases.
 func (g *generated) reentries() {
 	for range 2 + g.r.IntN(3) {
 		a, effect := g.grant()
@@ -185,7 +184,7 @@ func (g *generated) reentries() {
 				op.Kind, op.Hold = histories.Release, stack[len(stack)-1]
 				stack = stack[:len(stack)-1]
 				if g.errs(4) {
-					g.free = max(g.free, op.Return) // violation: the release of a nested acquire may free the lock
+					g.free = max(g.free, op.Return) // violation: releasing a nested acquire frees the lock
 				}
 			}
 			g.add(op, who)
@@ -198,8 +197,7 @@ func (g *generated) reentries() {
 	}
 }
 
-// leases generates holds whose leases expire, and releases that are late, repeated, or by a client that does not hold the
-// lock.
+// leases generates holds whose leases expire. Some releases are late or repeated, or come from another client.
 func (g *generated) leases() {
 	ttl := 10 + g.n(12)
 	g.header.TTL = histories.Nanos(ttl)
@@ -241,7 +239,7 @@ func (g *generated) leases() {
 	}
 }
 
-// byAnother generates a release of another client's hold.
+// byAnother generates a release of the hold by another client.
 func (g *generated) byAnother(a histories.Op) {
 	g.strange++
 	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}
@@ -252,8 +250,8 @@ func (g *generated) byAnother(a histories.Op) {
 	g.add(op, -2)
 }
 
-// doubts generates acquires and releases that are indeterminate. After each, the Life of the client increases. In half of
-// the histories other clients are refused (busy).
+// doubts generates acquires and releases of which some have an unknown outcome. In half of the histories, other clients
+// are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

@@ -1,5 +1,5 @@
-// Package judge judges histories. File judges a history file, and History judges a history given line by line; both return
-// a checker.Verdict.
+// Package judge judges histories. File judges a history file, and History judges the lines of a history. Both return a
+// checker.Verdict.
 package judge
 
 import (
@@ -14,15 +14,15 @@ import (
 	"lockbench/histories/edn"
 )
 
-// Options selects how thoroughly Porcupine checks a history.
+// Options selects how much of a history the linearizability checker Porcupine checks.
 type Options struct {
-	// FullOracle makes Porcupine search all of a long history instead of a sample of it.
+	// FullOracle makes Porcupine check all of a long history instead of a sample of it.
 	FullOracle bool
-	// NoOracle skips the check by Porcupine and leaves Verdict.Oracle zero. Package explore sets it while it searches.
+	// NoOracle skips the check by Porcupine and leaves Verdict.Oracle zero.
 	NoOracle bool
 }
 
-// File judges a history file by every property.
+// File reads a history file and returns the verdict on every property, and the header of the history.
 func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	r, err := histories.Open(path, edn.Format)
 	if err != nil {
@@ -37,8 +37,7 @@ func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	return v, r.Header, nil
 }
 
-// History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, but not its
-// expectations.
+// History reads a history and returns the verdict on every property. It ignores the expectations in the header.
 func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
 	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)
@@ -53,8 +52,8 @@ type judge struct {
 	projection *projection.Projection
 	judgements []properties.Judgement
 	tally      *tally
-	oracle     *oracle.Oracle // nil if opts.NoOracle is set
-	granted    time.Duration  // time of the last grant to a client of the workload
+	oracle     *oracle.Oracle // nil if Options.NoOracle is set
+	granted    time.Duration  // time of the last grant during the workload
 }
 
 func newJudge(h histories.Header, o Options) *judge {
@@ -92,7 +91,7 @@ func (j *judge) visit(ev histories.Event) error {
 	return nil
 }
 
-// fault handles a fault. Some faults have no key.
+// fault handles a fault, which may have no key.
 func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
@@ -154,7 +153,8 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// weigh changes the verdict from Held to Undecided if the history has too little evidence about the property.
+// weigh changes a finding to Undecided if the fault of the trial was not verified. With needsGrant, a finding is also
+// Undecided if nothing was granted after the fault began.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {

@@ -14,8 +14,8 @@ import (
 	"lockbench/histories"
 )
 
-// disjoint reports whether no two holds of a key overlap. It checks exclusion independently of the monitor, in quadratic
-// time.
+// disjoint reports whether no two holds of a key overlap. It compares all pairs of holds, independently of the judge.
+// If clip is set, a hold ends at the latest when its lease expires.
 func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	type span struct{ from, to time.Duration }
 	byKey := map[string][]span{}
@@ -45,8 +45,8 @@ func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	return true
 }
 
-// TestMonitorAgrees checks that the monitor, the function disjoint and Porcupine reach the same verdict for both
-// definitions of the end of a hold, on random histories with and without violations.
+// TestMonitorAgrees checks that the judge, the function disjoint and Porcupine agree on random histories with and
+// without violations.
 func TestMonitorAgrees(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -91,7 +91,7 @@ func TestMonitorAgrees(t *testing.T) {
 	}
 }
 
-// TestWindowsAgree checks that Porcupine reaches the same verdict window by window as on the whole history.
+// TestWindowsAgree checks that Porcupine reaches the same verdict on parts of a history as on the whole history.
 func TestWindowsAgree(t *testing.T) {
 	bad := 0
 	for seed := range uint64(300) {
@@ -119,7 +119,7 @@ func TestWindowsAgree(t *testing.T) {
 		if !slices.Equal(byWindow.Disagreements, atOnce.Disagreements) || byWindow.Undecided+atOnce.Undecided > 0 || atOnce.Windows > 0 {
 			t.Errorf("seed %d: whole %+v, in windows %+v", seed, atOnce, byWindow)
 		}
-		if len(atOnce.Disagreements) > 0 { // no monitor is set, so each violation is a disagreement
+		if len(atOnce.Disagreements) > 0 { // without a monitor to compare with, each violation found by Porcupine is a disagreement
 			bad++
 		} else if byWindow.Windows < 3 {
 			t.Errorf("seed %d: %d windows for %d holds", seed, byWindow.Windows, byWindow.Pairs)
@@ -130,13 +130,13 @@ func TestWindowsAgree(t *testing.T) {
 	}
 }
 
-// blind is a monitor that finds no violation.
+// blind is a monitor of a property that never finds a violation.
 type blind string
 
 func (b blind) Monitors() string   { return string(b) }
 func (blind) Violated(string) bool { return false }
 
-// TestDisagreementIsReported checks that the oracle finds a violation that the monitor misses.
+// TestDisagreementIsReported checks that a verdict lists a disagreement if only Porcupine finds a violation.
 func TestDisagreementIsReported(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50, faulty: 1}
 	j := newJudge(m.header(), Options{})
@@ -163,7 +163,7 @@ func TestUnverifiedFaultIsUndecided(t *testing.T) {
 	}
 }
 
-// TestFaultWithoutKey checks that a fault without a key is counted and listed, and adds no key.
+// TestFaultWithoutKey checks that a fault without a key is counted and listed, and that no key is added for it.
 func TestFaultWithoutKey(t *testing.T) {
 	op := func(client int32, kind histories.Kind, fault string, call time.Duration, outcome histories.Outcome) histories.Op {
 		return histories.Op{Client: client, Kind: kind, Fault: fault, Outcome: outcome, Call: call, Return: call + 2}
@@ -182,7 +182,7 @@ func TestFaultWithoutKey(t *testing.T) {
 	}
 }
 
-// TestRecoveries checks that a recovery lasts from the call of the fault to the next grant to another client.
+// TestRecoveries checks that a recovery time is measured from the fault to the next grant to another client.
 func TestRecoveries(t *testing.T) {
 	v, _, err := File("../../histories/corpus/holds--granted-when-the-lease-of-a-killed-client-ended.jsonl", Options{})
 	if want := []time.Duration{95 * time.Millisecond}; err != nil || !slices.Equal(v.Recoveries, want) {
@@ -193,7 +193,7 @@ func TestRecoveries(t *testing.T) {
 	}
 }
 
-// TestFalseLoss checks that a reported loss is counted as false if the store still had the hold.
+// TestFalseLoss checks that a reported loss is counted as false if the store still has the hold.
 func TestFalseLoss(t *testing.T) {
 	probe := func(call time.Duration, value int64) histories.Op {
 		return histories.Op{Hold: 1, Kind: histories.Probe, Outcome: histories.OK, Key: "k", Call: call, Return: call + 1, Value: value}
@@ -237,8 +237,7 @@ func TestHandOffs(t *testing.T) {
 	}
 }
 
-// TestResults checks that an undecided property never passes, and that it is an unexpected pass if no violation of a
-// known-broken lock is found.
+// TestResults checks the result for pairs of an expectation and a verdict. An undecided property never passes.
 func TestResults(t *testing.T) {
 	for _, c := range []struct {
 		expected histories.Expected

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mutant is a deliberate mistake in the judge: a condition in its source replaced by another.
+// mutant is a deliberate mistake in the judge: one condition in the source code is replaced by another condition.
 type mutant struct{ file, is, becomes string }
 
 var mutants = []mutant{
@@ -99,13 +99,13 @@ var mutants = []mutant{
 	{"recovery.go", "h.Granted-v.asked <= x.Bound", "true"},
 }
 
-// survivors maps each mutant that no short history can tell from the original to the reason.
+// survivors lists the mutants that the tests cannot detect, with the reason.
 var survivors = map[mutant]string{
 	{"ownerrelease.go", "op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client", "false"}: "recent holds are also found among past acquires; this finds those that are older",
 }
 
-// TestMutants builds the judge with all mutants, each inactive until it is selected. It checks that the corpus or the
-// differential test fails with each of them.
+// TestMutants inserts deliberate mistakes into the judge, one at a time. It checks that the tests fail with each
+// mistake, except those listed in survivors.
 func TestMutants(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("it builds the tests once more")
@@ -132,7 +132,8 @@ func runMutant(binary string, i int) (string, error) {
 	return string(out), err
 }
 
-// buildMutants copies the tested packages into another module, inserts the mutants, and builds the tests.
+// buildMutants copies the tested packages into a temporary module, inserts the mutants, and builds the tests. It
+// returns the path of the test binary.
 func buildMutants(t *testing.T) string {
 	root := t.TempDir()
 	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "checker/*/*.go", "histories/*.go", "histories/edn/*.go", "histories/corpus/*"} {
@@ -185,8 +186,8 @@ func copyMutated(t *testing.T, root, file string) {
 	}
 }
 
-// mutate replaces one condition by a choice between the original and its mutants. The original is used if no mutant is
-// active.
+// mutate replaces a condition in the source text by an expression that selects one of its mutants. If none is selected,
+// the original condition applies.
 func mutate(t *testing.T, text string, place mutant) string {
 	if strings.Count(text, place.is) != 1 {
 		t.Fatalf("%s: %q occurs %d times, want once", place.file, place.is, strings.Count(text, place.is))

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// mutex simulates clients on one lock per key. Each operation takes effect at a random time between its call and its
-// return, so the history is correct unless faulty is set.
+// mutex simulates clients that acquire and release one lock per key. Without faulty and late, two clients never hold a
+// lock at once.
 type mutex struct {
 	r       *rand.Rand
 	ops     []histories.Op
@@ -20,16 +20,16 @@ type mutex struct {
 	faulty  float64       // probability that a grant does not wait for the previous holder
 	ttl     time.Duration // lease of each grant; 0: grants do not expire
 	late    float64       // probability that a hold outlives its lease
-	unknown float64       // probability that an acquire is indeterminate and takes no effect
+	unknown float64       // probability that an acquire has an unknown outcome and takes no effect
 }
 
-// run returns the operations in the order of their returns.
+// run returns the operations in order of their returns.
 func (m *mutex) run() []histories.Op {
 	type slot struct {
-		free time.Duration // time at which the lock is free again
+		free time.Duration // time at which the lock becomes free
 	}
 	locks := make([]slot, len(m.keys))
-	next := make([]time.Duration, m.clients) // time at which each client may start its next operation
+	next := make([]time.Duration, m.clients) // earliest time of the next call, by client
 	lives := make([]int32, m.clients)
 	for hold := int64(1); hold <= int64(m.grants); hold++ {
 		c := m.r.IntN(m.clients)
@@ -42,7 +42,7 @@ func (m *mutex) run() []histories.Op {
 			next[c] = ret
 			continue
 		}
-		at := max(call, locks[k].free) // time at which the acquire takes effect
+		at := max(call, locks[k].free) // time at which the client gets the lock
 		if m.r.Float64() < m.faulty {
 			at = call
 		}
@@ -76,15 +76,15 @@ func (m *mutex) add(op histories.Op) {
 
 func (m *mutex) some(most int) time.Duration { return time.Duration(1 + m.r.IntN(most)) }
 
-// header has a slack of 1 ns, because times in these histories are small integers.
+// header returns a header with 1 ns as the allowance for clock error, because the times are small integers.
 func (m *mutex) header() histories.Header {
 	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
 }
 
-// marked returns the lines of a history in the order in which a recorder writes them, with a mark after every given number
-// of operations.
+// marked returns the lines of a history file with these operations. After every given number of operations it adds a
+// mark, the time up to which the file is complete. Before each mark it lists the operations that have not returned.
 func marked(ops []histories.Op, clients, every int) []histories.Line {
-	queues := make([][]histories.Op, clients) // remaining operations of each client
+	queues := make([][]histories.Op, clients) // remaining operations, by client
 	for _, op := range ops {
 		queues[op.Client] = append(queues[op.Client], op)
 	}

@@ -8,7 +8,7 @@ import (
 	"lockbench/histories"
 )
 
-// one returns the acquire and the release of a hold on key "a" between two times.
+// one returns the acquire and the release of one hold of key "a".
 func one(client int32, number int64, from, to, validity time.Duration) []histories.Op {
 	return []histories.Op{
 		{Client: client, Hold: number, Kind: histories.Acquire, Outcome: histories.OK, Key: "a", Call: from, Return: from + 1, Validity: validity},
@@ -16,8 +16,8 @@ func one(client int32, number int64, from, to, validity time.Duration) []histori
 	}
 }
 
-// TestSampleFindsTheMonitorsViolations checks that the oracle confirms a violation late in a long history although it skips
-// most windows.
+// TestSampleFindsTheMonitorsViolations checks that Porcupine confirms a late violation in a history of which it checks
+// only a sample.
 func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)

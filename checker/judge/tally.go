@@ -8,14 +8,14 @@ import (
 	"lockbench/histories"
 )
 
-// maxBands is the maximum number of faults listed in a verdict; faults beyond it are only counted.
+// maxBands is the maximum number of faults listed in a verdict. Further faults are only counted.
 const maxBands = 1000
 
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // by client: its last reported loss; deleted if a probe shows that the store still had the hold
+	lost     map[int32]histories.Op // last reported loss, by client; deleted when it was counted as false
 	bands    []checker.Band
-	injected bool          // whether a fault was verified
+	injected bool          // a fault was verified
 	first    time.Duration // call time of the first verified fault
 }
 
@@ -43,7 +43,7 @@ func (t *tally) event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault records the beginning or the end of a fault. A heal ends the latest fault with the same name and client.
+// fault records the start or the end of a fault. A heal operation ends the latest fault with the same name and client.
 func (t *tally) fault(ev histories.Event) {
 	op := ev.Op
 	switch {

@@ -9,8 +9,8 @@ import (
 	"lockbench/checker/oracle"
 )
 
-// TestViewer checks that each witness of an exclusion violation in the corpus has an HTML page, and that other witnesses
-// have none. Each page must be deterministic and load no other resources.
+// TestViewer checks that each exclusion violation of the corpus has an HTML page, and that other violations have none.
+// A page must be deterministic and load no external resources.
 func TestViewer(t *testing.T) {
 	drawn := 0
 	for _, file := range corpus(t) {
@@ -31,7 +31,7 @@ func TestViewer(t *testing.T) {
 				continue
 			}
 			drawn++
-			for range 20 { // repeat often: a random order of two items could be the same a few times
+			for range 20 { // repeat, because a random order of two items may be equal by chance
 				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
 					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
 				}
@@ -49,7 +49,7 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestNoViewerWithoutViolation checks that a witness whose operations do not overlap has no page.
+// TestNoViewerWithoutViolation checks that there is no page for operations that do not violate exclusion.
 func TestNoViewerWithoutViolation(t *testing.T) {
 	v, _, err := File("../../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl", Options{})
 	if err != nil {

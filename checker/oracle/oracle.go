@@ -1,5 +1,5 @@
-// Package oracle checks exclusion a second time with Porcupine, a linearizability checker, and compares the result with
-// that of the monitors. The main type is Oracle: it is given holds and returns a checker.Oracle.
+// Package oracle checks exclusion a second time, with the linearizability checker Porcupine. It compares the results
+// with those of package properties. The main type is Oracle.
 package oracle
 
 import (
@@ -14,40 +14,37 @@ import (
 	"lockbench/checker/projection"
 )
 
-// Each hold becomes two operations on a mutex: its acquire, within [call, return], and its release. A key with up to
-// wholeLimit operations is searched at once; a longer history is split into windows, because the search takes quadratic
-// time.
+// The check treats each hold as two operations on a mutex: an acquire and a release. Porcupine takes quadratic time, so
+// a key with more than wholeLimit operations is checked in parts (windows).
 //
-// In the first sampleFrom operations all windows are searched, then one in sampleEvery, chosen at random with the seed of
-// the history. After the first violation that the monitor reports on a key, all windows of that key are searched until
-// Porcupine finds a violation.
+// In a long history, every window is checked in the first sampleFrom operations, then a random one in sampleEvery. On a
+// key with a violation, every window is checked until Porcupine finds a violation too.
 const (
 	wholeLimit   = 1000
 	sampleFrom   = 100_000
 	sampleEvery  = 16
-	searchBudget = 5 * time.Second // maximum search time per key and view; a longer search is undecided
+	searchBudget = 5 * time.Second // maximum search time per key; a longer search is undecided
 	fullBudget   = 10 * time.Minute
 )
 
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
-// Oracle checks with Porcupine whether the holds of a history exclude each other. Callers add each hold with Add once its
-// release has returned, then call Judge.
+// Oracle checks with Porcupine whether holds exclude each other. Call Add for each hold that has ended, then Judge.
 type Oracle struct {
 	views    []projection.View
 	monitors []Monitor // by view
 	keys     []projection.PerKey[searched]
 	full     bool
-	Whole    int // maximum number of operations of a key that are searched at once
-	Window   int // window size in operations
+	Whole    int // maximum number of operations that are checked at once
+	Window   int // minimum number of operations in a window, which is a part of a longer history
 	random   *rand.Rand
-	ops      int // number of operations in the windows searched so far
+	ops      int // number of operations checked in windows so far
 }
 
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // holds so far; unused once the history is split into windows
-	stream  *stream // after that
+	pairs   []pair  // holds added so far; moved to stream when there are too many
+	stream  *stream // nil while pairs is used
 	held    int
 	result  porcupine.CheckResult
 	windows int
@@ -55,20 +52,20 @@ type searched struct {
 	took    time.Duration
 }
 
-// New returns an oracle for the given definitions of the end of a hold (views). If full is set, it searches all windows;
-// otherwise it searches a random sample of the windows of a long history, chosen with seed.
+// New returns an Oracle. Each view defines when a hold ends, and is checked separately. If full is set, all of a
+// history is checked; otherwise a sample of a long history, chosen with seed.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// Monitor is a monitor of one property that reports on which keys the property is violated.
+// Monitor checks one property independently of Porcupine. Violated reports whether the property is violated on a key.
 type Monitor interface {
 	Monitors() (property string)
 	Violated(key string) bool
 }
 
-// Watch sets the monitor to compare with Porcupine in the view of the monitor's property.
+// Watch sets the monitor whose results are compared with Porcupine's results for the same property.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -77,7 +74,7 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
-// Add adds a hold whose release has returned or cannot return.
+// Add adds a hold. The release must have returned, or its client or the history must have ended.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)
@@ -89,8 +86,8 @@ func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// pairOf returns the times of a hold in a view. ok is false if the end of the hold is unknown or came before the grant was
-// received.
+// pairOf returns the times of the acquire and of the end of a hold. ok is false if the end is unknown or is not after
+// the grant.
 func pairOf(w *projection.View, h *projection.Hold) (pair, bool) {
 	end, ok := w.End(h)
 	if !ok || end <= h.Granted {
@@ -117,13 +114,14 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	}
 	s.stream.add(h, p)
 	now := h.Closed
-	if h.Fault != nil { // a hold ended by a fault has no Closed time, but later events follow
+	if h.Fault != nil { // a fault has ended the hold, so Closed is not set
 		now = h.End
 	}
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// window searches a window, or skips it if it is not in the sample. more is false once a violation was found.
+// window checks a part (window) of a history, or skips it if it is not in the sample. It returns false once a violation
+// was found.
 func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++
@@ -163,11 +161,11 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// Judge searches the remaining holds in each view and compares the results with those of the monitors.
+// Judge checks the remaining holds and compares the results with those of the monitors.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
-		keys, held := 0, 0 // numbers for one view; every view has the same holds
+		keys, held := 0, 0 // numbers of keys and holds, equal in all views
 		for i := range o.keys[v] {
 			s := &o.keys[v][i]
 			if s.held == 0 {

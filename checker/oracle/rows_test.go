@@ -7,8 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// TestViewerIsSmall checks that high client numbers are mapped to low rows, because Porcupine draws a line for each row up
-// to the highest.
+// TestViewerIsSmall checks that high client numbers get low rows, because Porcupine draws every row up to the highest.
 func TestViewerIsSmall(t *testing.T) {
 	for clients, want := range map[[2]int32][2]int{
 		{3, 1}:       {3, 1},

@@ -13,9 +13,8 @@ import (
 	"lockbench/histories"
 )
 
-// Viewer returns Porcupine's interactive HTML page for a witness. It shows only the operations of the witness, because the
-// page for a whole history would take gigabytes. ok is false if the property is not an exclusion property or the operations
-// of the witness do not overlap.
+// Viewer returns Porcupine's interactive HTML page for a witness, the operations that show a violation. ok is false if
+// the property is not an exclusion property, or if the operations do not violate it.
 func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
 	views := []projection.View{projection.Lived(), projection.Promised()}
 	i := slices.IndexFunc(views, func(v projection.View) bool { return v.Property == property })
@@ -40,7 +39,7 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 		return nil, false, nil
 	}
 	for _, partials := range info.PartialLinearizations() {
-		slices.SortFunc(partials, slices.Compare[[]int]) // Porcupine returns the partial linearizations in random order
+		slices.SortFunc(partials, slices.Compare[[]int]) // make the page deterministic: Porcupine returns the partial linearizations in random order
 	}
 	var out bytes.Buffer
 	err = porcupine.Visualize(model, info, &out)
@@ -66,8 +65,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns Porcupine operations for a list of holds: the acquire of each hold and, if the hold has ended, its
-// release. A hold lasts at least until overlapped, because the witness may omit renewals.
+// operations returns the acquire and the release of each hold as operations for Porcupine. Each hold lasts at least
+// until the time overlapped, because renewals may be missing.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -84,7 +83,7 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 		if end < h.End { // the lease expired before the release
 			returned = end
 		}
-		if returned >= histories.Forever { // the release never returned and may take effect after all other operations
+		if returned >= histories.Forever { // the release did not return, so it may take effect after all other operations
 			returned = max(last, end) + 1
 		}
 		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{i, true}, Call: int64(end), Return: int64(max(returned, end))})
@@ -92,12 +91,11 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows is the limit up to which a client's number is its row in the page. Higher numbers get lower rows, because
-// Porcupine draws every row up to the highest.
+// mostRows limits the client numbers that are used as row numbers, because Porcupine draws every row up to the highest.
 const mostRows = 16
 
-// row returns the row of hold i in the page: the number of its client, or i if a client has several holds or a number of
-// mostRows or more.
+// row returns the row of hold i in the page, which is usually the client number. It returns i if a client has several
+// holds, or a client number of mostRows or higher.
 func row(holds []*projection.Hold, i int) int {
 	taken := map[int32]bool{}
 	for _, h := range holds {

@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	windowSize = 16      // minimum number of operations in a window before it is cut
+	windowSize = 16      // minimum number of operations in a window
 	maxWaiting = 1 << 15 // maximum number of queued events
-	free       = -1      // holder of a mutex that no client holds
+	free       = -1      // holder of a free mutex
 )
 
-// stream splits the history of a key into windows that Porcupine can search one by one. It cuts just before a release while
-// there is only one holder, because the state of the mutex is certain there. An acquire belongs to the window in which it
-// returns. A release called before the cut takes effect before the cut.
+// stream splits the history of a key into windows that Porcupine can check one by one. A window ends just before a
+// release by the only holder, because the state of the mutex is certain then. An acquire belongs to the window in which
+// it returns.
 //
-// Holds arrive when they are closed. Their events are queued until no earlier event can arrive.
+// Events are queued until no earlier event can be added.
 type stream struct {
 	size     int
 	yield    func(w *window, must bool) (more bool)
 	waiting  []instant
-	enough   int // queue length at which events are processed
+	enough   int // minimum queue length at which events are processed
 	drained  int64
-	n        int // number of holds added so far
+	n        int // number of holds added
 	w        *window
-	inside   []known // holds that are granted and have not ended
-	ending   []known // holds that have ended and whose release has not returned
+	inside   []known // holds that have not ended
+	ending   []known // holds that have ended but whose release has not returned
 	early    map[*projection.Hold]*early
-	over     bool // whether the search has stopped
-	doubtful bool // whether a hold was extended after its end had been processed
+	over     bool // the search has stopped
+	doubtful bool // the result is uncertain: an event was added too late
 }
 
 type known struct {
@@ -39,13 +39,13 @@ type known struct {
 	pair
 }
 
-// early is a hold whose grant was processed before the hold was closed.
+// early is a hold that was processed before it was added, because its end was still unknown.
 type early struct {
 	known
-	leaving bool // whether the end of the hold was processed too
+	leaving bool // the end of the hold was processed too
 }
 
-// moment is the type of an event of a hold. Events at the same time are sorted by it: calls come before returns.
+// moment is the type of an event. At equal times, calls come before returns.
 type moment uint8
 
 const (
@@ -75,7 +75,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 		e = &early{known: s.granted(p)}
 	}
 	if e.leaving && e.endCall != p.endCall {
-		s.doubtful = true // an expired lease was renewed
+		s.doubtful = true // a renewal extended the hold after its end was processed
 		return
 	}
 	if e.leaving && e.endReturn == p.endReturn {
@@ -96,8 +96,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance processes all queued events that cannot be preceded by an event added later. A hold that does not end blocks all
-// later events. If more than maxWaiting are queued, its grant is processed although its end is unknown.
+// advance processes the queued events that no later event can precede. A hold without an end delays all events after
+// its grant. If more than maxWaiting events are queued, the grant of such a hold is processed at once.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -110,7 +110,7 @@ func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	s.enough = 2*len(s.waiting) + 8*s.size
 }
 
-// watermark returns a lower bound on the times of all events that are added later.
+// watermark returns a lower bound on the times of events that are added later.
 func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int64 {
 	for _, holds := range [][]*projection.Hold{k.Live, k.Releasing} {
 		for _, h := range holds {
@@ -184,8 +184,8 @@ func (s *stream) next(e instant) {
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
 		if len(s.inside) > 1 && len(s.w.acts) >= s.w.searchAt {
-			// A window cannot be cut while several clients hold the key. Search it now: either this is a violation, or
-			// Porcupine disagrees with the monitor.
+			// A window normally ends while only one client holds the key. Search this long window now, because two
+			// holders are either a violation or a disagreement with the monitor.
 			s.w.searchAt = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}
@@ -207,12 +207,12 @@ func (s *stream) next(e instant) {
 	}
 }
 
-// window is a part of the history of a key, with the holder at its start.
+// window is a part of the history of a key. holder is the holder at the start of the window.
 type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	searchAt int // number of operations at which the window is searched even if it cannot be cut
+	searchAt int // a window of this many operations is searched even while several clients hold the key
 }
 
 type act struct {
@@ -229,7 +229,7 @@ func (w *window) end(id int, p pair, ret int64) {
 	w.acts = append(w.acts, act{id, true, max(p.endCall, w.from), ret})
 }
 
-// withOpenEnds returns a copy of the window that includes the releases that have been called but have not returned.
+// withOpenEnds returns a copy of the window with the releases that have been called but have not returned.
 func (w *window) withOpenEnds(ending []known) *window {
 	cut := *w
 	cut.acts = slices.Clip(w.acts)

@@ -6,19 +6,18 @@ import (
 	"lockbench/histories"
 )
 
-// Past stores the results of recent acquires, by hold number, and how the holds ended. Its size is fixed: old acquires are
-// evicted, and Find then returns nil.
+// Past stores the results of recent acquires and the ends of their holds. Old acquires are evicted.
 type Past struct {
 	slack time.Duration
 	of    [256]*[16]PastAcquire
 }
 
-// PastAcquire is an acquire that has returned.
+// PastAcquire is an acquire that has returned, with the end of its hold.
 type PastAcquire struct {
 	Acquire histories.Op
-	Release histories.Op  // last release of the hold; zero if the hold was lost
-	Taker   histories.Op  // first grant to another client during the hold; zero if no client was granted the key
-	Over    time.Duration // time at which the lease has certainly expired (see Hold.Over); valid if Ended is set
+	Release histories.Op  // last release of the hold; zero without a release
+	Taker   histories.Op  // first grant to another client during the hold; zero without such a grant
+	Over    time.Duration // time by which the lease has certainly expired; valid if Ended is set
 	Key     int
 	known   bool
 	Ended   bool
@@ -27,7 +26,7 @@ type PastAcquire struct {
 // NewPast returns an empty Past. slack is the allowance for clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// at returns the slot for a hold number. Hold numbers are sequential, so recent acquires have different slots.
+// at returns the slot of a hold number. Recent acquires have different slots, because hold numbers are sequential.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
@@ -36,7 +35,7 @@ func (p *Past) at(number int64) *PastAcquire {
 	return &(*page)[number&15]
 }
 
-// Find returns the acquire with a hold number, or nil if it is unknown or evicted.
+// Find returns the acquire with the given hold number, or nil if the acquire is unknown or evicted.
 func (p *Past) Find(number int64) *PastAcquire {
 	if g := p.at(number); g.known && g.Acquire.Hold == number && number != 0 {
 		return g
@@ -44,7 +43,7 @@ func (p *Past) Find(number int64) *PastAcquire {
 	return nil
 }
 
-// Event records the return of an acquire or a renewal. A renewal may return after its hold has ended.
+// Event records the result of an acquire or a renewal. A renewal may return after its hold has ended.
 func (p *Past) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	if op.Kind == histories.Renew && op.Outcome != histories.Refused {
@@ -58,7 +57,7 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
-// Change records the end of a hold.
+// Change records the end of a hold, given by the change Closed. It ignores other changes.
 func (p *Past) Change(h *Hold, c Change) {
 	if c != Closed {
 		return

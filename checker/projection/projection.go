@@ -1,5 +1,5 @@
-// Package projection derives holds from the events of a history: which client held which key, from when to when. Monitors,
-// counts and the oracle all use the same holds. The main type is Projection.
+// Package projection derives holds from the events of a history: which client held which key, from when to when. The
+// main type is Projection.
 package projection
 
 import (
@@ -9,44 +9,44 @@ import (
 	"lockbench/histories"
 )
 
-// Hold is the time for which one client held one key: from the return of the outermost acquire to the call of its release.
-// It includes nested acquires by the same client.
+// Hold is the time for which one client held one key: from the return of the acquire to the call of its release. Nested
+// acquires by the same client belong to the same hold.
 type Hold struct {
 	Acquire histories.Op
-	Release histories.Op  // valid if the hold was ended by a release
-	Inner   *histories.Op // last release of a nested acquire, if Inners > 0
+	Release histories.Op  // valid if a release ended the hold
+	Inner   *histories.Op // last release of a nested acquire; valid if Inners > 0
 
 	Granted  time.Duration // acquire.Return
-	Until    time.Duration // earliest end of the lease; extended by confirmed renewals and nested grants; Forever if unbounded
-	Given    time.Duration // length of the latest lease, counted from the call of its request
-	Promised bool          // whether Until is known
+	Until    time.Duration // earliest end of the lease; Forever if the lease does not expire
+	Given    time.Duration // length of the latest lease
+	Promised bool          // the lock stated the length of the lease, so Until is valid
 	Over     time.Duration // latest end of the lease; Forever if unknown
-	End      time.Duration // time at which the release was called; Forever while the hold lasts
-	Closed   time.Duration // time at which the release returned; Forever until then
+	End      time.Duration // time at which the hold ended (call of the release, loss or fault), or Forever
+	Closed   time.Duration // time at which the release returned, or Forever
 
-	Fault *histories.Op // fault that ended the client; Closed then remains Forever
+	Fault *histories.Op // fault that ended the client, or nil; if set, Closed remains Forever
 
 	Depth  int
 	Inners int   // inner releases
-	Heir   *Hold // first hold granted after the lease of this hold expired
+	Heir   *Hold // first hold granted after the lease of this hold had expired, or nil
 }
 
-// Number returns the hold number: the number of the outermost acquire.
+// Number returns the hold number, which is the number of the outermost acquire.
 func (h *Hold) Number() int64 { return h.Acquire.Hold }
 
-// Key holds the current and the last holds of one lock key.
+// Key is a lock key with its current holds and its previous hold.
 type Key struct {
 	Name      string
 	Index     int
-	Live      []*Hold // holds that are granted and have not ended
-	Releasing []*Hold // holds that have ended and whose release has not returned
-	Last      *Hold   // hold that ended last
+	Live      []*Hold // holds that have not ended
+	Releasing []*Hold // holds that have ended but whose release has not returned
+	Last      *Hold   // hold that ended last, or nil
 }
 
-// PerKey holds a value of type T for each key. Each monitor keeps its state in one.
+// PerKey holds one value of type T for each key.
 type PerKey[T any] []T
 
-// Of returns a pointer to the value for a key, which is the zero value at first.
+// Of returns a pointer to the value for a key. The value is initially zero.
 func (p *PerKey[T]) Of(k *Key) *T {
 	for len(*p) <= k.Index {
 		var zero T
@@ -55,33 +55,33 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// Change is a kind of change of a hold.
+// Change is the kind of a change of a hold.
 type Change uint8
 
 const (
 	Began         Change = iota // granted
-	Nested                      // the holder was granted the key again
+	Nested                      // the holder acquired the key again
 	Extended                    // the lease was extended
 	InnerReleased               // the release of a nested acquire was called
-	Ended                       // the release was called, or the loss of the hold was reported
-	Closed                      // the release returned, or cannot return because the client or the history has ended
+	Ended                       // the release was called, the hold was reported lost, or its client ended
+	Closed                      // the release returned, or will never return
 )
 
-// Projection derives holds from the events of a history, which are passed to Event and Gone in order.
+// Projection derives holds from the events of a history. The events must be passed to Event and Gone in order.
 type Projection struct {
 	slack time.Duration
 	keys  map[string]*Key
 	Keys  []*Key
 	tell  func(*Key, *Hold, Change)
-	ends  map[int32]*histories.Op // by client: fault that ended the client
+	ends  map[int32]*histories.Op // fault that ended the client, by client
 }
 
-// New returns a projection that calls tell for each change of a hold. slack is the allowance for clock error.
+// New returns a projection that calls tell after each change of a hold. slack is the allowance for clock error.
 func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
-// Key returns the key with the given name, and adds it without holds if it is new.
+// Key returns the key with the given name. A new name adds a key without holds.
 func (p *Projection) Key(name string) *Key {
 	k, ok := p.keys[name]
 	if !ok {
@@ -99,7 +99,7 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 		p.grant(k, op)
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:
 		if h := k.HeldBy(op); h != nil {
-			h.Over = histories.Forever // an acquire without an answer may have extended the lease
+			h.Over = histories.Forever // the acquire may have extended the lease, because its outcome is unknown
 		}
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
@@ -120,7 +120,8 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
 		h.Over = max(h.Over, overBy(op, p.slack))
-		// If the lock counts this grant as an outermost one (depth 1), it is a new grant and does not extend the old lease.
+		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
+		// lease of the hold.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
 			h.Until, h.Given = until, op.Validity
 			p.tell(k, h, Extended)
@@ -137,12 +138,12 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		p.tell(k, h, Began)
 		return
 	}
-	h.End, h.Fault = fault.Call, fault // the client had ended before this operation returned
+	h.End, h.Fault = fault.Call, fault // a fault ended the client before the acquire returned
 	p.tell(k, h, Began)
 	p.abandon(k, h, fault)
 }
 
-// Gone ends the holds of a client. op is the fault that ended the client, and its call is the end of the holds.
+// Gone handles a fault that ends a client. All holds of the client end at the call of the fault.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -152,7 +153,7 @@ func (p *Projection) Gone(op *histories.Op) {
 				p.abandon(k, h, &fault)
 			}
 		}
-		for _, h := range slices.Clone(k.Releasing) { // results of releases of this client remain unknown
+		for _, h := range slices.Clone(k.Releasing) { // the releases of this client will not return
 			if h.Acquire.Client == op.Client {
 				h.Fault = &fault
 				k.Releasing = without(k.Releasing, h)
@@ -162,7 +163,7 @@ func (p *Projection) Gone(op *histories.Op) {
 	}
 }
 
-// abandon ends a hold whose client was ended by a fault. The key may stay locked in the store.
+// abandon ends a hold because a fault has ended its client. The store may still have the hold.
 func (p *Projection) abandon(k *Key, h *Hold, fault *histories.Op) {
 	h.Fault = fault
 	p.end(k, h, fault.Call)
@@ -184,8 +185,8 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	}
 }
 
-// overBy returns the latest end of the lease that a grant or renewal started: a lease starts no later than its answer is
-// received. It returns Forever if there is no definite answer, because the request may still take effect.
+// overBy returns the latest possible end of the lease that an acquire or a renewal started. It returns Forever if the
+// outcome or the length of the lease is unknown.
 func overBy(op *histories.Op, slack time.Duration) time.Duration {
 	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
@@ -206,7 +207,7 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 			p.tell(k, h, InnerReleased)
 			return
 		case op.Hold != 0:
-			return // the release is for another hold
+			return // op releases a different hold
 		}
 	}
 	h.Release = *op
@@ -226,7 +227,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	case h == nil:
 	case inner:
 		*h.Inner = *op
-		switch { // the lock may renew the lease when it releases a nested acquire
+		switch { // releasing a nested acquire may renew the lease
 		case op.Outcome == histories.Refused:
 		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
 			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
@@ -240,8 +241,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	}
 }
 
-// ReleasedBy returns the hold that op, an outstanding release, would end. It returns nil if the client of op held nothing.
-// inner reports whether op releases only a nested acquire.
+// ReleasedBy returns the hold that the outstanding release op ends, or nil if the client of op does not hold the key.
+// inner reports whether op only releases a nested acquire.
 func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
@@ -260,7 +261,7 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// Finish marks all remaining holds as Closed at the end of the history.
+// Finish reports the change Closed for all holds that are not closed at the end of the history.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {
@@ -269,7 +270,8 @@ func (p *Projection) Finish() {
 	}
 }
 
-// HeldBy returns the current hold on the key by the client of op. The hold must be from the same Life of the client.
+// HeldBy returns the current hold of the key by the client of op, or nil. The hold must have the same Life as op, which
+// increases after an acquire or release with an unknown outcome.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {
@@ -279,7 +281,8 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// Numbered returns the hold with the hold number and client of op. Unlike HeldBy, it ignores the Life of the client.
+// Numbered returns the current hold with the hold number and the client of op, or nil. Unlike HeldBy, it does not
+// compare Life.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil
@@ -292,20 +295,20 @@ func (k *Key) Numbered(op *histories.Op) *Hold {
 	return nil
 }
 
-// View defines when a hold ends: at its release (Lived), or also when its lease expires (Promised).
+// View defines when a hold ends: only at its release (see Lived), or also when its lease expires (see Promised).
 type View struct {
 	Property string
-	Lapses   bool // whether a renewal may extend a hold after a grant to another client
-	// End returns when a hold ended; ok is false if that is unknown.
+	Lapses   bool // a late renewal may extend a hold whose lease had expired
+	// End returns the time at which a hold ended. ok is false if the time is unknown.
 	End func(*Hold) (end time.Duration, ok bool)
 }
 
-// Lived returns the view in which a hold ends at its release.
+// Lived returns the view in which a hold ends at its release, even if its lease expired before.
 func Lived() View {
 	return View{Property: "mutual-exclusion", End: func(h *Hold) (time.Duration, bool) { return h.End, true }}
 }
 
-// Promised returns the view in which a hold ends at its release or when its lease expires, whichever is first.
+// Promised returns the view in which a hold ends at its release or when its lease expires, whichever comes first.
 func Promised() View {
 	return View{Property: "lease-exclusion", Lapses: true, End: func(h *Hold) (time.Duration, bool) { return min(h.End, h.Until), h.Promised }}
 }

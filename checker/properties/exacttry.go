@@ -9,32 +9,33 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts is the maximum number of unexplained refusals stored per key; further refusals are not judged.
+// maxDoubts is the maximum number of possible violations stored per key. Further refusals are not judged.
 const maxDoubts = 1024
 
-// tries checks that a try is refused (busy) only while a client holds the key, for locks that promise this. It stores each
-// refusal that no earlier hold explains. The next grant of the key explains it if that grant was requested before the
-// refusal returned; later grants cannot. An indeterminate acquire explains all refusals that return after its call, because
-// it may have been granted and have ended.
+// tries checks that a lock refuses a try (busy) only while a client holds the key. It applies to locks that promise
+// this.
+//
+// An earlier hold explains a refusal. So does the next grant, if its acquire was called before the refusal returned. An
+// acquire with an unknown outcome explains all refusals that return after its call.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]
-	open map[int32]time.Duration // by client: call time of its outstanding acquire
+	open map[int32]time.Duration // call time of the outstanding acquire, by client
 	busy int
 }
 
 type tried struct {
 	name   string
-	taken  time.Duration    // end of the last hold, or of the last indeterminate acquire, that may explain a refusal; 0 if none
+	taken  time.Duration    // time until which an earlier hold or acquire explains refusals; 0 if none
 	latest *projection.Hold // latest grant
-	last   histories.Op     // last release with the outcome OK
+	last   histories.Op     // last successful release
 	doubts []doubt
 }
 
-// doubt is a refusal that no hold or indeterminate acquire explains so far.
+// doubt is a refusal that no hold and no acquire with an unknown outcome explains so far.
 type doubt struct {
 	op        histories.Op
-	condemned bool // the next grant did not explain the refusal; only an indeterminate acquire still can
+	condemned bool // the next grant did not explain the refusal
 }
 
 func (x *tries) Event(k *projection.Key, ev histories.Event) {
@@ -66,7 +67,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// Fault handles a fault that ends a client. The outstanding acquire of the client, on any key, may have been granted.
+// Fault handles a fault that ends a client. The outcome of an outstanding acquire by that client is unknown.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {
@@ -91,7 +92,7 @@ func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Chang
 		for i := range t.doubts {
 			t.doubts[i].condemned = true
 		}
-	case c == projection.Closed && h != t.latest: // this hold ended before the latest grant, so it explains no later refusals
+	case c == projection.Closed && h != t.latest: // h ended before the latest grant, so it does not explain later refusals
 	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
 		t.taken, t.last = max(t.taken, h.Closed), h.Release
 	case c == projection.Closed && h.Closed < histories.Forever:
@@ -130,7 +131,7 @@ func (x *tries) Finding() checker.Finding {
 		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not promise that busy means held"}
 	}
 	for i := range x.keys {
-		x.settle(&x.keys[i]) // acquires still outstanding may have been granted
+		x.settle(&x.keys[i]) // outstanding acquires may still explain refusals
 	}
 	return x.finding(checker.Count(x.busy, "busy answer"),
 		reason{x.busy == 0, checker.NotApplicable, "no acquire was refused as busy"})

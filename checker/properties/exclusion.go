@@ -10,21 +10,21 @@ import (
 	"lockbench/histories"
 )
 
-// exclusion checks that no two holds of a key overlap, in one view. At each grant it compares the new hold with the live
-// holds. If an expired lease is renewed after another client was granted the key, it compares the hold with its Heir. An
-// overlap is counted once the ends of its holds are known, because a loss that happened before a grant may be reported
-// after it. Each grant takes time and memory proportional to the number of live holds.
+// exclusion checks that no two holds of a key overlap. It compares each new hold with the current holds of the key.
 //
-// docs/reference/properties.md proves that disjoint intervals [acquire.return, end] are equivalent to a linearizable mutex.
+// A renewal after the lease expired may make a hold overlap with a later hold (its Heir). A possible overlap is decided
+// only when the holds have ended, because a loss may be reported late.
+//
+// docs/reference/properties.md proves that holds that do not overlap are equivalent to a linearizable mutex.
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // number of holds; number already ended when granted; number whose end is unknown
+	grants, empty, unstated int // number of grants; those whose hold had ended when received; those whose end is unknown
 	open                    projection.PerKey[[]*overlap]
-	sentence                func(first, second *projection.Hold, both time.Duration) string // formats the description of a violation
+	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // hold whose late release may have caused the second grant of the violation shown, or nil
-	at                      string           // key of the violation in shown
+	freed                   *projection.Hold // hold whose release between the grants in shown may have caused the second grant, or nil
+	at                      string           // key of the violation
 	violated                map[string]bool
 }
 
@@ -32,17 +32,17 @@ func newExclusion(m monitor, v projection.View, sentence func(first, second *pro
 	return &exclusion{View: v, monitor: m, sentence: sentence, violated: map[string]bool{}}
 }
 
-// Monitors returns the name of the property that is checked.
+// Monitors returns the name of the property that this monitor checks.
 func (x *exclusion) Monitors() string { return x.Property }
 
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a hold that was granted while other holds of the key had not ended, as far as was known.
+// overlap is a possible violation: the hold second was granted while the holds firsts had apparently not ended.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
-	last   *projection.Hold // hold that had ended last before the grant
+	last   *projection.Hold // hold that ended last before the second grant, or nil
 }
 
 // maxOpen is the maximum number of undecided overlaps per key.
@@ -87,7 +87,8 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps queues an overlap until it is decided. If the queue is full, the oldest overlap counts as a violation.
+// overlaps adds an overlap to the queue of undecided overlaps. If the queue is full, the oldest overlap counts as a
+// violation.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
@@ -96,7 +97,7 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended handles the end of a hold. It removes the overlaps that include the hold but began after its end.
+// ended handles the end of a hold. It drops each overlap with this hold if the hold ended before the overlap began.
 func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
@@ -115,8 +116,8 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled reports whether both the second hold and one of the first holds have ended, so that no later event can refute the
-// overlap.
+// settled reports whether no later event can show that the holds did not overlap. This is certain once the second hold
+// and one of the earlier holds have ended.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
@@ -139,7 +140,7 @@ func (x *exclusion) violation(o *overlap) {
 
 func (x *exclusion) Finding() checker.Finding {
 	for i := range x.open {
-		for _, o := range x.open[i] { // at the end of the history no later event can refute an overlap
+		for _, o := range x.open[i] { // the history has ended, so all undecided overlaps are violations
 			x.violation(o)
 		}
 	}
@@ -150,11 +151,11 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
-		// A fault can cause a lease to expire before its grant is received.
+		// A fault may delay a grant until its lease has expired, so one such grant per fault is allowed.
 		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
-// tellFirst sets the witness to the first violation: two acquires and their releases, if the holds were released.
+// tellFirst sets the witness, which is the list of operations that show the first violation, with a description.
 func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)

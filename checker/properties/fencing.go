@@ -11,26 +11,24 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants is the maximum number of grants stored per key while an acquire is outstanding. Dropping the oldest grants may
-// hide a violation, but cannot cause a false one.
+// maxGrants is the maximum number of grants stored per key. Older grants are dropped, which can hide a violation but
+// cannot cause a false report.
 const maxGrants = 1 << 13
 
-// tokens checks that each holder gets a higher fencing token than earlier holders, so that a resource can reject late
-// requests.
+// tokens checks that each grant has a higher fencing token than earlier grants of the key.
 type tokens struct {
 	monitor
 	keys    projection.PerKey[minted]
-	open    map[int32]time.Duration // by client: call time of its outstanding acquire
+	open    map[int32]time.Duration // call time of the outstanding acquire, by client
 	fenced  int
 	bare    int // number of grants without a token
-	ordered int // number of grants whose acquire was called after an earlier grant was received
+	ordered int // number of grants requested after an earlier grant was received
 }
 
-// minted holds the grants of one key that may have to be compared with a future grant, in the order in which they were
-// received.
+// minted holds the grants of one key to compare with later grants, in the order in which they were received.
 type minted struct {
 	grants []*projection.Hold
-	top    []*projection.Hold         // top[i] has the highest token of grants[0] to grants[i] and all dropped grants
+	top    []*projection.Hold         // top[i] is the grant with the highest token up to grants[i], including dropped grants
 	by     map[int64]*projection.Hold // by token
 }
 
@@ -45,7 +43,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault handles a fault that ends a client: its acquire is no longer outstanding.
+// Fault handles a fault that ends a client. An outstanding acquire by that client no longer counts.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -81,7 +79,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
 	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		oldest := h.Granted // earliest call time of any acquire that may still be granted
+		oldest := h.Granted // earliest call time of the outstanding acquires
 		for _, call := range x.open {
 			oldest = min(oldest, call)
 		}
@@ -89,8 +87,8 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 }
 
-// forget drops the grants received before a time, except the last of them. The entry of that grant in top still has the
-// highest token of all dropped grants.
+// forget drops grants that were received before the given time. It keeps the last of these grants, and at most
+// maxGrants/2 grants in total.
 func (m *minted) forget(before time.Duration) {
 	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
 	n = max(n, len(m.grants)-maxGrants/2)

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestStoredTokensAreBounded checks that the number of stored tokens is bounded, and that new tokens are still compared
-// with dropped ones.
+// TestStoredTokensAreBounded checks that the number of stored tokens is bounded. A new token that is lower than a
+// dropped token must still be a violation.
 func TestStoredTokensAreBounded(t *testing.T) {
 	x := &tokens{monitor: monitor{Facts: &Facts{}}, open: map[int32]time.Duration{}}
 	k := &projection.Key{Name: "a"}
@@ -24,7 +24,7 @@ func TestStoredTokensAreBounded(t *testing.T) {
 	stuck := histories.Op{Client: 99, Kind: histories.Acquire, Call: 5}
 	for i := range int64(50_000) {
 		if i == 20_000 {
-			x.Event(k, histories.Event{Op: &stuck}) // an outstanding acquire
+			x.Event(k, histories.Event{Op: &stuck}) // an acquire that never returns
 		}
 		grant(i+1, 2*i+1+r.Int64N(2), time.Duration(10*i))
 		if m := x.keys.Of(k); len(m.grants) > maxGrants || len(m.by) > maxGrants {

@@ -9,10 +9,11 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites is the maximum number of writes stored per key. They are stored to show both writes of a lost update.
+// recentWrites is the maximum number of recent writes stored per key. They are stored to show both writes of a lost
+// update.
 const recentWrites = 4096
 
-// integrity checks that no acknowledged update of a guarded resource is lost.
+// integrity checks that no acknowledged write to a guarded resource is lost.
 type integrity struct {
 	monitor
 	keys    projection.PerKey[guarded]
@@ -20,20 +21,20 @@ type integrity struct {
 	acked   int
 	unknown int
 	finals  int // number of keys whose final value was read
-	tokens  int // number of operations whose token the resource checks
+	tokens  int // number of operations whose token the resource should check
 }
 
 type guarded struct {
 	initial  int64
 	final    int64
-	read     bool // whether the final value was read
-	notByOne bool // whether a write did not add one to the value that it was based on; if so, the final value cannot be predicted
+	read     bool // the final value was read
+	notByOne bool // some write did not add one to the value read before, so the final value is unpredictable
 	acked    int64
 	unknown  int64
-	reads    map[int32]histories.Op // by client: its last read, if the client has not written since
-	written  pages                  // by value read before the write: hold number of the write
-	recent   map[int64]update       // by base
-	bases    []int64                // by client: whether the client has a write that has not returned
+	reads    map[int32]histories.Op // last read that no write has followed, by client
+	written  pages                  // hold number of the write, by the value read before the write
+	recent   map[int64]update       // by the value read before the write
+	bases    []int64                // keys of recent, oldest first
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
 	register register
@@ -41,8 +42,8 @@ type guarded struct {
 
 type update struct{ read, write histories.Op }
 
-// stale returns the time during which both clients had read the same value and neither had written yet. If there is no such
-// time, it returns the time from the first write to the second.
+// stale returns the time during which both clients had read the same value and neither had written. If there was no
+// such time, it returns the times of the two writes.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -62,7 +63,7 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	// Compare the token with the highest token seen before the call of this operation.
+	// An earlier operation with a higher token means that the resource should have refused op.
 	before, counts := g.register.returned(op, x.Header.Params["register"])
 	if counts {
 		x.tokens++
@@ -116,7 +117,7 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read on which a write is based. It reports a violation if another write was based on the same value.
+// based finds the read before a write. It reports a violation if an earlier write followed a read of the same value.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {
@@ -188,8 +189,8 @@ func (x *integrity) Finding() checker.Finding {
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
-// atEnd compares the final value of a counter with the number of acknowledged writes. A write that never returned may have
-// taken effect.
+// atEnd compares the final value of a counter with the number of acknowledged writes. Writes that never returned may
+// have taken effect.
 func (x *integrity) atEnd(g *guarded) {
 	g.unknown += int64(len(g.writing))
 	x.unknown += len(g.writing)
@@ -208,8 +209,7 @@ func (x *integrity) atEnd(g *guarded) {
 	}
 }
 
-// pages is a sparse array of hold numbers, stored in blocks of 512. It takes little memory if the indexes are consecutive
-// or few.
+// pages is a sparse array of hold numbers. It allocates blocks of 512 numbers.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory checks that the orders of each product do not exceed its stock. A product with segments has several keys: the
-// product name, '#' and the segment.
+// inventory checks that the orders of a product do not exceed its stock. If a product has several segments, each has
+// its own key: the product name, '#' and the segment.
 type inventory struct {
 	monitor
 	products map[string]*product
@@ -18,12 +18,12 @@ type inventory struct {
 type product struct {
 	name      string
 	initial   int64
-	final     map[string]int64 // by key: remaining stock, as read by lockbench at the end
+	final     map[string]int64 // remaining stock at the end, by key
 	ordered   int64
-	beyond    histories.Op // first order that exceeds the stock
-	soldOut   histories.Op // first order refused because the product was sold out
+	beyond    histories.Op // first order beyond the stock
+	soldOut   histories.Op // first order refused because the stock was used up
 	segments  int
-	inventory bool // whether the product was ordered; if not, its key may be a counter instead
+	inventory bool // the product was ordered
 }
 
 func (x *inventory) of(name string) *product {
@@ -52,7 +52,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
-		return // the resource refused the order because of its token, not because of the stock
+		return // the resource refused an old fencing token, so the stock may not be used up
 	}
 	p := x.of(op.Key)
 	p.inventory = true
@@ -91,8 +91,8 @@ func (x *inventory) atEnd() {
 	}
 }
 
-// violation counts a violation. The witness is the earliest violation, so that it does not depend on the map iteration
-// order.
+// violation counts a violation. The earliest violation is shown, so that the result does not depend on the iteration
+// order of the map.
 func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
 	if x.first() || op.Call < x.witness.From {
 		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)

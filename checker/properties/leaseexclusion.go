@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// newLeaseExclusion returns the monitor of lease exclusion, in which each hold ends when its lease expires. The property is
-// violated if the algorithm is wrong, but not if a client is paused beyond its lease.
+// newLeaseExclusion returns the monitor of lease exclusion: the leases of two clients never overlap. A lease lasts from
+// its grant until its release or expiry. A client that is paused beyond its lease does not violate the property.
 func newLeaseExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Promised(), func(a, b *projection.Hold, both time.Duration) string {
 		until := "its release"

@@ -8,9 +8,8 @@ import (
 	"lockbench/checker/projection"
 )
 
-// newMutualExclusion returns the monitor of mutual exclusion, in which each hold ends at its release: no two clients are in
-// the critical section at once. The property is violated if a client is paused beyond its lease, or if the algorithm is
-// wrong.
+// newMutualExclusion returns the monitor of mutual exclusion: no two clients hold a key at once, even after a lease
+// expired. A client that is paused beyond its lease may violate the property.
 func newMutualExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
 		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both held it for %s%s.",

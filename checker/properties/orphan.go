@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// orphans checks that no key stays locked after all holders are gone. In the epilogue, after all clients have finished, a
-// fresh client acquires each key. It is a violation if the key is still refused after the lock's bound.
+// orphans checks that no key stays locked after all clients have finished. At the end of a run, a new client acquires
+// each key. A refusal after the maximum waiting time is a violation.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]
@@ -19,8 +19,8 @@ type used struct {
 	name     string
 	asked    bool
 	epilogue histories.Outcome
-	reached  bool         // whether the epilogue acquired the key
-	last     histories.Op // release of the last hold, or its acquire if it was not released
+	reached  bool         // a new client has tried to acquire the key at the end of the run
+	last     histories.Op // last release; if the last hold was not released, its acquire
 }
 
 func (x *orphans) Event(k *projection.Key, ev histories.Event) {

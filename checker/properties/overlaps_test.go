@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestOverlapsWithEndlessHold checks that each grant during a hold that never ends counts as a violation, and that the
-// witness shows the first violation.
+// TestOverlapsWithEndlessHold checks that each grant during a hold without an end is a violation, and that the first
+// violation is shown.
 func TestOverlapsWithEndlessHold(t *testing.T) {
 	const grants = 3 * maxOpen
 	ops := []histories.Op{{Client: 0, Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2, Validity: histories.Unbounded}}

@@ -11,34 +11,33 @@ import (
 	"lockbench/histories"
 )
 
-// wrong is the reason why a client is not entitled to release the key.
+// wrong is the reason why a client must not release a key.
 type wrong uint8
 
 const (
-	again  wrong = iota // the hold had been released before
-	late                // the lease had certainly expired
+	again  wrong = iota // the hold was released before
+	late                // the lease has certainly expired
 	others              // the hold belongs to another client
-	never               // the lock was never granted
+	never               // the acquire was refused
 	wrongs              // number of reasons
 )
 
 var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}
 
-// releases checks that only the holder can release a key. It needs a workload in which clients release locks that they do
-// not hold.
+// releases checks that only the holder of a key can release it. The workload must include releases by other clients.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
-	refused int // number of releases by clients without the key that were refused
+	refused int // number of refused releases by clients that did not hold the key
 }
 
 // attempt is an outstanding release by a client that does not hold the key.
 type attempt struct {
 	why     wrong
-	acquire *histories.Op    // acquire of the hold with the release's hold number
+	acquire *histories.Op    // acquire of the hold to be released
 	before  *histories.Op    // earlier release of the same hold
-	holder  *projection.Hold // hold of another client when the release was called
+	holder  *projection.Hold // another client's hold at the call of the release
 }
 
 func (x *releases) Event(k *projection.Key, ev histories.Event) {
@@ -46,7 +45,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-			x.tried[late]-- // a renewal that was outstanding at the call of the release was not refused, so the lease may have been valid
+			x.tried[late]-- // the renewal may have extended the lease before the release
 			delete(x.open, op.Client)
 		}
 	case op.Kind == histories.Release && !ev.Return:
@@ -66,13 +65,13 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge checks whether the client of a release holds the key. ok is true if it certainly does not; the attempt then has the
-// reason.
+// judge decides whether a release must be refused. ok is true if the client certainly does not hold the key. The
+// attempt then states the reason.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && !x.Shaken // if a clock was set back, leases last longer
+		return a, op.Call > h.Over && !x.Shaken // a fault of a clock can make leases last longer
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -83,7 +82,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire has been evicted, or the release has no hold number
+		return a, false // the acquire was evicted, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:
@@ -94,14 +93,14 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	case g.Ended && op.Call > g.Over && !x.Shaken:
 		a.why = late
 	default:
-		return a, false // the client may hold the key, through a nested or an indeterminate acquire
+		return a, false // the client may still hold the key
 	}
 	acquire := g.Acquire
 	a.acquire = &acquire
 	return a, true
 }
 
-// other returns a hold on the key by another client, or nil.
+// other returns a hold of the key by another client, or nil.
 func other(k *projection.Key, client int32) *projection.Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client != client {

@@ -10,29 +10,29 @@ import (
 	"lockbench/histories"
 )
 
-// unstatedBound is the reason why progress and recovery are not applicable to a history.
+// unstatedBound is the reason why the properties progress and recovery are not applicable.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap plus the back-off of the lock is the longest pause between two tries of a client that count as one wait.
+// retryGap plus the lock's back-off is the maximum pause between two tries. After a longer pause, a client no longer
+// counts as waiting.
 const retryGap = 100 * time.Millisecond
 
-// waiting checks bounded liveness: a requested key is granted within the bound, unless a hold or an indeterminate acquire
-// explains the refusals.
+// waiting checks bounded liveness: a free key is granted to a waiting client within the bound in the header.
 type waiting struct {
 	monitor
 	keys      projection.PerKey[awaited]
 	asked     int
-	longest   time.Duration // longest unexplained wait
-	unbounded bool          // whether the lock's grants do not expire
+	longest   time.Duration // longest time that a client waited for a free key
+	unbounded bool          // grants of the lock do not expire
 }
 
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // outstanding acquires
-	since time.Duration // start of the current wait, which may include gaps between tries
-	idle  time.Duration // time at which the last acquire ended
-	free  time.Duration // time from which no earlier hold or indeterminate acquire explains a refusal
-	told  bool          // whether the current wait was counted as a violation
+	since time.Duration // start of the current wait, over several tries
+	idle  time.Duration // return time of the last acquire
+	free  time.Duration // time from which the key counts as free
+	told  bool          // the current wait has been counted as a violation
 	last  histories.Op  // last release of the key
 }
 
@@ -72,7 +72,8 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// unknownUntil returns Facts.unknownUntil, or Forever if the lock's grants do not expire.
+// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. from is the return
+// time of the acquire. The result is Forever if grants do not expire.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
 	if x.unbounded {
 		return histories.Forever
@@ -88,11 +89,11 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires; the recovery property checks this case
+	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires, which the property recovery checks
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
-		w.free = max(w.free, x.explains(h)) // the key may remain locked in the store
+		w.free = max(w.free, x.explains(h)) // the store may still have the hold
 	case c == projection.Closed:
 		w.free = max(w.free, min(h.Closed, x.explains(h)))
 	}
@@ -115,7 +116,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains returns the time until which a hold explains that other clients are refused.
+// explains returns the time until which a hold is a valid reason to refuse other clients.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever {
 		return histories.Forever
@@ -123,8 +124,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure measures how long the key has been waited for until now. It excludes the time that holds or indeterminate
-// acquires explain, and counts a violation if the rest exceeds the bound. granted is the hold that ends the wait, or nil.
+// measure measures how long clients have waited for a key that counts as free. It counts a violation if that time
+// exceeds the bound. granted is the hold that ends the wait, or nil.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return

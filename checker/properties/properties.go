@@ -1,5 +1,5 @@
-// Package properties defines the properties that a lock may promise, listed by All, with a monitor for each in its own
-// file. Property.Open returns a monitor, a Judgement, which takes the events of a history and returns a checker.Finding.
+// Package properties defines the properties that a lock may promise. All returns the properties, and Property.Open
+// returns a monitor that finds violations of one property.
 package properties
 
 import (
@@ -13,20 +13,20 @@ import (
 	"lockbench/histories"
 )
 
-// Property is one property that a lock may promise.
+// Property is a property that a lock may promise, such as mutual exclusion.
 type Property struct {
 	Name string
-	Doc  string // one sentence that describes a violation
+	Doc  string // a sentence that describes a violation
 	open func(monitor) Judgement
-	// NeedsGrant reports whether only a grant can violate the property. If so, the property is undecided unless a grant
-	// follows the fault.
+	// NeedsGrant reports whether only a grant can violate the property. Such a property is undecided if nothing is
+	// granted after the fault of the trial.
 	NeedsGrant bool
 }
 
-// Open returns a new monitor of the property.
+// Open returns a new monitor of the property for one history.
 func (p Property) Open(f *Facts) Judgement { return p.open(monitor{Facts: f}) }
 
-// All returns every property, in the order in which a verdict lists them.
+// All returns all properties, in the order in which verdicts list them.
 func All() []Property {
 	return []Property{
 		{"lease-exclusion",
@@ -63,9 +63,11 @@ func All() []Property {
 	}
 }
 
-// Judgement is a monitor of one property. Event receives the events in order, after the projection has processed them.
-// Change receives the changes of holds. Fault receives the call and the return of each fault that ends a client. It
-// receives the call before the projection has processed it.
+// Judgement is a monitor of one property. Event is called for each event after the holds have been updated, and Change
+// for each change of a hold.
+//
+// Fault is called for the call and the return of each fault that ends a client. At the call, the client's holds have
+// not ended yet.
 type Judgement interface {
 	Event(*projection.Key, histories.Event)
 	Change(*projection.Key, *projection.Hold, projection.Change)
@@ -73,21 +75,21 @@ type Judgement interface {
 	Finding() checker.Finding
 }
 
-// Facts holds the state shared by the monitors of a history.
+// Facts holds what the monitors of one history share.
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
-	Bound  time.Duration // Header.FreedWithin
+	Bound  time.Duration // maximum time until a waiting client is granted a free key
 	Counts *checker.Counts
 	Past   *projection.Past
-	Until  time.Duration // end of the judged part of the history, set after the last event
-	Shaken bool          // whether a fault affected servers or the whole network, which may explain a lost lock
+	Until  time.Duration // end of the judged part of the history; set after the last event
+	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
 
-	Recovered []time.Duration // times from the end of a client to the next grant of its key, in order of the grants
+	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
 
-// unknownUntil returns a time: until then, an indeterminate acquire that returned at from explains that other clients are
-// refused.
+// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. from is the return
+// time of the acquire.
 func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 {
 		return histories.Forever
@@ -95,12 +97,12 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	return from + f.Header.TTL.D() + 2*f.Slack
 }
 
-// NewFacts returns the facts known from the header of a history.
+// NewFacts returns the Facts for a history with the given header.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
 }
 
-// client returns the name of the client of an operation. If there are several processes, the name includes the process.
+// client returns the name of the client of an operation, with the process number if there are several processes.
 func (c *Facts) client(op *histories.Op) string {
 	switch {
 	case op.Client == histories.Harness:
@@ -113,13 +115,13 @@ func (c *Facts) client(op *histories.Op) string {
 	return fmt.Sprintf("client %d", op.Client)
 }
 
-// Fresh reports whether an operation belongs to the epilogue, whose clients have higher numbers than all others.
+// Fresh reports whether an operation is by the new client that checks the final state after the workload.
 func (c *Facts) Fresh(op *histories.Op) bool {
 	return c.Header.Clients > 0 && int(op.Client) >= c.Header.Clients
 }
 
-// tell formats a sentence like fmt.Sprintf. Durations are formatted in milliseconds, operations and holds as the name of
-// their client.
+// tell is like fmt.Sprintf, but it formats durations in milliseconds, and operations and holds as the name of the
+// client.
 func (c *Facts) tell(format string, args ...any) string {
 	said := make([]any, len(args))
 	for i, arg := range args {
@@ -136,8 +138,8 @@ func (c *Facts) tell(format string, args ...any) string {
 	return fmt.Sprintf(format, said...)
 }
 
-// monitor is embedded in the monitors of all properties. It holds the violations found so far and has empty methods for
-// events that a monitor does not handle.
+// monitor holds the violations found so far. It is embedded in the monitor of each property. Its methods Event, Change
+// and Fault do nothing.
 type monitor struct {
 	*Facts
 	violations int
@@ -148,26 +150,27 @@ func (*monitor) Event(*projection.Key, histories.Event)                      {}
 func (*monitor) Change(*projection.Key, *projection.Hold, projection.Change) {}
 func (*monitor) Fault(histories.Event)                                       {}
 
-// first counts a violation and reports whether it is the first one.
+// first counts a violation. It reports whether this is the first violation.
 func (m *monitor) first() bool {
 	m.violations++
 	return m.violations == 1
 }
 
-// show sets the witness. It sorts ops by their calls and formats the sentence with tell.
+// show sets the witness: the operations that show a violation, and their description.
 func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, format string, args ...any) {
 	slices.SortStableFunc(ops, func(a, b histories.Op) int { return cmp.Compare(a.Call, b.Call) })
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a reason for the verdict undecided or not applicable on a history without a violation.
+// reason is a possible reason for a verdict other than Held if no violation was found.
 type reason struct {
 	applies  bool
 	observed checker.Observed
 	why      string
 }
 
-// finding returns Violated if there were violations, else the first reason that applies, else Held.
+// finding returns Violated if there was a violation. Otherwise it returns the verdict of the first reason that applies,
+// or Held.
 func (m *monitor) finding(evidence string, reasons ...reason) checker.Finding {
 	out := checker.Finding{Observed: checker.Held, Evidence: evidence, Violations: m.violations}
 	if m.violations > 0 {

@@ -10,34 +10,33 @@ import (
 	"lockbench/histories"
 )
 
-// maxRecoveries is the maximum number of recovery times stored; later ones are still checked against the bound.
+// maxRecoveries is the maximum number of recovery times stored. Further recoveries are still checked.
 const maxRecoveries = 1 << 16
 
-// recoveries checks that a key is granted again within the bound after its holder, or a client waiting for it, was killed
-// or went away.
+// recoveries checks that a key is granted in time after its holder or a waiting client was killed or went away.
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
-	passed    int // number of cases in which a waiting client was ended by a fault and the key was then granted in time
-	uncovered int // number of undecided cases: no other client waited for the key until the bound had passed
+	passed    int // number of keys granted in time after a fault ended a waiting client
+	uncovered int // number of undecided faults: no other client waited long enough to show a violation
 }
 
 type bereft struct {
 	key    *projection.Key
-	open   []asked       // outstanding acquires of live clients
+	open   []asked       // outstanding acquires, except by clients that a fault has ended
 	idle   time.Duration // time when the last outstanding acquire ended
 	victim *victim       // nil if no client was killed or went away since the last grant
 }
 
-// victim is a client that was killed or went away while it held a key or waited for it.
+// victim is a client that was killed or went away while it held a key or waited for the key.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
-	held    bool          // the client held the key; if not, it was waiting for it
-	behind  bool          // another client holds the key now; the recovery is counted from the end of that hold
-	waited  bool          // another client held the key when the fault began
-	since   time.Duration // time from which the recovery is counted: the fault, or later if another client may have held the key since
-	asked   time.Duration // time since which other clients have been waiting
+	held    bool          // the client held the key; otherwise it waited for the key
+	behind  bool          // another client still holds the key
+	waited  bool          // another client held the key at the fault and has released it since
+	since   time.Duration // the later of the fault and the end of any other possible hold
+	asked   time.Duration // time at which other clients started to wait
 }
 
 func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
@@ -55,25 +54,24 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	n := len(b.open)
 	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
 	if len(b.open) == n {
-		return // the client was killed or went away
+		return // a fault has ended the client
 	}
 	b.idle = op.Return
-	// An indeterminate acquire may have been granted, so count the recovery from its return. Ignore an acquire called after
-	// the bound has passed.
+	// The outcome of the acquire is unknown, so it may have held the key until its return. Ignore an acquire that was
+	// called after the recovery was due.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
 }
 
-// moveTo sets the start of the recovery to t if t is later than the current start, because another client may have held the
-// key until t.
+// moveTo moves the start of the recovery time to t, unless the start is already later.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest restarts the wait at now if no client has waited recently. It does nothing if clients have already waited for the
-// whole bound.
+// rest handles a new acquire after a pause without waiting clients: the waiting time starts again at now. It has no
+// effect if clients had already waited for the maximum time.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -85,8 +83,8 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// Fault handles the call and the return of a fault that ends a client. The call comes before the projection has processed
-// it.
+// Fault handles the call and the return of a fault that ends a client. At the call, the client's holds have not ended
+// yet.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]
@@ -95,7 +93,7 @@ func (x *recoveries) Fault(ev histories.Event) {
 		case !ev.Return:
 			x.gone(b, ev.Op)
 		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
-			b.victim = nil // the fault was not verified
+			b.victim = nil // the fault was not verified, so it does not count
 		}
 	}
 }
@@ -118,7 +116,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // the key is not free yet: the client that ended now may have acquired it since the earlier fault
+	case old != nil && !v.held: // this client may have held the key since the earlier fault, so the recovery starts later
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v
@@ -136,7 +134,7 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	case c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0:
 		v.behind, v.waited = false, true
 		if v.moveTo(h.Closed); h.Release.Outcome != histories.OK {
-			b.victim = nil // it is unknown whether the key was free then
+			b.victim = nil // the key may not be free, because the release did not succeed
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant checks that a holder can acquire the lock again, and keeps it until each acquire has been released.
+// reentrant checks that the holder of a lock can acquire it again, and keeps it until each acquire is released.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]
-	entries  int // number of nested acquires called during a hold
+	entries  int // number of nested acquires
 	inners   int
-	shown    *projection.Hold // hold in the witness
-	indirect bool             // the witness shows a grant to another client, which may have other causes
-	unclear  int              // number of possible violations that faults of servers may explain
+	shown    *projection.Hold // hold in the violation shown
+	indirect bool             // the violation shown is a grant to another client, which may have other causes
+	unclear  int              // number of possible violations that a server fault may explain
 }
 
 type entry struct {
@@ -67,7 +67,8 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed handles a probe: after the release of a nested acquire, the store must still have the hold.
+// probed handles the answer of the store to the question which client holds the key. After the release of a nested
+// acquire, the holder must still have the key.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
@@ -91,7 +92,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			switch { // find a holder that had released only nested acquires when another client was granted the key
+			switch { // the hold o must last until its last release, so this grant to another client is a violation
 			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:
@@ -123,13 +124,13 @@ func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
 	return &entry{hold: h}
 }
 
-// lasts reports whether the lease of a hold is valid at a time. A lease of unknown length is always valid.
+// lasts reports whether the lease of a hold is valid at the given time. A lease of unknown length is always valid.
 func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation. The witness is the first one, except that a wrong answer of the lock to the holder replaces
-// a grant to another client.
+// violation counts a violation. The first violation is shown, but a wrong answer to the holder replaces a grant to
+// another client.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire
@@ -152,7 +153,7 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by 
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 { // add the holder's last release to the witness: it was called after the violation
+	if x.violations > 0 { // also show the holder's last release, which is later than the violation
 		last, w := x.shown.Release, x.witness
 		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
 			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Sentence)

@@ -2,11 +2,11 @@ package properties
 
 import "lockbench/histories"
 
-// register holds the highest fencing token that the resource of a key has accepted. An operation is compared only with
-// operations that returned before its call, because the order of concurrent operations is unknown.
+// register models a resource that checks fencing tokens. For each operation, it finds the highest token among the
+// operations that returned before. The order of concurrent operations is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // by client: the operation with the highest accepted token when the client called its outstanding operation
+	before  map[int32]histories.Op // operation with the highest token before the call of the outstanding operation, by client
 }
 
 func (r *register) called(op *histories.Op) {
@@ -19,9 +19,11 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of an operation. higher is an earlier operation with a higher token, or nil; if it is not
-// nil, the resource should have refused this operation. counts reports whether the resource checks operations of this kind:
-// reads and writes if checks is "checking", only writes if it is "checking-writes".
+// returned handles the return of an operation. higher is an earlier operation with a higher token, or nil. If higher is
+// not nil, the resource should have refused op.
+//
+// counts reports whether the resource checks the token of op. If checks is "checking", the resource checks reads and
+// writes; if "checking-writes", only writes.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

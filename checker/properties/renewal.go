@@ -15,14 +15,14 @@ type renewals struct {
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // whether the least remaining lease time has been measured
+	measured bool // least has been set
 }
 
-// lease holds the state of the lease of a live hold.
+// lease is the lease of a hold that has not ended.
 type lease struct {
-	until time.Duration    // end of the lease before the current renewal
-	given time.Duration    // length of the lease before the current renewal; the first lease may be shorter than the TTL
-	taker *projection.Hold // first grant to another client during the hold
+	until time.Duration    // end of the lease before the next renewal
+	given time.Duration    // length of the lease before the next renewal
+	taker *projection.Hold // first grant to another client during the hold, or nil
 }
 
 func (x *renewals) Event(k *projection.Key, ev histories.Event) {
@@ -41,7 +41,7 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards checks a renewal that returned after the release of the same hold had been called.
+// afterwards checks a confirmed renewal of a hold that has ended.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
@@ -55,7 +55,7 @@ func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *
 	}
 }
 
-// taken reports a violation: a renewal was confirmed after the key had been granted to another client.
+// taken reports a violation: a renewal was confirmed although another client had been granted the key before.
 func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	if x.first() {
 		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},
@@ -64,8 +64,8 @@ func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	}
 }
 
-// confirmed checks a confirmed renewal of a hold that has not been released. It adds the slack to the time left, so that
-// clock error cannot make a timely renewal look late.
+// confirmed checks a confirmed renewal of a current hold. The remaining lease time includes the allowance for clock
+// error, so that a timely renewal never looks late.
 func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	l := x.held[h]
 	given := min(x.Header.TTL.D(), l.given)
@@ -94,7 +94,7 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	case projection.Began:
 		x.held[h] = &lease{until: h.Until, given: h.Given}
 		if h.Promised && h.Until <= h.Granted {
-			return // the lease of h had expired before its answer was received, so other clients may have held the key since
+			return // the lease had expired before the grant was received, so this grant cannot conflict with other holds
 		}
 		for _, o := range k.Live {
 			if l := x.held[o]; o != h && l.taker == nil && o.Acquire.Client != h.Acquire.Client {

@@ -15,8 +15,8 @@ import (
 	"lockbench/reports/bench"
 )
 
-// makeBench DIR [OPTION...] writes the folder of a synthetic benchmark. Options: seed=2 (seed of the random noise),
-// blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
+// makeBench implements the script command "bench DIR [OPTION...]", which writes a synthetic benchmark to a folder.
+// Options: seed=2 (seed of the random noise), blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	var recorded struct {
 		Plan   *bench.Plan
@@ -42,7 +42,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 			var factor float64
 			factor, err = strconv.ParseFloat(text, 64)
 			speed(trials, func(t *bench.Trial) float64 {
-				if s, _ := plan.Subject(t.Subject); s.Lock == lock { // also in its controls
+				if s, _ := plan.Subject(t.Subject); s.Lock == lock {
 					return factor
 				}
 				return 1
@@ -72,7 +72,7 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// speed multiplies the goodput and the utilisation of each trial by a factor.
+// speed multiplies the goodput and the utilisation of each trial by the factor for that trial.
 func speed(trials []*bench.Trial, factor func(*bench.Trial) float64) {
 	for _, t := range trials {
 		by := factor(t)

@@ -30,8 +30,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// password has a character that must be escaped in a URL. Tests search output for secret, the part of the password before
-// that character.
+// password contains a character that must be escaped in a URL. Tests search output for secret, the start of the
+// password.
 const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
 
 // TestExternal runs testdata/external/*.txtar, which test the lockbench command with external servers.
@@ -44,7 +44,7 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // separate for each script, so that clean finds no folders of other tests
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // a separate folder for each script, so that the command clean finds no folders of other tests
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -53,8 +53,8 @@ func TestExternal(t *testing.T) {
 	})
 }
 
-// condition evaluates the script conditions [missing:redis-server], [missing:tls] and [missing:mariadbd]. If the program is
-// missing although LOCKBENCH_REQUIRE names it, condition returns an error.
+// condition evaluates the script conditions [missing:redis-server], [missing:tls] and [missing:mariadbd]. If
+// LOCKBENCH_REQUIRE names a missing program, condition returns an error.
 func condition(cond string) (bool, error) {
 	what, ok := strings.CutPrefix(cond, "missing:")
 	if !ok {
@@ -67,7 +67,7 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// The server stops at the first unknown argument, so its error message shows whether it supports --tls-port.
+		// The server reports only the first unknown argument. If it reports --no-such-option, it supports --tls-port.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
@@ -77,7 +77,8 @@ func condition(cond string) (bool, error) {
 	return missing, nil
 }
 
-// startRedis starts a server with a password and sets ADDR; with "tls" it also sets TLS_ADDR and writes ca.pem.
+// startRedis implements the script command "redis [tls]". It starts a server with a password and sets ADDR. With the
+// argument tls, it also sets TLS_ADDR and writes ca.pem.
 func startRedis(ts *testscript.TestScript, _ bool, args []string) {
 	g, err := stores.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.Redis})
 	ts.Check(err)
@@ -107,7 +108,7 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// makeCertificate writes a self-signed certificate for 127.0.0.1 and its key.
+// makeCertificate writes a self-signed certificate for 127.0.0.1 to ca.pem, and its private key to key.pem.
 func makeCertificate(ts *testscript.TestScript) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)
@@ -128,14 +129,16 @@ func admin(ts *testscript.TestScript) *redis.Client {
 	return c
 }
 
-// store KEY... sets keys on the server that no lockbench run may change.
+// store implements the script command "store KEY...", which sets keys on the server. Tests check that lockbench does
+// not change these keys.
 func store(ts *testscript.TestScript, _ bool, keys []string) {
 	for _, key := range keys {
 		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
 	}
 }
 
-// stored PATTERN N waits until N keys on the server match the pattern.
+// stored implements the script command "stored PATTERN N", which waits until exactly N keys on the server match the
+// pattern.
 func stored(ts *testscript.TestScript, _ bool, args []string) {
 	var keys []string
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -149,8 +152,10 @@ func stored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
-// ran COMMAND... checks that the server has received each command; with !, that it has received none of them. In a script,
-// ran must precede stored, which sends commands too.
+// ran implements the script command "ran COMMAND...", which checks that the server has received each Redis command.
+// With a negation, it checks that the server has received none of the commands.
+//
+// A script must call ran before stored, because stored sends commands too.
 func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
 	ts.Check(err)
@@ -161,7 +166,8 @@ func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	}
 }
 
-// within DURATION CODE PROGRAM ARGS... runs a program like exits, but fails if it takes longer than the duration.
+// within implements the script command "within DURATION CODE PROGRAM ARGS...". It is like exits, but fails if the
+// program runs longer than the duration.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -172,7 +178,8 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// silent starts a TCP listener that never answers, and sets SILENT to its address.
+// silent implements the script command "silent". It starts a TCP listener that never answers, and sets SILENT to the
+// address of the listener.
 func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -180,8 +187,8 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SILENT", l.Addr().String())
 }
 
-// tells [DIR] checks that the password occurs in stdout, in stderr or in an unpacked file of the folder. Scripts use !
-// tells.
+// tells implements the script command "tells [DIR...]", which checks that the password occurs in the output or in a
+// file of the folders. With a negation, it checks that the password occurs nowhere.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

@@ -19,22 +19,21 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// goneWithin is the maximum time for the cleanup after a run was killed. The process that removes its folders waits for a
-// second first.
+// goneWithin is the maximum time for the cleanup after a run was killed.
 const goneWithin = 20 * time.Second
 
-// started is a lockbench run in a separate process. Each child process has the run's temporary folder in its environment or
-// as its working directory.
+// started is a lockbench run in a separate process. The test recognises the run's child processes by their environment
+// or working directory.
 type started struct {
 	*testing.T
 	cmd    *exec.Cmd
-	dir    string // folder of this test
-	out    string // folder of the run
+	dir    string // temporary folder of the test
+	out    string // result folder of the run
 	stderr bytes.Buffer
 	ended  chan struct{} // closed when the process has ended
 }
 
-// start starts lockbench and returns when it has written run.json.
+// start starts a lockbench run and returns when the run has written run.json.
 func start(t *testing.T, args ...string) *started {
 	t.Helper()
 	r := &started{T: t, dir: t.TempDir(), ended: make(chan struct{})}
@@ -86,7 +85,7 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until the function wrong returns "". It fails the test if that takes longer than bound.
+// within waits until the function wrong returns "". It fails the test if this takes longer than bound.
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -100,8 +99,7 @@ func (r *started) within(bound time.Duration, what string, wrong func() string) 
 	}
 }
 
-// processes returns the running processes of the run: lockbench, its workers, servers and cleanup processes, and their
-// children.
+// processes returns the ids of the running processes of the run, including child processes.
 func (r *started) processes() []int {
 	var all []int
 	entries, _ := os.ReadDir("/proc")
@@ -115,8 +113,8 @@ func (r *started) processes() []int {
 	return all
 }
 
-// owns reports whether a process belongs to the run, by its environment or its working directory: a redis-server overwrites
-// its environment.
+// owns reports whether a process belongs to the run. It checks the environment and, because redis-server overwrites its
+// environment, also the working directory.
 func (r *started) owns(pid int) bool {
 	at := fmt.Sprintf("/proc/%d/", pid)
 	stat, _ := os.ReadFile(at + "stat")
@@ -128,8 +126,8 @@ func (r *started) owns(pid int) bool {
 	return bytes.Contains(environ, []byte("TMPDIR="+r.tmp()+"\x00")) || strings.HasPrefix(cwd, r.dir)
 }
 
-// listening returns the inodes of the sockets on which the given processes listen. A socket inherited by a child has the
-// same inode.
+// listening returns the inodes of the sockets on which the given processes listen. The inode of a socket stays the same
+// if a child process inherits the socket.
 func listening(pids []int) map[string]bool {
 	all := map[string]bool{}
 	open := socketsListening()
@@ -159,7 +157,7 @@ func socketsListening() map[string]bool {
 	return all
 }
 
-// nothingLeft waits until no process, listening socket or temporary folder of the run is left.
+// nothingLeft waits until the run has left no process, no listening socket and no temporary folder.
 func (r *started) nothingLeft(listened map[string]bool) {
 	r.Helper()
 	r.within(goneWithin, "leaves nothing", func() string {
@@ -186,8 +184,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// judged checks that each history of the run can be judged and that the HTML report can be written. It returns the number
-// of histories.
+// judged checks that all histories of the run can be judged and reported. It returns the number of histories.
 func (r *started) judged() int {
 	r.Helper()
 	var files []string
@@ -213,11 +210,11 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything is the command line of a run with pauses, kills and restarts, on several deployments.
+// everything holds the arguments of a run with pauses, kills and restarts, on several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
-// TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if its workers and
-// servers are paused, and that its histories can be judged and reported.
+// TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if workers and
+// servers are paused. The histories of the run must still be readable.
 func TestKilled(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))
@@ -251,7 +248,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// pauseSome pauses a random half of the run's workers and servers.
+// pauseSome pauses each worker and each server of the run with probability 1/2.
 func (r *started) pauseSome(chance *rand.Rand) {
 	for _, pid := range r.processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -261,7 +258,7 @@ func (r *started) pauseSome(chance *rand.Rand) {
 	}
 }
 
-// TestCtrlC checks that an interrupted run reports its results and leaves nothing behind.
+// TestCtrlC checks that an interrupted run reports its results and leaves no process or folder behind.
 func TestCtrlC(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
@@ -289,7 +286,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestSecondCtrlC checks that a second interrupt ends a run at once, and that the run leaves nothing behind.
+// TestSecondCtrlC checks that a second interrupt ends a run at once. The run must leave no process or folder behind.
 func TestSecondCtrlC(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	r := start(t, everything...)
@@ -304,7 +301,7 @@ func TestSecondCtrlC(t *testing.T) {
 		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // two pending signals are delivered as one
+		time.Sleep(100 * time.Millisecond) // wait, because two pending signals would be delivered as one
 	}
 	select {
 	case <-r.ended:
@@ -317,7 +314,7 @@ func TestSecondCtrlC(t *testing.T) {
 	r.nothingLeft(listened)
 }
 
-// TestTwoAtOnce checks that two runs started together in one folder do not disturb each other.
+// TestTwoAtOnce checks that two runs at the same time in the same folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	ways := []string{"embedded"}

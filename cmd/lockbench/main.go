@@ -1,5 +1,5 @@
-// Command lockbench runs distributed locks, records every operation, judges the histories and reports. Package cli documents its
-// exit codes.
+// Command lockbench tests and benchmarks distributed locks. It records every operation and checks the recorded
+// histories. Package cli documents the exit codes.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "interrupted: results so far are reported; Ctrl-C again ends at once")
 			<-signals
 		}
-		os.Exit(console.ExitInterrupted) // also ends the child processes
+		os.Exit(console.ExitInterrupted) // exiting also ends the child processes
 	}()
 	redislocks.Quiet()
 	os.Exit(cli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))

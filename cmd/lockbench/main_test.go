@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait
+	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait, so run four at a time
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker})
@@ -45,7 +45,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits CODE PROGRAM ARGS... checks the exit code of a program. CODE may be a list, such as 0,3.
+// exits implements the script command "exits CODE PROGRAM ARGS...", which checks the exit code of a program. CODE may
+// be a list, such as 0,3.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	got := 0
 	var e *exec.ExitError
@@ -59,7 +60,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// forge PATTERN TEXT FROM TO copies the file FROM to TO and replaces the first match of PATTERN by TEXT.
+// forge implements the script command "forge PATTERN TEXT FROM TO". It copies the file FROM to the file TO and replaces
+// the first match of PATTERN by TEXT.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: forge PATTERN TEXT FROM TO")
@@ -72,7 +74,7 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(whole[:at[0]]+args[1]+whole[at[1]:]), 0o644))
 }
 
-// appears FILE BYTES waits until a file has at least that many bytes.
+// appears implements the script command "appears FILE BYTES", which waits until a file has at least that many bytes.
 func appears(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -84,7 +86,7 @@ func appears(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s did not grow to %d bytes", args[0], size)
 }
 
-// TestInterrupted checks that an interrupted run judges and reports the histories recorded so far.
+// TestInterrupted checks that an interrupted run still judges and reports the histories recorded so far.
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// startMariaDB starts a server with a database and a user with a password, and sets ADDR.
+// startMariaDB implements the script command "mariadb". It starts a server with a database and a user with a password,
+// and sets ADDR.
 func startMariaDB(ts *testscript.TestScript, _ bool, _ []string) {
 	g, err := stores.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.MySQL})
 	ts.Check(err)
@@ -41,7 +42,7 @@ func asAdmin(ts *testscript.TestScript, do func(*sql.DB) error) {
 	ts.Check(do(db))
 }
 
-// row NAME inserts a row with this name into the database table of locks.
+// row implements the script command "row NAME", which inserts a row into the table of locks.
 func row(ts *testscript.TestScript, _ bool, args []string) {
 	asAdmin(ts, func(db *sql.DB) error {
 		_, err := db.Exec("INSERT INTO theirs.lockbench_locks (name, token) VALUES (?, 'x')", args[0])
@@ -49,7 +50,7 @@ func row(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// rows N checks that the database table of locks has N rows.
+// rows implements the script command "rows N", which checks that the table of locks has N rows.
 func rows(ts *testscript.TestScript, _ bool, args []string) {
 	asAdmin(ts, func(db *sql.DB) error {
 		n := 0

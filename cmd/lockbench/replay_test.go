@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// stalledCase writes a case in which a lease expires while its holder works.
+// stalledCase writes a test case to a file: a client that holds a lock is paused until its lease expires.
 func stalledCase(t *testing.T) (path string) {
 	t.Helper()
 	p := workloads.Defaults()
@@ -31,14 +31,15 @@ func stalledCase(t *testing.T) (path string) {
 	return path
 }
 
-// onOne limits the test to one processor. With more, a simulation would start the program again as a child process.
+// onOne limits the test to one processor. With several processors, lockbench would simulate in a child process.
 func onOne(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	t.Setenv("GOMAXPROCS", "1") // restored at the end of the test
 }
 
-// TestReplayWithoutServers checks that the simulation's result is printed if there is no server.
+// TestReplayWithoutServers checks that lockbench replay prints the result of the simulation even if redis-server is
+// missing.
 func TestReplayWithoutServers(t *testing.T) {
 	onOne(t)
 	path, out := stalledCase(t), t.TempDir()
@@ -53,7 +54,7 @@ func TestReplayWithoutServers(t *testing.T) {
 	}
 }
 
-// TestReplayInterrupted checks that no trial on real servers begins after an interrupt.
+// TestReplayInterrupted checks that lockbench replay starts no trial on real servers after an interrupt.
 func TestReplayInterrupted(t *testing.T) {
 	onOne(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,11 +17,11 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// evil is text that clears a terminal, sets its title, and reverses the direction of text.
+// evil is text with control characters that clear a terminal, set its title, and reverse the direction of text.
 const evil = "x\x1b[2J\x1b]0;t\a\u009b31m\u202ey"
 
-// hostile DIR writes two histories whose names, locks and keys have hidden characters, and sets HISTORY and BROKEN to their
-// paths. The second has an unknown field.
+// hostile implements the script command "hostile DIR", which writes two histories whose names, locks and keys have
+// control characters. It sets HISTORY and BROKEN to their paths. The history BROKEN has an unknown field.
 func hostile(ts *testscript.TestScript, _ bool, args []string) {
 	quoted := strings.NewReplacer("\x1b", `\u001b`, "\a", `\u0007`).Replace(evil)
 	acquire := `{"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"` + quoted + `","call":"1ms","return":"2ms","validity":"unbounded"}` + "\n"
@@ -39,7 +39,8 @@ func hostile(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// tame checks that the output of the last command and the given files have no hidden characters except line ends and tabs.
+// tame implements the script command "tame [FILE...]". It checks that the output of the last command and the files have
+// no control characters except newlines and tabs.
 func tame(ts *testscript.TestScript, _ bool, files []string) {
 	for _, name := range append(files, "stdout", "stderr") {
 		text := ts.ReadFile(name)
@@ -49,7 +50,8 @@ func tame(ts *testscript.TestScript, _ bool, files []string) {
 	}
 }
 
-// narrow checks that no line of the last command's output is wider than 100 columns.
+// narrow implements the script command "narrow", which checks that no line of the last command's output is wider than
+// 100 columns.
 func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 	for line := range strings.Lines(ts.ReadFile("stdout") + ts.ReadFile("stderr")) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
@@ -58,13 +60,14 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// TestInterruptedByUser checks that each command that may wait ends after one interrupt, says so, and exits with 130.
+// TestInterruptedByUser checks that long-running commands end after one interrupt, print a message, and exit with code
+// 130.
 func TestInterruptedByUser(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string
-		sign string // text that the command prints once it has begun
+		sign string // output that shows that the command has begun
 	}{
 		"question": {[]string{"advise"}, "Why:"},
 		"serve":    {[]string{"serve", ".", "--addr", "127.0.0.1:0"}, "http://127.0.0.1:"},
@@ -79,7 +82,7 @@ func TestInterruptedByUser(t *testing.T) {
 			out, in := io.Pipe()
 			var both bytes.Buffer
 			cmd.Stdout, cmd.Stderr = in, in
-			answers, err := cmd.StdinPipe() // never written to, never closed
+			answers, err := cmd.StdinPipe() // keep stdin open, but write nothing
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ import (
 // soundWorker is a worker with a correct lock.
 func soundWorker() { workerOf("sound", "set-px-lua") }
 
-// brokenWorker is a worker whose lock does not exclude.
+// brokenWorker is a worker whose lock never refuses a client.
 func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
@@ -27,7 +27,7 @@ func workerOf(name, lock string) {
 	})
 }
 
-// TestExampleOfCI checks that examples/ci passes with the worker and the expectations that it names.
+// TestExampleOfCI checks that the example in examples/ci passes.
 func TestExampleOfCI(t *testing.T) {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {

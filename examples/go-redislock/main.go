@@ -1,5 +1,7 @@
-// Command go-redislock is a worker for bsm/redislock: see docs/reference/worker-protocol.md. Build it with
-// go build ./examples/go-redislock, then run lockbench run --worker ./go-redislock --faults process-pause
+// Command go-redislock is a worker that lets lockbench test the lock bsm/redislock. See
+// docs/reference/worker-protocol.md.
+//
+// Build it with go build ./examples/go-redislock, then run lockbench run --worker ./go-redislock --faults process-pause
 package main
 
 import (
@@ -20,7 +22,7 @@ func main() {
 	worker.Main(worker.About{Name: "go-redislock", Doc: "github.com/bsm/redislock", BackOff: pause}, func(env impls.Env) (impls.Lock, error) {
 		o, err := redis.ParseURL(env.Nodes[0])
 		if err != nil {
-			return nil, errors.New("parse the server's URL: invalid") // the error is not printed, because it may contain a password
+			return nil, errors.New("parse the server's URL: invalid") // omit the cause, which may contain a password
 		}
 		client := redislock.New(redis.NewClient(o))
 		return worker.Tried(pause, func(ctx context.Context, r impls.Request) (g impls.Grant, release func(context.Context) error, err error) {

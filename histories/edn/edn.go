@@ -1,5 +1,5 @@
-// Package edn reads and writes histories in Jepsen's EDN notation. Format adds it to histories.Open; Export writes a
-// history file as EDN.
+// Package edn reads and writes histories in EDN, the notation of Jepsen. Pass Format to histories.Open to read EDN.
+// Export writes a history file as EDN.
 package edn
 
 import (
@@ -17,35 +17,37 @@ import (
 	"lockbench/histories"
 )
 
-// markEvery is the number of EDN entries after which a mark is inserted, so that a replay needs little memory.
+// markEvery is the number of EDN entries after which the reader adds a mark, a line up to which the history is
+// complete. Marks limit the memory of histories.Replay.
 const markEvery = 4096
 
-// jepsens stands for the Call of an open fault recorded by Jepsen, because the second entry of such a fault does not repeat
-// the time of the first.
+// jepsens stands for the start time of a fault recorded by Jepsen, because the entry for the end of the fault does not
+// repeat the start time.
 const jepsens time.Duration = -1
 
-// Format is Jepsen's EDN notation, to be passed to histories.Open.
+// Format is the EDN notation of Jepsen, to be passed to histories.Open.
 var Format = histories.Format{Detect: looksLikeEDN, Read: open}
 
-// history converts a Jepsen history, which has two entries per operation, into lines, which have one per operation.
+// history reads an EDN history. It combines the two EDN entries of an operation (call and return) into one line.
 type history struct {
 	reader  *histories.Reader // receives the header and the warnings
 	forms   *forms
-	wrapped bool // whether the file is one vector of entries
-	headed  bool // whether the file began with a header
+	wrapped bool // the file is one vector of entries
+	headed  bool // the file began with a header
 	ended   bool
 
 	clients map[int32]*client
-	faults  map[injection][]histories.Op // open faults, by name and, if given, client and call
-	ready   []histories.Line             // lines to return before reading more entries
-	unknown map[string]int               // number of unknown fields, by name
-	clock   string                       // name of the field that states the time, chosen at the first entry
+	faults  map[injection][]histories.Op // faults that have not ended
+	ready   []histories.Line             // lines to be returned next
+	unknown map[string]int               // number of occurrences of each unknown field, by name
+	clock   string                       // name of the field with the time: :time, :index or none
 	now     time.Duration                // time of the last entry
-	last    time.Duration                // latest time given to an operation of any client
+	last    time.Duration                // latest time of any operation
 	entries int
 }
 
-// injection identifies an inject operation. Several of them may be open at once, even for one client.
+// injection identifies a fault by its client, name and start time. Faults with equal values end in the order in which
+// they began.
 type injection struct {
 	client int32
 	fault  string
@@ -53,14 +55,15 @@ type injection struct {
 }
 
 type client struct {
-	open   *histories.Op // open operation, or nil
-	line   int           // line number of its invocation
-	valued bool          // whether the invocation had a value
+	open   *histories.Op // operation that has not returned, or nil
+	line   int           // line number of the call
+	valued bool          // the call has a :value
 	life   int32
 	last   time.Duration
 }
 
-// looksLikeEDN reports whether the input is EDN. JSON lines begin with an object whose first name is in quotes.
+// looksLikeEDN reports whether the input is EDN. It distinguishes EDN maps from JSON objects by the colon before the
+// first name.
 func looksLikeEDN(in *bufio.Reader) bool {
 	text, _ := in.Peek(256)
 	text = bytes.TrimLeft(text, " \t\r\n,")
@@ -73,7 +76,8 @@ func looksLikeEDN(in *bufio.Reader) bool {
 	return bytes.IndexByte([]byte("[(#;"), text[0]) >= 0
 }
 
-// open reads up to the first entry, which may be a header written by lockbench.
+// open reads the start of the file, including the header if lockbench wrote the file. It returns a function that reads
+// the next line.
 func open(r *histories.Reader, in *bufio.Reader) (next func() (histories.Line, error), err error) {
 	r.Header = histories.Header{Version: histories.Version}
 	h := &history{reader: r, forms: &forms{in: in, line: 1}, last: -1,
@@ -114,7 +118,7 @@ func (h *history) next() (histories.Line, error) {
 	return line, nil
 }
 
-// entry returns the next map, or nil at the end.
+// entry returns the next map of the file, or nil at the end of the file.
 func (h *history) entry() (*form, error) {
 	c, err := h.forms.next()
 	line := h.forms.line
@@ -140,7 +144,7 @@ func (h *history) entry() (*form, error) {
 		f, err = h.forms.form()
 	}
 	switch {
-	case err == errTorn && h.forms.line == line: // the writer was interrupted within this line; if a bracket were only left open, the form would continue on the next line
+	case err == errTorn && h.forms.line == line: // the file ends on the line on which the value began, so the writer was interrupted
 		h.reader.Warnf("the file ends within line %d, at byte %d of the text: only the lines before it were read", line, h.forms.start)
 		return nil, nil
 	case err != nil:
@@ -167,7 +171,7 @@ func (h *history) turn(e *entry) error {
 		return err
 	}
 	if e.op.Kind != histories.Lost {
-		e.op.Return = 0 // an ordinary operation has no such field
+		e.op.Return = 0 // only a reported loss may have a :return field
 	}
 	switch {
 	case e.process == nemesis && e.f == headerEntry:
@@ -182,8 +186,8 @@ func (h *history) turn(e *entry) error {
 	return h.complete(e)
 }
 
-// tick advances the clock to the :time of the entry, or its :index if the first entry has no :time. If the first entry has
-// neither, tick advances the clock by one.
+// tick sets the current time from the :time or the :index of an entry. If the first entry has neither field, each entry
+// advances the time by one.
 func (h *history) tick(e *entry) error {
 	if h.clock == "" {
 		h.clock = "none"
@@ -217,8 +221,8 @@ func (h *history) client(e *entry) *client {
 	return c
 }
 
-// stamp returns the current time, or slightly later so that it is later than the last stamp of this client. Thus entries
-// with equal times stay in order.
+// stamp returns the current time as the time of an event. If the client already has an event at that time, stamp adds a
+// nanosecond, so that events stay in order.
 func (h *history) stamp(c *client) time.Duration {
 	c.last = max(h.now, c.last+1)
 	h.last = max(h.last, c.last)
@@ -261,14 +265,14 @@ func (h *history) complete(e *entry) error {
 	op.Return = h.stamp(c)
 	c.open = nil
 	if op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
-		c.life = op.Life + 1 // after an indeterminate operation Jepsen continues with another process
+		c.life = op.Life + 1 // after an unknown outcome, Jepsen continues with a new process
 	}
 	h.ready = append(h.ready, histories.Line{Op: op})
 	return nil
 }
 
-// fault handles an entry of Jepsen's nemesis. A fault is two entries with the same :f. If lockbench wrote them, both have
-// the field :call, and a heal is one entry.
+// fault handles the start or the end of a fault, an entry by Jepsen's process nemesis. Entries written by lockbench
+// have a :call field.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")
 	id := injection{op.Client, cmp.Or(op.Fault, e.f), op.Call}
@@ -297,7 +301,8 @@ func (h *history) fault(e *entry) error {
 	return h.self(&op)
 }
 
-// selfStarted handles an operation that a lock started, such as a watchdog's renewal. It is a single entry, at its return.
+// selfStarted handles an operation that the lock itself started, such as a watchdog's renewal. The operation has a
+// single entry.
 func (h *history) selfStarted(e *entry) error {
 	if !e.op.Kind.SelfStarted() || !e.has(":call") {
 		return fmt.Errorf("process :lock does a %s: want :renew or :lost, with :call", e.op.Kind)
@@ -305,7 +310,7 @@ func (h *history) selfStarted(e *entry) error {
 	return h.self(&e.op)
 }
 
-// self handles an operation that is a single entry, at its return. The entry may state a later return.
+// self adds an operation from its last entry. The return time is the time of this entry, or :return if that is later.
 func (h *history) self(op *histories.Op) error {
 	if op.Return = max(op.Return, h.now); op.Call > h.now {
 		return fmt.Errorf("returns at %d, before its call at %d", op.Return, op.Call)
@@ -317,7 +322,7 @@ func (h *history) self(op *histories.Op) error {
 	return nil
 }
 
-// mark lists the open operations and adds a mark.
+// mark adds the operations that have not returned, and a mark: the time up to which the history is complete.
 func (h *history) mark(at time.Duration) {
 	for _, id := range slices.Sorted(maps.Keys(h.clients)) {
 		if c := h.clients[id]; c.open != nil && !c.open.Kind.SelfStarted() {
@@ -343,7 +348,7 @@ func (h *history) faultsInOrder() []injection {
 
 func (h *history) end() {
 	h.ended = true
-	for _, id := range h.faultsInOrder() { // a fault recorded by Jepsen may have no second entry
+	for _, id := range h.faultsInOrder() { // faults recorded by Jepsen may have no end
 		if id.call == jepsens {
 			h.self(&h.faults[id][0])
 			delete(h.faults, id)

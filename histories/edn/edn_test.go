@@ -16,7 +16,7 @@ import (
 	"lockbench/histories"
 )
 
-// read returns the lines of a history and the reader's warnings.
+// read returns the lines of a history and the warnings of the Reader.
 func read(t testing.TB, text []byte) ([]histories.Line, []string, error) {
 	t.Helper()
 	r, err := histories.NewReader(bytes.NewReader(text), Format)
@@ -37,7 +37,7 @@ func read(t testing.TB, text []byte) ([]histories.Line, []string, error) {
 	}
 }
 
-// ednLines reads an EDN history that has neither marks nor errors.
+// ednLines returns the operations of an EDN history. The test fails on errors and warnings.
 func ednLines(t *testing.T, text string) []histories.Op {
 	t.Helper()
 	lines, warnings, err := read(t, []byte(text))
@@ -144,7 +144,7 @@ func TestEDNTruncated(t *testing.T) {
 	}
 }
 
-// TestEDNMemoryIsBounded checks that marks are inserted, so that the memory of a replay is bounded.
+// TestEDNMemoryIsBounded checks that the reader adds marks at regular intervals, which limit the memory of a replay.
 func TestEDNMemoryIsBounded(t *testing.T) {
 	var text strings.Builder
 	for i := range 3 * markEvery {
@@ -161,7 +161,8 @@ func TestEDNMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzEDN checks that arbitrary text is read without a panic, and that valid EDN can be replayed, exported and read again.
+// FuzzEDN checks that arbitrary text never causes a panic. Valid EDN must not change when it is exported and read
+// again.
 func FuzzEDN(f *testing.F) {
 	files, _ := filepath.Glob("../corpus/*.edn")
 	for _, name := range files {
@@ -200,7 +201,7 @@ func FuzzEDN(f *testing.F) {
 	})
 }
 
-// events returns the events of a history: operations at their returns, and at their calls with the fields known then.
+// events returns the calls and returns of a history. A call has only the fields that are known at that time.
 func events(t *testing.T, text []byte) []histories.Event {
 	t.Helper()
 	r, err := histories.NewReader(bytes.NewReader(text), Format)
@@ -226,7 +227,7 @@ func events(t *testing.T, text []byte) []histories.Event {
 	return all
 }
 
-// TestOpenFaultsAreListedAtAMark checks that several faults open at once are written and read in order.
+// TestOpenFaultsAreListedAtAMark checks that faults that overlap in time are exported and read in order.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	var file, out bytes.Buffer
 	rec, err := histories.NewRecorder(&file, histories.Header{Lock: "test"}, 1)

@@ -11,28 +11,28 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the :f of the two entries that only lockbench writes: the header, and the end of the history.
+// headerEntry is the value of :f in two entries that only lockbench writes: the header and the end of the history.
 const headerEntry = "lockbench"
 
-// onlyKey is the key given to operations that state none, as in a test of one lock.
+// onlyKey is the key of operations that do not name a key, as in tests of a single lock.
 const onlyKey = "lock"
 
 // Names of processes that are not clients.
 const (
 	nemesis     = "nemesis"
-	selfStarted = "lock" // the lock itself, such as its watchdog
+	selfStarted = "lock" // the lock itself, for operations that no client started
 )
 
 // entry is one map of a Jepsen history: the call or the return of an operation.
 type entry struct {
-	op      histories.Op // fields of the entry; Call and Return are set only if the entry has :call
-	kind    string       // value of :type
+	op      histories.Op // fields of the entry; Call and Return are valid only if the entry has :call
+	kind    string       // the :type, such as "invoke"
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	numbers map[string]int64 // values of the numeric fields, by name
-	keyed   bool             // whether the entry has a key
-	ended   bool             // whether the entry has an outcome
+	numbers map[string]int64 // values of the numeric fields
+	keyed   bool             // the entry has a key
+	ended   bool             // the entry has an :outcome
 	value   *form
 }
 
@@ -43,8 +43,7 @@ func (e *entry) who() string {
 	return fmt.Sprintf("process %d", e.op.Client)
 }
 
-// parse parses an entry's fields. Unknown fields are counted and not refused, because Jepsen's tests add fields to every
-// operation.
+// parse parses the fields of an entry. It counts unknown fields but accepts them, because many Jepsen tests add fields.
 func (h *history) parse(f *form) (*entry, error) {
 	e := &entry{line: f.line, numbers: map[string]int64{}}
 	seen := map[string]bool{}
@@ -67,7 +66,7 @@ func (h *history) parse(f *form) (*entry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
-	if e.process != nemesis && seen[":fault"] { // only a nemesis has :fault; here a test has added a field of that name
+	if e.process != nemesis && seen[":fault"] { // a field :fault that a Jepsen test has added, not the name of a fault
 		e.op.Fault = ""
 		h.unknown[":fault"]++
 	}
@@ -80,7 +79,7 @@ func (e *entry) finish() (err error) {
 	}
 	if e.process == nemesis {
 		e.op.Kind = histories.Inject
-		for _, word := range []string{"stop", "heal", "resume", "reset"} { // names of entries that end a fault of Jepsen
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // prefixes of the :f that ends a fault in Jepsen
 			if strings.HasPrefix(e.f, word) {
 				e.op.Kind = histories.Heal
 			}
@@ -108,7 +107,7 @@ func (e *entry) finish() (err error) {
 	return e.setValue()
 }
 
-// set parses one field and reports whether it is known.
+// set parses one field. It reports whether the field is known.
 func (e *entry) set(name string, v *form) (known bool, err error) {
 	op := &e.op
 	switch name {
@@ -121,7 +120,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		e.f, err = v.name()
 	case ":process":
 		switch e.process, _ = v.name(); {
-		case v.kind == whole && e.has(":client"): // the field :client states the client
+		case v.kind == whole && e.has(":client"): // the field :client states the client number
 		case v.kind == whole:
 			var n int64
 			n, err = v.number(0, math.MaxInt32)
@@ -151,11 +150,11 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 	return true, err
 }
 
-// number describes a field whose value is a whole number between low and high.
+// number describes a numeric field and its range.
 type number struct {
 	low, high int64
 	set       func(op *histories.Op, n int64)
-	ofEnd     bool // whether the second entry of an operation may have the field
+	ofEnd     bool // the entry for the return may have the field
 }
 
 const (
@@ -173,7 +172,7 @@ var numbers = map[string]number{
 	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
 	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
 	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
-	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time of a loss, which may be earlier than its report
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time at which a loss was reported, if later than the entry
 	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
 	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
@@ -201,7 +200,8 @@ func (e *entry) has(name string) bool {
 	return ok
 }
 
-// setValue parses :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
+// setValue parses the field :value. It may be a number, a map with the fencing token, or a tuple [key value] as in
+// jepsen.independent.
 func (e *entry) setValue() error {
 	v := e.value
 	if v == nil || e.process == nemesis && v.kind != whole {
@@ -222,7 +222,7 @@ func (e *entry) setValue() error {
 	case v.isNil():
 	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
 		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
-	case v.kind == mapping: // the fencing token of a grant
+	case v.kind == mapping: // a map with the fencing token
 		for i := 0; i < len(v.items); i += 2 {
 			if v.items[i].String() == ":fence" && !e.has(":fence") {
 				_, err := e.setNumber(":fence", &v.items[i+1])
@@ -245,11 +245,11 @@ func (e *entry) complete(op *histories.Op) {
 	}
 }
 
-// header parses a header written by lockbench, or the end of its history.
+// header handles an entry that only lockbench writes: the header or the end of the history.
 func (h *history) header(e *entry) error {
 	switch {
 	case e.value == nil || e.value.isNil():
-		return nil // this entry marks the end of the history and has only advanced the clock
+		return nil // the entry for the end of the history only sets the current time
 	case len(h.clients) > 0 || h.headed:
 		return errors.New("a header that is not the first entry")
 	case e.value.kind != str:

@@ -13,9 +13,10 @@ import (
 	"lockbench/histories"
 )
 
-// Export writes a history file in Jepsen's notation: one map per line, two maps per operation, in the order of the events.
-// It omits marks and the operations after the last mark, which are not judged. It reads the file twice, because it numbers
-// the process that replaces a crashed one by the total number of processes.
+// Export writes a history file as EDN, in order of the events. Each line is the call or the return of an operation.
+// Operations after the last mark are omitted, because they are not judged.
+//
+// Export reads the file twice, because the process numbers depend on the number of clients.
 func Export(w io.Writer, path string) (warnings []string, err error) {
 	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
@@ -53,7 +54,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	return r.Warnings, x.out.Flush()
 }
 
-// concurrencyOf returns the number of clients plus one for lockbench itself, which reads and writes too.
+// concurrencyOf returns the number of concurrent processes: the clients, and one more for lockbench itself.
 func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 	r, err := open()
 	if err != nil {
@@ -76,7 +77,7 @@ func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 type writer struct {
 	out         *bufio.Writer
 	concurrency int64
-	eras        map[int32]int64 // number of crashes of each client's process
+	eras        map[int32]int64 // number of crashes, by client
 	index       int64
 	last        time.Duration // time of the last entry; times must not decrease
 	line        []byte
@@ -120,8 +121,8 @@ func (x *writer) event(ev histories.Event) error {
 	return x.end()
 }
 
-// operation begins an entry of an operation. It adds the client and its Life if the process number is not the client's
-// number.
+// operation begins the entry for the call or the return of an operation. It adds the client and its Life if the Jepsen
+// process number does not determine them.
 func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	thread := int64(op.Client)
 	if op.Client == histories.Harness {
@@ -137,8 +138,7 @@ func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	x.number(":hold", op.Hold, op.Hold != 0)
 }
 
-// self writes an operation that may overlap another operation of the same client. It has one entry, at its return; an
-// inject has two entries.
+// self writes the entry of an operation that may overlap other operations of the same client, such as a fault.
 func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
 	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)
@@ -190,7 +190,7 @@ func (x *writer) number(name string, n int64, write bool) {
 	}
 }
 
-// text writes a string. Characters without an EDN escape are written unchanged or as \u0000.
+// text writes a string field. Control characters are escaped as in \u001b.
 func (x *writer) text(name, s string) {
 	x.line = append(append(append(x.line, ", "...), name...), " \""...)
 	for _, c := range s {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of one EDN form, so that a damaged file cannot exhaust the memory or the stack.
+// Limits of the size and the nesting depth of an EDN value, so that a damaged file cannot exhaust memory.
 const (
 	maxForm  = 1 << 20 // bytes
 	maxDepth = 64
@@ -19,16 +19,16 @@ const (
 type formKind uint8
 
 const (
-	atom    formKind = iota // symbol, nil, true, float or character; stored as text
-	keyword                 // stored as text, without the colon
+	atom    formKind = iota // symbol, nil, boolean, float or character; stored in text
+	keyword                 // stored in text, without the colon
 	str                     // text
 	whole                   // n
-	vector                  // vector or list; stored as items
-	mapping                 // stored as items: each key is followed by its value
+	vector                  // vector or list; stored in items
+	mapping                 // stored in items: each key is followed by its value
 	set                     // items
 )
 
-// form is one EDN value. Tags are ignored: a tagged record is read as its map.
+// form is an EDN value. Tags are ignored.
 type form struct {
 	kind  formKind
 	text  string
@@ -39,7 +39,7 @@ type form struct {
 
 func (f *form) isNil() bool { return f.kind == atom && f.text == "nil" }
 
-// String returns the form as EDN, but a string without its quotes.
+// String returns the value in EDN notation, except that a string has no quotes.
 func (f *form) String() string {
 	switch f.kind {
 	case keyword:
@@ -57,18 +57,18 @@ func (f *form) String() string {
 	return f.text
 }
 
-// forms reads EDN one form at a time. No library is used because errors must name the line, and a vector of a million
-// operations must not be held in memory.
+// forms reads EDN values one by one. It is hand-written, because errors must name the line and a long vector must not
+// be held in memory.
 type forms struct {
 	in     *bufio.Reader
 	line   int
 	offset int64
-	start  int64 // line of the current form
+	start  int64 // byte offset of the current value
 }
 
 var errTorn = errors.New("the text ends within a form")
 
-// next skips space and comments and returns the first byte of the next form without consuming it.
+// next skips spaces and comments. It returns the next byte without consuming it.
 func (f *forms) next() (byte, error) {
 	for comment := false; ; {
 		c, err := f.read()
@@ -97,9 +97,9 @@ func (f *forms) read() (byte, error) {
 	return c, nil
 }
 
-// unread puts back the byte read last. That byte must not be a newline.
+// unread puts back the last byte, which must not be a newline.
 func (f *forms) unread() {
-	f.in.UnreadByte() // cannot fail directly after a read
+	f.in.UnreadByte() // cannot fail after a successful read
 	f.offset--
 }
 
@@ -126,7 +126,7 @@ func (f *forms) value(depth int) (form, error) {
 	return got, err
 }
 
-// begin reads a form. c is its first byte, which has not been consumed.
+// begin reads a value. c is its first byte, which has not been consumed.
 func (f *forms) begin(c byte, depth int) (form, error) {
 	switch c {
 	case ')', ']', '}':
@@ -166,7 +166,7 @@ func (f *forms) begin(c byte, depth int) (form, error) {
 	return form{kind: atom, text: text}, nil
 }
 
-// dispatch reads the rest of a form that begins with #: a set, or a tag and its value.
+// dispatch reads the rest of a value that begins with #: a set, or a tag followed by a value.
 func (f *forms) dispatch(depth int) (form, error) {
 	c, err := f.read()
 	if err != nil {
@@ -210,7 +210,7 @@ func (f *forms) collection(kind formKind, closing byte, depth int) (form, error)
 	}
 }
 
-// token reads a symbol, a keyword, a number or a character, up to a delimiter. The first byte may itself be a delimiter.
+// token reads text up to the next delimiter. The first byte is always part of the token.
 func (f *forms) token() (string, error) {
 	var b []byte
 	for {
@@ -218,7 +218,7 @@ func (f *forms) token() (string, error) {
 		if err != nil && (err != io.EOF || len(b) == 0) {
 			return "", err
 		}
-		character := len(b) == 1 && b[0] == '\\' // a character such as \{
+		character := len(b) == 1 && b[0] == '\\' // after a backslash, any byte is part of the character, such as \{
 		if ends := isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0; err != nil || len(b) > 0 && !character && ends {
 			if err == nil && c != '\n' {
 				f.unread()

@@ -1,4 +1,4 @@
-// Package catalog lists all locks that lockbench can test. Each lock is described by an impls.Impl.
+// Package catalog lists all locks that lockbench can test. An impls.Impl describes each lock.
 package catalog
 
 import (
@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// All returns every lock: the baseline none, the locks of lockbench, and the third-party locks.
+// All returns every lock: lockbench's own locks, including the baseline none, and the third-party locks.
 func All() []impls.Impl {
 	all := []impls.Impl{
 		local.None(), local.Mutex(),
@@ -44,7 +44,8 @@ func Own() []impls.Impl {
 	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.ThirdParty })
 }
 
-// OnRedis returns the locks that use Redis or no store at all: they run in virtual time and on the emulator.
+// OnRedis returns the locks that use Redis or no store, except those that need client tracking. These locks run in
+// virtual time and on the emulator of Redis.
 func OnRedis() []impls.Impl {
 	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.Store != "" && i.Store != "redis" || i.Tracks })
 }

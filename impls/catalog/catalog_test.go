@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// needRedis skips a test if redis-server is missing, and fails it if redis-server is required.
+// needRedis skips the test if redis-server is missing. It fails the test if LOCKBENCH_REQUIRE names redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {
@@ -29,8 +29,8 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// eachLock runs a test on every lock, opened as two processes, with each way of waiting. It uses the emulator and, if
-// installed, a real server. The tests share servers.
+// eachLock runs a test with each lock that OnRedis returns, opened as two processes. It uses the emulator of Redis and,
+// if installed, redis-server. Clients wait by spinning or with back-off.
 func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -57,7 +57,8 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 	}
 }
 
-// openTwo opens a lock as two processes; a lock without a store excludes within one process only.
+// openTwo opens a lock as two processes. A lock without a store excludes only within one process, so both results are
+// then the same.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
@@ -76,17 +77,17 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request returns an acquire request. Each test uses different owners, because a second request by the same owner would be
-// a nested acquire.
+// request returns a request for the key "k". Callers must pass different owners, because a second acquire by the same
+// owner is nested.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
 
 func TestTryWaitAndCancel(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // the test mostly waits
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
-			return // this lock never refuses a request
+			return // the lock none never refuses a request
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -101,7 +102,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 			t.Errorf("try: %v, want busy", err)
 		}
 		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
-			return // known defect: after being refused once, a client is always granted the lock
+			return // known defect: a client that was refused once is then always granted the lock
 		}
 		start := time.Now()
 		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
@@ -142,7 +143,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = a.Release(t.Context(), h.Grant)
-		if impl.Name == "none" || impl.Name == "redisson-legacy" { // known defect: the release succeeds although the client has no hold
+		if impl.Name == "none" || impl.Name == "redisson-legacy" { // known defect: releasing a lock twice succeeds
 			if err != nil {
 				t.Errorf("a second release: %v, want success", err)
 			}
@@ -152,12 +153,12 @@ func TestReleaseWithoutHold(t *testing.T) {
 	})
 }
 
-// TestPlainDelete checks that locks that release by a plain DEL free another client's key, and that locks that compare a
-// token do not.
+// TestPlainDelete checks which locks let a client release the lock of another client. Locks that delete the key without
+// comparing a token have this defect.
 func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {
-			return // a lock without a store may be held by several owners at a time
+			return // a lock without a store compares no tokens
 		}
 		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))
@@ -176,8 +177,8 @@ func TestPlainDelete(t *testing.T) {
 	})
 }
 
-// TestReentry checks that the re-entrant locks taken from articles have their known defects, and that the other locks count
-// nested acquires correctly.
+// TestReentry checks that two re-entrant locks taken from articles have their known defects. All other re-entrant locks
+// must count nested acquires correctly.
 func TestReentry(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if !impl.Reentrant {
@@ -212,7 +213,7 @@ func TestReentry(t *testing.T) {
 	})
 }
 
-// TestTable checks that every lock has a description, and that its expectations have reasons.
+// TestTable checks that each Redis lock has a unique name, a description and expectations with reasons.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, impl := range catalog.OnRedis() {
