@@ -1,6 +1,7 @@
-// Package impls defines the locks under test. Lock is the interface, with its Request and Grant. Env holds what a lock
-// needs to open. Impl describes a lock and its expectations. Each store has a package with its locks, and package catalog
-// lists them all. Some locks are defective on purpose, as published in articles. Their comments and expectations say so.
+// Package impls defines the locks under test. Lock is the interface, with its Request and Grant. Env holds the servers and
+// parameters with which a lock is opened. Impl describes a lock and its expectations. Each store has a package with its
+// locks, and package catalog lists all locks. Some locks are defective on purpose, as published in articles. Their comments
+// and expectations say so.
 //
 // The same code runs on real servers and in virtual time. A lock may therefore use only time, context and its Env. It must
 // not use global randomness, leave goroutines after Close, or hold a mutex across a sleep or a command.

@@ -123,7 +123,7 @@ func (s site) free(l impls.Lock, h impls.Hold) {
 }
 
 // TestLeasedTakesTurns checks that a try is refused while another client holds the lock, and that a waiter times out. After
-// a release, the waiter must be granted with a higher fencing token.
+// a release, the waiter must be granted with a higher fencing token. Probe must return the token of the current hold.
 func TestLeasedTakesTurns(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)

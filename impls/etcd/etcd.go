@@ -27,8 +27,9 @@ import (
 // Queue is the lock recipe of etcd: each request creates a key, and the oldest key holds the lock. Key names contain random
 // bits, so they are unique.
 //
-// The validity of a grant is the lease that etcd granted, in whole seconds. It counts from the last answered keep-alive.
-// The fencing token is the revision that created the key. Revisions increase as long as the store keeps its data.
+// The validity of a grant is the lease that etcd granted, in whole seconds. The lease counts from the last answered
+// keep-alive. The fencing token is the revision that created the key. Revisions increase as long as the store keeps its
+// data.
 //
 // A process that is paused beyond its lease does not notice the loss of the lock. Only a check of the fencing token then
 // excludes that process.

@@ -158,7 +158,7 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // the reply may be lost even if it has arrived: select chooses at random if both channels are ready
+		err = errUnanswered // a fixed error: when ctx ends, the error of ask depends on which case a select chooses
 	}
 	return sent, err
 }

@@ -23,9 +23,9 @@ import (
 // holder, the end of the lease by the server's clock, and the fencing token. The other elements are the waiters. A free
 // lock keeps its list, because the list stores the last fencing token. LPOP of two elements needs Redis 6.2.
 //
-// After a hand-over, the lease is a quarter of the requested lease until the first renewal. It counts from the waiter's
-// last request. A dead waiter therefore delays the next waiter by at most that quarter. If the answer to a nested acquire
-// is lost, the stored depth may be too high until the lease expires.
+// After a hand-over, the lease is a quarter of the requested lease until the first renewal. This shorter lease counts from
+// the waiter's last request. A dead waiter therefore delays the next waiter by at most that quarter. If the answer to a
+// nested acquire is lost, the stored depth may be too high until the lease expires.
 //
 // A new fencing token is the last token plus 1, or the server's time in microseconds if that is greater. Tokens therefore
 // increase even after the server has lost its data, or on a lagging replica, unless the clock is behind. A nested grant has
@@ -293,8 +293,8 @@ func (l *fencedLock) unexpected(key, token string) {
 }
 
 // Release stops the renewals and then releases the hold. After an indeterminate error, Release repeats the request once. If
-// the repeated request finds no hold before the lease has expired, the first request succeeded. The release of a nested
-// hold is not repeated, because the repetition might free the outer hold.
+// the repeated request finds no hold although the lease has not expired, the first request succeeded. The release of a
+// nested hold is not repeated, because the repetition might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	h := l.held[g.Token]

@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is the lock fenced with fencing tokens from a counter in the server's memory. If the server loses its
-// memory, the counter starts at 1 again. FencedCounter is the negative control for fencing tokens.
+// FencedCounter is the lock fenced, except that its fencing tokens come from a counter in the server's memory. If the
+// server loses its memory, the counter starts at 1 again. FencedCounter is the negative control for fencing tokens.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true

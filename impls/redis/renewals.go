@@ -15,7 +15,7 @@ import (
 )
 
 // renewals runs the goroutines that renew a lock's holds. A goroutine ends at the last release of its hold, after a refused
-// renewal, or at close. With blind set, a refusal does not end it.
+// renewal, or at close. If blind is set, a refusal does not end the goroutine.
 type renewals struct {
 	env     impls.Env
 	blind   bool // whether renewals continue after a refusal

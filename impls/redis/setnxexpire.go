@@ -33,7 +33,7 @@ func (s single) setThenExpire(ctx context.Context, req impls.Request) (impls.Gra
 	if err != nil {
 		return g, err
 	}
-	// As published, the result does not show whether the key still exists.
+	// As published, the lock ignores whether the key still exists.
 	if _, err := s.pexpire(ctx, req.Key, req.TTL); err != nil {
 		return g, fmt.Errorf("pexpire: %w", err)
 	}

@@ -114,7 +114,7 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial returns a function that connects by the network of env and inspects the server's first answer.
+// dial returns a dialer that connects with by and inspects the server's first answer.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
