@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// Dialer opens a connection, as net.Dialer.DialContext does.
+// Dialer opens a connection, in the same way as net.Dialer.DialContext.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Env is everything that a lock may use of its environment: servers, parameters, network, randomness and counters.
+// Env holds everything that a lock gets from its caller: server URLs, parameters, network, randomness and a counter of
+// requests.
 type Env struct {
 	Nodes   []string // URLs of the servers; error messages must not quote them, because they may contain passwords
 	CAFile  string   // file of the CA certificates trusted for TLS (rediss://); "": the system's certificates
@@ -28,8 +29,8 @@ type Env struct {
 	Rand    *rand.Rand // safe for concurrent use
 
 	// Renewed, unless nil, is called after each renewal that the lock makes by itself. sent is the time from the call of
-	// Acquire to the renewal's request. The grant has the new validity. The error is nil (confirmed), ErrNotHeld (definitely
-	// refused) or indeterminate.
+	// Acquire to sending the renewal. g has the new validity. err is nil if the renewal succeeded, ErrNotHeld if the store
+	// refused it, and otherwise indeterminate.
 	Renewed func(g Grant, sent time.Duration, err error)
 
 	Tally *Tally // counts requests; nil: they are not counted
@@ -50,7 +51,7 @@ func (e Env) Network() Dialer {
 	return new(net.Dialer).DialContext
 }
 
-// Servers parses the URLs in Nodes. form is an example of a valid URL, such as "etcd://host:port".
+// Servers parses the URLs in Nodes. form is an example of a valid URL for error messages, such as "etcd://host:port".
 func (e Env) Servers(form string) ([]*url.URL, error) {
 	scheme, _, _ := strings.Cut(form, "://")
 	var all []*url.URL
@@ -67,7 +68,7 @@ func (e Env) Servers(form string) ([]*url.URL, error) {
 	return all, nil
 }
 
-// Server parses the URL of the only server. It returns an error if Nodes has another length than 1.
+// Server parses the URL of the only server. It returns an error unless Nodes has exactly one element.
 func (e Env) Server(form string) (*url.URL, error) {
 	if err := e.WantOne(); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func CheckParams(params map[string]string) error {
 
 const maxSegments = 1000
 
-// NewRand returns a seeded random number generator for an Env, safe for concurrent use.
+// NewRand returns a random number generator with a seed. The generator is safe for concurrent use.
 func NewRand(seed, stream uint64) *rand.Rand {
 	return rand.New(&lockedSource{src: rand.NewPCG(seed, stream)})
 }
@@ -144,8 +145,8 @@ func (t *Tally) Wasted() {
 	}
 }
 
-// Counts returns the number of requests (0 if the lock does not count them) and the number of waiters refused after a
-// notification.
+// Counts returns the number of requests, and the number of waiters that were notified and then refused. A count that the
+// lock does not record is 0.
 func (t *Tally) Counts() (attempts, wasted int64) {
 	if t == nil {
 		return 0, 0

@@ -1,9 +1,10 @@
-// Package impls defines the locks under test: the interface Lock with its Request and Grant, the Env in which a lock is
-// opened, and Impl, which describes a lock and its expectations. The locks are in one package per store; package catalog
-// lists them all. Some are defective on purpose, as published in articles; their comments and expectations say so.
+// Package impls defines the locks under test. Lock is the interface, with its Request and Grant. Env holds the servers and
+// parameters with which a lock is opened. Impl describes a lock and its expectations. Each store has a package with its
+// locks, and package catalog lists all locks. Some locks are defective on purpose, as published in articles. Their comments
+// and expectations say so.
 //
-// The same code runs on real servers and in virtual time. A lock may therefore use only time, context and its Env: no global
-// randomness, no goroutine that outlives the lock, and no mutex that is held across a sleep or a command.
+// The same code runs on real servers and in virtual time. A lock may therefore use only time, context and its Env. It must
+// not use global randomness, leave goroutines after Close, or hold a mutex across a sleep or a command.
 package impls
 
 import (
@@ -22,7 +23,7 @@ var (
 	ErrClosed  = errors.New("the lock is closed")
 )
 
-// CheckTTL returns an error if a TTL is so short that a server would round it to 0.
+// CheckTTL returns an error if a TTL is less than 1 ms, which a server would round to 0.
 func CheckTTL(ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return fmt.Errorf("ttl %v: want at least 1ms", ttl)
@@ -44,62 +45,63 @@ const Unbounded time.Duration = -1
 // Request holds the parameters of an acquire.
 type Request struct {
 	Key       string        // key to lock
-	Owner     string        // the requester; a re-entrant lock grants again to the same owner
+	Owner     string        // owner of the hold; a re-entrant lock grants a nested hold to the same owner
 	TTL       time.Duration // requested lease; ignored by locks without a lease
 	Wait      time.Duration // 0: try once; > 0: timeout; < 0: wait until the context ends
-	KeepAlive bool          // whether the lock must renew the hold until the release; ignored by locks that always renew
+	KeepAlive bool          // whether the lock must renew the hold until the release; no effect on locks that always renew
 }
 
 // Grant describes a lock that was granted. It is plain data, so that it can be sent to another process.
 type Grant struct {
-	Key       string // the locked key, which may be a segment of the requested one
+	Key       string // the locked key; for a Segmenter, the locked segment
 	Owner     string
 	Token     string        // identifies this grant in the store
 	Fence     int64         // fencing token; 0: none
-	Depth     int           // nesting depth: 1 for the outermost grant; 0: the lock does not count it
+	Depth     int           // nesting depth; 1: outermost grant; 0: the lock does not count nested grants
 	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
-	Validity  time.Duration // promised duration of the hold, counted from sending that request; Unbounded: no end; 0: unknown
+	Validity  time.Duration // promised duration of the hold, counted from the end of SentAfter; Unbounded: no end; 0: unknown
 	Ref       int64         // number for internal use by the lock; 0: none
 }
 
-// Hold is a grant with a channel that reports its loss.
+// Hold is a grant with a channel that is closed when the hold is lost.
 type Hold struct {
 	Grant
 	Lost <-chan struct{} // closed when the lock knows that the hold is lost; nil: the lock does not report losses
-	// LostAfter returns the time from the call of Acquire to the loss. It may be called once Lost is closed. It is nil unless
-	// Lost may be closed long after the loss, for instance by a report from another process.
+	// LostAfter, unless nil, returns the time from the call of Acquire to the loss. It may be called only after Lost is
+	// closed. It is nil if Lost is closed soon after every loss.
 	LostAfter func() time.Duration
 }
 
-// Lock is a lock as one process sees it. All clients of the process share it.
+// Lock is the lock client of one process. All clients of the process share it.
 type Lock interface {
-	// Acquire requests the lock, and waits for it as specified by Request.Wait. It returns ErrBusy if the last answer was a
-	// refusal; the request then has no effect.
+	// Acquire requests the lock, and waits for the lock as specified by Request.Wait. It returns ErrBusy if the last answer
+	// was a refusal. The request then has no effect.
 	Acquire(context.Context, Request) (Hold, error)
-	// Release ends a hold. It returns ErrNotHeld if the store no longer had the hold; the release then had no effect.
+	// Release ends a hold. It returns ErrNotHeld if the store no longer has the hold. The release then has no effect.
 	Release(context.Context, Grant) error
-	// Close stops the lock's goroutines and ends its sessions. It does not release holds explicitly.
+	// Close stops the lock's goroutines and ends its sessions. It does not release the remaining holds.
 	Close() error
 }
 
-// Renewer is a lock whose client can extend a grant. A lock that renews by itself need not implement it.
+// Renewer is a lock with a method that extends a grant. A lock that renews by itself need not implement Renewer.
 type Renewer interface {
-	// Renew returns the grant with its new validity. Its SentAfter counts from the call of Renew. It returns ErrNotHeld if
-	// the store definitely no longer has the hold.
+	// Renew extends a grant. It returns the grant with the new validity, and with SentAfter counted from the call of Renew.
+	// It returns ErrNotHeld only if the store no longer has the hold.
 	Renew(context.Context, Grant) (Grant, error)
 }
 
-// Segmenter is a lock that splits a key into segments and locks one segment per request, in turn. Acquire sets the key of
-// the returned Hold to the requested segment, even if it also returns an error.
+// Segmenter is a lock that splits a key into segments. Each request locks one segment, and successive requests use
+// different segments. Acquire sets the key of the returned Hold to the segment, even with an error.
 type Segmenter interface {
-	// Segments returns the segments of a key, one of which is the key of each grant.
+	// Segments returns the segments of a key. Each grant locks one of these segments.
 	Segments(key string) []string
 }
 
-// Prober is a lock that can query the store for the holder of a key. The query uses a connection that no fault affects.
+// Prober is a lock that can query the store for the holder of a key. Faults are not injected into the connection of the
+// query.
 type Prober interface {
-	// Probe returns the token stored for the key ("" if the key is free) and the remaining time of the hold (Unbounded: it
-	// does not expire).
+	// Probe returns the token stored for the key, or "" if the key is free. left is the remaining time of the hold, or
+	// Unbounded if the hold does not expire.
 	Probe(ctx context.Context, key string) (token string, left time.Duration, err error)
 }
 
@@ -110,7 +112,7 @@ type Impl struct {
 	Store          string        // name of the store, such as "redis" or "mysql"; "": no store
 	Deployment     string        // default deployment: single, replica, five or three; "" without a store
 	Control        bool          // whether the lock is a negative control: a known-broken lock that the suite must detect
-	ThirdParty     bool          // whether the lock is a third-party library; it is run only if selected
+	ThirdParty     bool          // whether the lock is a third-party library; such a lock runs only if it is selected
 	Tracks         bool          // whether the lock needs client tracking, which the emulator lacks; such a lock does not run in virtual time
 	Reentrant      bool          // whether the holder can acquire the lock again
 	Renews         bool          // whether the lock renews a hold by itself
@@ -118,11 +120,11 @@ type Impl struct {
 	Session        bool          // whether a hold is bound to a session of the store, and ends with the session
 	TwoSteps       bool          // whether an acquire consists of two commands
 	TwoStepRelease bool          // whether a release compares and deletes in two commands
-	Notifies       bool          // whether waiters are notified by pub/sub
-	ExactTry       bool          // whether a try is refused (busy) only if another client holds the lock
+	Notifies       bool          // whether the store notifies waiters of a release
+	ExactTry       bool          // whether a try is refused (busy) only while another client holds the lock
 	Lease          time.Duration // longest lease that a test may request; 0: no limit
-	Shortest       time.Duration // shortest lease at which the lock shows its usual behaviour; 0: no limit
-	Late           time.Duration // longest delay after which the store frees an expired lease; 0: negligible
+	Shortest       time.Duration // shortest lease at which the lock behaves as usual; 0: no limit
+	Late           time.Duration // longest delay from the expiry of a lease until the store frees the lock; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
 	Fences         bool          // whether grants have fencing tokens
 	Expect         []Expectation
@@ -133,7 +135,7 @@ type Impl struct {
 // Situation describes the conditions of a trial: workload, fault, deployment and number of processes.
 type Situation struct {
 	Workload   string
-	Special    bool // whether the workload does more than ordinary locking, such as misuse
+	Special    bool // whether the workload goes beyond ordinary locking, for example by misuse
 	Fault      string
 	Deployment string
 	Processes  int
@@ -161,13 +163,13 @@ func (i Impl) Expected(s Situation) []Expectation {
 // Expectation states the expected result of a property under a fault, and the reason.
 type Expectation struct {
 	Property string
-	Workload string // "": all workloads that are not special
+	Workload string // "": all workloads of ordinary locking
 	Fault    string
-	// Deployment is the deployment to which the expectation is limited. "": all deployments without a more specific
-	// expectation.
+	// Deployment limits the expectation to one deployment. If it is "", the expectation applies to each deployment that has
+	// no separate expectation.
 	Deployment string
 	Expected   histories.Expected
 	Because    string
-	// Processes is the minimum number of processes. With fewer, the expectation does not apply.
+	// Processes is the minimum number of processes. The expectation does not apply to runs with fewer processes.
 	Processes int
 }

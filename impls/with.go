@@ -1,6 +1,6 @@
 package impls
 
-// remote is a lock in another process. Which optional interfaces it implements is known only at run time.
+// remote is a lock in another process. Its other interfaces are known only at run time.
 type remote interface {
 	Lock
 	Renewer
@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// With returns a lock that also implements Prober or Segmenter if the argument is not nil.
+// With returns a lock that also implements Prober if p is not nil, and Segmenter if s is not nil.
 func With(lock remote, p Prober, s Segmenter) Lock {
 	switch {
 	case p != nil && s != nil:

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// beside returns an invented address for each server, and a dialer that connects it to that server. Dialing any other
-// address fails the test.
+// beside returns a second address for each server, and a dialer that maps the second address to the real one. Dialing any
+// other address fails the test.
 func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()
 	real := map[string]string{}
@@ -27,7 +27,7 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := fmt.Sprintf("127.0.0.1:%d", i+1) // no server listens there
+		second := fmt.Sprintf("127.0.0.1:%d", i+1) // an address without a server
 		real[second] = u.Host
 		urls = append(urls, "redis://"+second)
 	}
@@ -41,8 +41,8 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 	}
 }
 
-// TestClusterIsReachedByGivenAddresses checks that the client connects to a cluster only by the addresses in its Env. This
-// includes keys on every primary, and the time after a failover.
+// TestClusterIsReachedByGivenAddresses checks that a cluster client dials only the addresses in its Env. The test uses keys
+// on every primary, and a key whose primary fails over.
 func TestClusterIsReachedByGivenAddresses(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	urls, dial := beside(t, g)
@@ -78,7 +78,7 @@ func takeAndGive(t *testing.T, l impls.Lock, key string) {
 	}
 }
 
-// deaf is a connection that discards the first reply to a command and then closes.
+// deaf is a connection that breaks after it has sent the command, before the reply is read.
 type deaf struct {
 	net.Conn
 	command []byte
@@ -106,8 +106,8 @@ func (d *deaf) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestClusterClientDoesNotResend checks that a SET NX whose reply was lost is not resent. A resent one would be refused as
-// busy because of the first.
+// TestClusterClientDoesNotResend checks that a SET NX is not resent after its reply was lost. A resent SET NX would be
+// refused, because the key is already set.
 func TestClusterClientDoesNotResend(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
 	var sent atomic.Int64

@@ -14,15 +14,15 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// bench holds a server, and a lock of the catalog to open on it.
+// bench holds the servers and the lock of one test.
 type bench struct {
 	t     *testing.T
 	impl  impls.Impl
 	nodes []string
 }
 
-// eachNamed runs a test on the named locks, on the emulator and, if installed, on a real server. The tests share servers and
-// run concurrently, because they mostly wait for leases to expire.
+// eachNamed runs a test on the named locks, on the emulator and, if installed, on a real server. The subtests share servers
+// and run in parallel, because they mostly wait for leases to expire.
 func eachNamed(t *testing.T, names []string, test func(bench)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
@@ -30,7 +30,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 				needRedis(t)
 			}
 			g := shared(t, servers.Spec{How: how, Store: servers.Redis})
-			t.Run("locks", func(t *testing.T) { // returns after all subtests
+			t.Run("locks", func(t *testing.T) { // t.Run returns after all parallel subtests
 				for _, impl := range catalog.OnRedis() {
 					if !slices.Contains(names, impl.Name) {
 						continue
@@ -45,7 +45,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 	}
 }
 
-// open opens the lock as another process.
+// open opens the lock for the process with the given number.
 func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)) impls.Lock {
 	b.t.Helper()
 	lock, err := b.impl.Open(impls.Env{Nodes: b.nodes, Prefix: b.t.Name() + ":", Process: process,
@@ -57,7 +57,7 @@ func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)
 	return lock
 }
 
-// server returns a connection to the server, independent of the lock's connections.
+// server returns a separate connection to the server, which the lock does not use.
 func (b bench) server() *redis.Client {
 	b.t.Helper()
 	opts, err := redis.ParseURL(b.nodes[0])
@@ -82,7 +82,7 @@ func (b bench) acquire(l impls.Lock, owner string, ttl, wait time.Duration) impl
 	return h
 }
 
-// TestOverwrittenField checks a known defect: a refused try by another thread overwrites the stored token, so the holder can
+// TestOverwrittenField checks a known defect: another thread's refused try overwrites the stored token. The holder can then
 // no longer release its key.
 func TestOverwrittenField(t *testing.T) {
 	eachNamed(t, []string{"shared-token"}, func(b bench) {
@@ -100,8 +100,8 @@ func TestOverwrittenField(t *testing.T) {
 	})
 }
 
-// TestRefusedThenGranted checks a known defect: after a refused try, the same thread's next try is granted although another
-// client holds the lock.
+// TestRefusedThenGranted checks a known defect: after a refused try, the next try of the same thread is granted. Another
+// client holds the lock meanwhile.
 func TestRefusedThenGranted(t *testing.T) {
 	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
 		l := b.open(0, nil)
@@ -109,14 +109,15 @@ func TestRefusedThenGranted(t *testing.T) {
 		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
 			b.t.Errorf("the first try: %v, want busy", err)
 		}
-		h := b.acquire(l, "b", 10*time.Second, 0) // granted although another client holds the key
+		h := b.acquire(l, "b", 10*time.Second, 0) // the grant is the defect: another client holds the key
 		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("release: %v, want not held", err)
 		}
 	})
 }
 
-// TestExpiredLeaseIsNotReentered checks that an owner whose lease has expired is refused if another client holds the lock.
+// TestExpiredLeaseIsNotReentered checks a request of an owner whose lease has expired. The request must be refused if
+// another client holds the lock.
 func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	eachNamed(t, []string{"reentrant-count-fixed", "redisson-lease"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
@@ -131,8 +132,8 @@ func TestExpiredLeaseIsNotReentered(t *testing.T) {
 	})
 }
 
-// TestLegacyRelease checks that releasing an expired hold reports success, and that releasing another client's hold does
-// not.
+// TestLegacyRelease checks that the release of an expired hold succeeds, and that the release of another client's hold
+// fails.
 func TestLegacyRelease(t *testing.T) {
 	eachNamed(t, []string{"redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)

@@ -19,10 +19,10 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// leased lists the locks whose hold is bound to a session with a lease.
+// leased lists the locks whose holds end with a session that has a lease.
 var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
 
-// notBriefly skips the test if -short is set and the store starts slowly. Runs with the race detector set -short.
+// notBriefly skips the test if -short is set, unless the store is Redis. The other stores take long to start.
 func notBriefly(t *testing.T, store string) {
 	t.Helper()
 	if testing.Short() && store != servers.Redis {
@@ -30,7 +30,8 @@ func notBriefly(t *testing.T, store string) {
 	}
 }
 
-// needStore skips a test if the servers of a store are missing, and fails it if they are required.
+// needStore skips the test if the store's servers are not installed. If LOCKBENCH_REQUIRE lists the store, the test fails
+// instead.
 func needStore(t *testing.T, store string) {
 	t.Helper()
 	notBriefly(t, store)
@@ -42,7 +43,7 @@ func needStore(t *testing.T, store string) {
 	}
 }
 
-// specOf returns the local servers of a lock's store.
+// specOf returns the specification of local servers for a lock's store and deployment.
 func specOf(t *testing.T, impl impls.Impl, deployment string) servers.Spec {
 	t.Helper()
 	needStore(t, impl.Store)
@@ -53,20 +54,20 @@ func specOf(t *testing.T, impl impls.Impl, deployment string) servers.Spec {
 	return servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self}
 }
 
-// deployStore starts servers of a lock's store that stop with the test.
+// deployStore starts servers of a lock's store. The servers stop at the end of the test.
 func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
 	t.Helper()
 	return started(t, specOf(t, impl, deployment))
 }
 
-// site is a lock and its servers, with helper methods for a test.
+// site holds a test, a lock and the lock's servers.
 type site struct {
 	*testing.T
 	impl  impls.Impl
 	group *servers.Group
 }
 
-// eachLeased runs a test on each leased lock, on single servers that the tests share.
+// eachLeased runs a test on each leased lock. The tests share one server of each store.
 func eachLeased(t *testing.T, test func(site)) {
 	t.Parallel() // mostly waits
 	for _, name := range leased {
@@ -77,7 +78,7 @@ func eachLeased(t *testing.T, test func(site)) {
 	}
 }
 
-// eachLeasedAlone runs a test that injects faults into servers: each lock has separate servers.
+// eachLeasedAlone runs a test on each leased lock. Each lock has separate servers, so the test may inject faults into them.
 func eachLeasedAlone(t *testing.T, deployment string, test func(site)) {
 	t.Parallel() // mostly waits
 	for _, name := range leased {
@@ -88,7 +89,7 @@ func eachLeasedAlone(t *testing.T, deployment string, test func(site)) {
 	}
 }
 
-// open opens the lock as another process.
+// open opens the lock for the process with the given number.
 func (s site) open(process int, renewed func(impls.Grant, time.Duration, error)) impls.Lock {
 	s.Helper()
 	l, err := s.impl.Open(impls.Env{Nodes: s.group.Front(), Prefix: s.Name() + ":", Process: process,
@@ -100,7 +101,7 @@ func (s site) open(process int, renewed func(impls.Grant, time.Duration, error))
 	return l
 }
 
-// within is a generous timeout for each wait of a test.
+// within is the timeout of each wait in a test.
 const within = 30 * time.Second
 
 func (s site) take(l impls.Lock, req impls.Request) impls.Hold {
@@ -122,7 +123,7 @@ func (s site) free(l impls.Lock, h impls.Hold) {
 }
 
 // TestLeasedTakesTurns checks that a try is refused while another client holds the lock, and that a waiter times out. After
-// a release, the next waiter must be granted with a higher fencing token, and Probe must return that grant.
+// a release, the waiter must be granted with a higher fencing token. Probe must return the token of the current hold.
 func TestLeasedTakesTurns(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -141,7 +142,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 		var next impls.Hold
 		var all sync.WaitGroup
 		all.Go(func() { next = s.take(b, request("b", -1)) })
-		time.Sleep(50 * time.Millisecond) // long enough for the client to be waiting by then
+		time.Sleep(50 * time.Millisecond) // gives the client time to start waiting
 		s.free(a, h)
 		all.Wait()
 		if next.Fence <= h.Fence {
@@ -179,8 +180,8 @@ func TestLeasedRefusesToRelease(t *testing.T) {
 	})
 }
 
-// TestLeasedRenewsItself checks that a hold is renewed beyond its first lease, that each renewal is reported, and that the
-// hold ends when its lock is closed.
+// TestLeasedRenewsItself checks that a hold is renewed beyond its first lease, and that each renewal is reported. The hold
+// must end when its lock is closed.
 func TestLeasedRenewsItself(t *testing.T) {
 	eachLeased(t, func(s site) {
 		var r told
@@ -206,8 +207,8 @@ func TestLeasedRenewsItself(t *testing.T) {
 	})
 }
 
-// TestLeasedReportsLoss checks that a holder that cannot reach the server reports its loss when the lease has expired by its
-// own clock.
+// TestLeasedReportsLoss checks that a holder without a connection to the server reports the loss of its hold. The report is
+// due when the lease has expired by the holder's clock.
 func TestLeasedReportsLoss(t *testing.T) {
 	eachLeasedAlone(t, servers.Single, func(s site) {
 		a := s.open(0, nil)
@@ -250,8 +251,8 @@ func TestLeasedOutlivesARestart(t *testing.T) {
 	})
 }
 
-// TestZooKeeperSilentServer checks that a hold survives a server that accepts a connection and never answers, as a starting server
-// does.
+// TestZooKeeperSilentServer checks that a hold survives a server that accepts connections and never answers. A starting
+// server behaves like that.
 func TestZooKeeperSilentServer(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -334,7 +335,7 @@ func TestHerd(t *testing.T) {
 			for w := range waiters {
 				all.Go(func() {
 					h := s.take(l, request(fmt.Sprint(w), -1))
-					time.Sleep(20 * time.Millisecond) // meanwhile the other waiters set their watches again
+					time.Sleep(20 * time.Millisecond) // gives the other waiters time to set their watches again
 					s.free(l, h)
 				})
 			}

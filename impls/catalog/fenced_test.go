@@ -37,16 +37,15 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 	}
 }
 
-// inQueue waits until n waiters are queued. The list on the server then has n+1 elements, because the first is the lock's
-// record.
+// inQueue waits until n waiters are queued. The list on the server then has n+1 elements: the lock's record and the
+// waiters.
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
 	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
-// record returns the list element that the server stores for a hold with a lease of one minute. The function waiting returns
-// the element for a waiter.
+// record returns the first element of the server's list, which describes a hold with a lease of one minute.
 func record(token string, fence int64, depth int, owner string) string {
 	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
 }
@@ -209,8 +208,8 @@ func TestFencedCancelledWaiter(t *testing.T) {
 	})
 }
 
-// TestFencedCancelledDuringHandOver checks that a waiter that is cancelled during a hand-over releases the lock handed over
-// to it.
+// TestFencedCancelledDuringHandOver checks a waiter that is cancelled during a hand-over. The waiter must release the lock
+// that was handed over to it.
 func TestFencedCancelledDuringHandOver(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -275,7 +274,7 @@ func TestFencedDeadWaiters(t *testing.T) {
 	})
 }
 
-// TestFencedLostNotice checks that a waiter whose grant message was lost finds its grant by querying the server.
+// TestFencedLostNotice checks that a waiter learns of its grant from the server if the grant message was lost.
 func TestFencedLostNotice(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -323,8 +322,8 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensAfterLossOfMemory checks that fencing tokens from the server's clock keep increasing after the server lost its
-// memory, both for an acquire and for a hand-over. Tokens from a counter start at 1 again.
+// TestTokensAfterLossOfMemory checks that fencing tokens from the server's clock still increase after the server has lost
+// its data. Fencing tokens from a counter start at 1 again. The test includes an acquire and a hand-over.
 func TestTokensAfterLossOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -336,7 +335,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
 				server := raw(t, g.URLs()[0])
 				last := int64(0)
-				third := func() impls.Hold { // acquires three times, checks that the fencing tokens increase, and returns the third hold
+				third := func() impls.Hold { // acquires three times and returns the third hold; the fencing tokens must increase
 					var h impls.Hold
 					for i := range 3 {
 						h = mustAcquire(t, a, "a", 10*time.Second, 0)
@@ -362,7 +361,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores an older state, as on a replica that lags
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores an older record, as if a lagging replica had been promoted
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -374,8 +373,8 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 	}
 }
 
-// TestTokenOfReleasedHold checks that a nested acquire on a lagging replica gets a new fencing token. The hold that the
-// replica still stores may have been released, and another client granted since.
+// TestTokenOfReleasedHold checks a nested acquire on a server that has lost the release of the outer hold. The nested grant
+// must have a new fencing token, because another client may have been granted meanwhile.
 func TestTokenOfReleasedHold(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -392,8 +391,8 @@ func TestTokenOfReleasedHold(t *testing.T) {
 	})
 }
 
-// TestFencedReleaseAfterExpiry checks that the release of an expired hold returns ErrNotHeld, although the token is still in
-// the store.
+// TestFencedReleaseAfterExpiry checks that the release of an expired hold returns ErrNotHeld, even while the store still
+// has the token.
 func TestFencedReleaseAfterExpiry(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -431,15 +430,15 @@ func TestFreeFencedLockHasItsFence(t *testing.T) {
 	})
 }
 
-// TestFencedQueuesOnce checks that a waiter that repeats its request is in the queue only once, even if it had been removed
-// from the queue.
+// TestFencedQueuesOnce checks that a waiter that repeats its request is in the queue only once. This must hold even after
+// the waiter was removed from the queue.
 func TestFencedQueuesOnce(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		c := raw(t, g.URLs()[0])
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
-		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // checks every 10 ms
+		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // the waiter repeats its request every 10 ms
 		inQueue(t, g, 1)
 		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
 		inQueue(t, g, 2)
@@ -458,7 +457,8 @@ func TestFencedQueuesOnce(t *testing.T) {
 	})
 }
 
-// TestFencedUnexpected checks that a process releases a grant that arrives for a waiter that has stopped waiting.
+// TestFencedUnexpected checks that a process releases a grant for a waiter that has stopped waiting. The next waiter then
+// does not wait until the grant expires.
 func TestFencedUnexpected(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -479,8 +479,7 @@ func TestFencedUnexpected(t *testing.T) {
 	})
 }
 
-// TestFencedLostAnswer checks that a release takes effect although its reply is lost, and that it hands the lock over only
-// once.
+// TestFencedLostAnswer checks a release whose reply is lost. The release must succeed and hand the lock over only once.
 func TestFencedLostAnswer(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var sent atomic.Int64
@@ -501,8 +500,8 @@ func TestFencedLostAnswer(t *testing.T) {
 	})
 }
 
-// TestFencedKeyOfAnotherType checks that every operation returns an indeterminate error, and changes nothing, if the key holds
-// a string or a list that the lock did not write.
+// TestFencedKeyOfAnotherType checks every operation on a key with a string or a list that the lock did not write. Each
+// operation must return an indeterminate error and change nothing.
 func TestFencedKeyOfAnotherType(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -531,8 +530,8 @@ func TestFencedKeyOfAnotherType(t *testing.T) {
 	})
 }
 
-// TestFencedWithoutPermissionToPublish checks that a release has no effect if the server does not allow it to notify the
-// next waiter.
+// TestFencedWithoutPermissionToPublish checks a release if the server does not allow the notification of the next waiter.
+// The release must have no effect.
 func TestFencedWithoutPermissionToPublish(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Single)
 	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
@@ -546,7 +545,7 @@ func TestFencedWithoutPermissionToPublish(t *testing.T) {
 		}
 	}
 	may("-publish")
-	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // this client tries once; a holder would try again
+	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // without the hold, this client does not repeat a failed release
 	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestLeasedClosedWhileItWaits checks that Close ends a wait and removes the waiter from the queue.
+// TestLeasedClosedWhileItWaits checks that Close ends the wait of an acquire and removes the waiter from the queue.
 func TestLeasedClosedWhileItWaits(t *testing.T) {
 	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
@@ -25,7 +25,7 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
+		time.Sleep(100 * time.Millisecond) // gives the client time to start waiting
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -42,7 +42,7 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// onZooKeeper starts a separate ZooKeeper server and returns its group with the lock zookeeper.
+// onZooKeeper starts a separate ZooKeeper server for the test, and returns the server and the lock zookeeper.
 func onZooKeeper(t *testing.T) site {
 	t.Parallel() // mostly waits
 	impl := named(t, "zookeeper")
@@ -68,7 +68,7 @@ func TestLeasedKeysAreApart(t *testing.T) {
 func TestZooKeeperTryIsBounded(t *testing.T) {
 	s := onZooKeeper(t)
 	l, req := s.open(0, nil), impls.Request{Key: "k", Owner: "a", TTL: 30 * time.Second}
-	s.free(l, s.take(l, req)) // afterwards the lock has an idle session
+	s.free(l, s.take(l, req)) // the lock now has an idle session
 	if err := s.group.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +108,8 @@ func TestZooKeeperLeavesNoWatch(t *testing.T) {
 	}
 }
 
-// TestZooKeeperShorterSession checks that a hold is reported lost if its session is resumed with a shorter timeout than
-// before.
+// TestZooKeeperShorterSession checks a session that is resumed with a shorter timeout than before. Its hold must be
+// reported as lost.
 func TestZooKeeperShorterSession(t *testing.T) {
 	s := onZooKeeper(t)
 	var first net.Conn
@@ -138,7 +138,7 @@ func TestZooKeeperShorterSession(t *testing.T) {
 	}
 }
 
-// hasty is a connection that makes the client believe that the server granted a session timeout of one second.
+// hasty is a connection that changes the server's answer: the session timeout becomes one second.
 type hasty struct {
 	net.Conn
 	read int
@@ -149,7 +149,7 @@ func (h *hasty) Read(p []byte) (int, error) {
 	var timeout [4]byte
 	binary.BigEndian.PutUint32(timeout[:], 1000)
 	for i := range p[:n] {
-		if at := h.read + i - 8; at >= 0 && at < len(timeout) { // the timeout follows the answer's length and version
+		if at := h.read + i - 8; at >= 0 && at < len(timeout) { // the timeout follows 4 bytes of length and 4 bytes of version
 			p[i] = timeout[at]
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// TestMain runs the tests. The test binary also serves as the server of stores that are Go modules.
+// TestMain runs the tests, or a built-in server if the first argument is StoreVerb.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together holds the servers that tests share. Each test has a different key prefix.
+// together holds the servers that several tests share. Each test uses a different key prefix on them.
 var together pool
 
 type pool struct {
@@ -44,8 +44,8 @@ type pool struct {
 	groups map[string]*servers.Group
 }
 
-// shared returns servers that several tests use, and starts them at the first call. A test that injects faults into servers
-// uses started instead.
+// shared returns servers that several tests share. The first call with a spec starts the servers. A test that injects
+// faults into servers must call started instead.
 func shared(t *testing.T, spec servers.Spec) *servers.Group {
 	t.Helper()
 	together.mu.Lock()
@@ -73,7 +73,7 @@ func (p *pool) stop() error {
 	return errors.Join(errs...)
 }
 
-// started returns servers that stop with the test.
+// started returns new servers. The servers stop at the end of the test.
 func started(t *testing.T, spec servers.Spec) *servers.Group {
 	t.Helper()
 	g, err := stores.Start(t.Context(), spec)
@@ -88,7 +88,7 @@ func started(t *testing.T, spec servers.Spec) *servers.Group {
 	return g
 }
 
-// deploy starts a deployment of Redis that stops with the test.
+// deploy starts a deployment of Redis. The servers stop at the end of the test.
 func deploy(t *testing.T, how, deployment string) *servers.Group {
 	t.Helper()
 	if how == servers.Local {

@@ -123,7 +123,8 @@ func (w written) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// TestRedLockFreshTokens checks that each attempt uses a new token, and the same token on all servers.
+// TestRedLockFreshTokens checks that RedLock sends one token to all servers in an attempt, and a new token in the next
+// attempt.
 func TestRedLockFreshTokens(t *testing.T) {
 	g := deploy(t, servers.Embedded, servers.Five)
 	for _, url := range g.URLs()[:3] {
@@ -209,7 +210,7 @@ func TestSegmentsInTurn(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutReplica checks that a lock that no replica acknowledged is not granted, and that its key is deleted.
+// TestWaitWithoutReplica checks that a key that no replica has acknowledged is deleted, and that its request is refused.
 func TestWaitWithoutReplica(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Replica)
 	l := open(t, "set-px-wait", impls.Env{Nodes: g.Front()})

@@ -81,7 +81,8 @@ func TestCloseEndsRenewal(t *testing.T) {
 	})
 }
 
-// TestLossIsReported deletes the key of a holder. Redisson's watchdog reports the loss; blind-renewal continues to renew.
+// TestLossIsReported checks what a lock does when the key of a holder is deleted. Redisson's watchdog must report the loss;
+// blind-renewal must continue to renew.
 func TestLossIsReported(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
@@ -108,8 +109,8 @@ func TestLossIsReported(t *testing.T) {
 	})
 }
 
-// TestNotified checks that a waiter is granted when it is notified of the release, long before the lease expires. Without a
-// notification, it is granted when the lease expires.
+// TestNotified checks that a release notifies a waiter, which is then granted. Without the notification, the waiter would
+// be granted only when the lease expires.
 func TestNotified(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
@@ -121,7 +122,7 @@ func TestNotified(t *testing.T) {
 			}
 		})
 		defer release.Stop()
-		h = b.acquire(second, "b", 700*time.Millisecond, -1) // must be granted within 20 s, although the lease is a minute
+		h = b.acquire(second, "b", 700*time.Millisecond, -1) // fails after 20 s, long before the lease of a minute expires
 		server := b.server()
 		time.AfterFunc(100*time.Millisecond, func() { server.Del(context.Background(), b.key()) })
 		b.acquire(first, "c", time.Minute, -1)

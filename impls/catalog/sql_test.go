@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// eachOnDatabase runs a test on the given locks, on one server of each installed store. The tests share the servers, so they
-// must not inject faults into a server.
+// eachOnDatabase runs a test on the given locks, on one server of each installed store. The tests share the servers, and
+// must not inject faults into them.
 func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)) {
 	for _, store := range []struct{ name, required string }{{servers.MySQL, "mariadb"}, {servers.Postgres, "postgres"}} {
 		locks := slices.DeleteFunc(catalog.All(), func(i impls.Impl) bool { return i.Store != store.name || !slices.Contains(names, i.Name) })
@@ -75,7 +75,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 				b.t.Error(err)
 			}
 		})
-		time.Sleep(250 * time.Millisecond) // the lock waits at the server repeatedly; this is longer than one such wait
+		time.Sleep(250 * time.Millisecond) // longer than one wait at the server, so the lock has to wait there again
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
@@ -102,7 +102,7 @@ func TestDatabaseRelease(t *testing.T) {
 		if err := first.Release(b.t.Context(), h.Grant); err != nil {
 			b.t.Error(err)
 		}
-		next := b.acquire(first, "c", 10*time.Second, 0) // in the same session, if the lock uses sessions
+		next := b.acquire(first, "c", 10*time.Second, 0) // uses the same session again, if the lock uses sessions
 		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("a second release: %v, want not held", err)
 		}
@@ -115,8 +115,8 @@ func TestDatabaseRelease(t *testing.T) {
 	})
 }
 
-// TestDatabaseOpensConcurrently checks that several processes can open a lock at the same time, although each of them
-// creates the table.
+// TestDatabaseOpensConcurrently checks that several processes can open a lock at the same time. Each process tries to
+// create the table.
 func TestDatabaseOpensConcurrently(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
@@ -176,7 +176,7 @@ func TestRowTakenOver(t *testing.T) {
 	})
 }
 
-// TestRowStays checks the known defect that a dead holder's row is never deleted.
+// TestRowStays checks a known defect: the row of a dead holder is never deleted.
 func TestRowStays(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
@@ -192,8 +192,8 @@ func TestRowStays(t *testing.T) {
 	})
 }
 
-// TestSessionEnds checks the end of a holder's session: the next client is granted, the loss is reported, and the release
-// returns an error.
+// TestSessionEnds checks the end of a holder's session. The next client must be granted, the loss must be reported, and the
+// release must return an error.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
@@ -251,7 +251,7 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 	})
 }
 
-// TestClosedWhileItWaits checks that a waiter whose lock is closed is not granted and does not block others.
+// TestClosedWhileItWaits checks a waiter whose lock is closed. It must not be granted, and must not block other clients.
 func TestClosedWhileItWaits(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {
@@ -262,7 +262,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 			_, err := second.Acquire(b.t.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
+		time.Sleep(100 * time.Millisecond) // gives the client time to start waiting
 		if err := second.Close(); err != nil {
 			b.t.Error(err)
 		}
@@ -284,8 +284,8 @@ func TestClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRowNamesAreWhole checks that overlong names are refused. A server in a non-strict mode would truncate them, so two
-// keys could share a row.
+// TestRowNamesAreWhole checks that names that are too long are refused. A server in a non-strict mode would truncate such
+// names, so two keys could share a row.
 func TestRowNamesAreWhole(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-row", "mysql-row-ttl"}, func(b bench, _ servers.Node) {
@@ -297,7 +297,7 @@ func TestRowNamesAreWhole(t *testing.T) {
 	})
 }
 
-// TestUnlockThroughAPool checks the known defect that a release succeeds but does not free the lock.
+// TestUnlockThroughAPool checks a known defect: a release succeeds but does not free the lock.
 func TestUnlockThroughAPool(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"postgres-advisory-pool"}, func(b bench, _ servers.Node) {

@@ -19,7 +19,8 @@ import (
 // eachThirdParty runs a test on each third-party lock, on real servers that the tests share.
 func eachThirdParty(t *testing.T, test func(site)) { onEachThirdParty(t, shared, test) }
 
-// eachThirdPartyAlone runs a test that injects faults into servers: each lock has separate servers.
+// eachThirdPartyAlone runs a test on each third-party lock. Each lock has separate servers, so the test may inject faults
+// into them.
 func eachThirdPartyAlone(t *testing.T, test func(site)) { onEachThirdParty(t, started, test) }
 
 func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
@@ -38,7 +39,8 @@ func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *server
 	}
 }
 
-// connected opens a lock and waits until it is connected. Some libraries abandon a try that takes as long as dialling.
+// connected opens a lock and waits until its client has connected. Without this, some libraries abandon a try because
+// dialing takes too long.
 func (s site) connected(process int) impls.Lock {
 	s.Helper()
 	l := s.open(process, nil)
@@ -61,8 +63,8 @@ func (s site) soon(l impls.Lock, owner string) impls.Hold {
 	}
 }
 
-// TestThirdPartyTakesTurns checks that a try is refused while another client holds the lock, that a waiter times out, and
-// that a release grants the next waiter.
+// TestThirdPartyTakesTurns checks that a try is refused and that a waiter times out while another client holds the lock.
+// After a release, the next waiter must be granted.
 func TestThirdPartyTakesTurns(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -80,7 +82,7 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 			defer close(granted)
 			next = s.soon(b, "b")
 		}()
-		time.Sleep(50 * time.Millisecond) // long enough for the client to be waiting by then
+		time.Sleep(50 * time.Millisecond) // gives the client time to start waiting
 		s.free(a, h)
 		<-granted
 		if s.impl.Fences && next.Fence <= h.Fence {
@@ -90,9 +92,8 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 	})
 }
 
-// timesOut checks that a waiter times out while another client holds the key. If the last request of a library is unanswered
-// at the timeout, the outcome is unknown, so timesOut repeats the wait. One of several waits must end with a definite
-// refusal.
+// timesOut checks that a waiter times out while another client holds the key. If the last request is unanswered at the
+// timeout, the outcome is unknown, and timesOut waits again. One of 20 waits must return ErrBusy.
 func (s site) timesOut(l impls.Lock) {
 	var err error
 	for range 20 {
@@ -107,8 +108,7 @@ func (s site) timesOut(l impls.Lock) {
 	s.Errorf("waiting 20 times: last %v, want busy once", err)
 }
 
-// TestThirdPartyOutlivesItsAcquire checks that a hold stays after the context passed to Acquire has ended, and after the
-// timeout of the acquire.
+// TestThirdPartyOutlivesItsAcquire checks that a hold continues after the acquire's context and timeout have ended.
 func TestThirdPartyOutlivesItsAcquire(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -161,7 +161,7 @@ func TestThirdPartyRefusesToRelease(t *testing.T) {
 	})
 }
 
-// TestThirdPartyUsesTheNetworkOfTheEnv checks that all connections use the Env's dialer.
+// TestThirdPartyUsesTheNetworkOfTheEnv checks that a lock opens all connections with the dialer of its Env.
 func TestThirdPartyUsesTheNetworkOfTheEnv(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		var dialled atomic.Int64
@@ -209,7 +209,7 @@ func TestThirdPartyUnanswered(t *testing.T) {
 	})
 }
 
-// TestThirdPartyClosedWhileItWaits checks that Acquire does not return ErrBusy if the lock is closed while it waits.
+// TestThirdPartyClosedWhileItWaits checks that Acquire does not return ErrBusy if Close is called during the wait.
 func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
@@ -219,7 +219,7 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 			_, err := b.Acquire(s.Context(), request("b", -1))
 			waited <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // long enough for the client to be waiting by then
+		time.Sleep(100 * time.Millisecond) // gives the client time to start waiting
 		if err := b.Close(); err != nil {
 			s.Error(err)
 		}
@@ -235,8 +235,8 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestRueidislockReportsLoss checks that a hold's context ends when its keys are deleted, and that the release then does not
-// report success.
+// TestRueidislockReportsLoss checks that a hold's context ends when the keys of the hold are deleted. A later release must
+// not report success.
 func TestRueidislockReportsLoss(t *testing.T) {
 	t.Parallel() // mostly waits
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
@@ -265,8 +265,8 @@ func TestRueidislockReportsLoss(t *testing.T) {
 	}
 }
 
-// TestOwnHasNoThirdParty checks that Own returns no third-party locks, and that every lock used in virtual time runs on an
-// emulator.
+// TestOwnHasNoThirdParty checks that Own returns no third-party locks, and that OnRedis returns only those of redsync and
+// redislock.
 func TestOwnHasNoThirdParty(t *testing.T) {
 	peers := func(all []impls.Impl) (names []string) {
 		for _, i := range all {
@@ -284,9 +284,10 @@ func TestOwnHasNoThirdParty(t *testing.T) {
 	}
 }
 
-// TestRueidislockForgetsWaiters reproduces a defect: after a pause of the server, a waiter waits forever although the lock
-// is free and new requests are granted. The pause must be longer than the library's limit for an attempt. If this test
-// fails, remove the expectation of that defect.
+// TestRueidislockForgetsWaiters reproduces a defect of rueidislock: after a pause of the server, a waiter waits forever
+// although the lock is free. The pause must be longer than the library's timeout for an attempt.
+//
+// If this test fails, remove the expectation of the defect.
 func TestRueidislockForgetsWaiters(t *testing.T) {
 	t.Parallel() // mostly waits
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
@@ -300,11 +301,11 @@ func TestRueidislockForgetsWaiters(t *testing.T) {
 		_, err := a.Acquire(ctx, request("a", -1))
 		waited <- err
 	}()
-	time.Sleep(500 * time.Millisecond) // meanwhile the waiter's attempt is abandoned
+	time.Sleep(500 * time.Millisecond) // gives the library time to abandon the waiter's attempt
 	if err := s.group.Nodes[0].Resume(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // meanwhile the waiter's key is deleted
+	time.Sleep(500 * time.Millisecond) // gives the library time to delete the waiter's key
 	s.free(b, s.soon(b, "b"))
 	select {
 	case err := <-waited:

@@ -1,5 +1,5 @@
-// Package etcd implements a lock on etcd, returned by Queue. Each waiter has a key with a lease; the oldest key holds the
-// lock.
+// Package etcd implements a lock on etcd, returned by Queue. Each request creates a key with a lease, and the oldest key
+// holds the lock.
 package etcd
 
 import (
@@ -24,11 +24,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is etcd's own lock recipe: each request creates a key, and the oldest key holds the lock. Key names contain random
+// Queue is the lock recipe of etcd: each request creates a key, and the oldest key holds the lock. Key names contain random
 // bits, so they are unique.
 //
-// The validity of a grant is the lease that etcd granted, in whole seconds, counted from the last answered keep-alive. The
-// fencing token is the revision that created the key; it increases as long as the store keeps its data.
+// The validity of a grant is the lease that etcd granted, in whole seconds. The lease counts from the last answered
+// keep-alive. The fencing token is the revision that created the key. Revisions increase as long as the store keeps its
+// data.
 //
 // A process that is paused beyond its lease does not notice the loss of the lock. Only a check of the fencing token then
 // excludes that process.
@@ -55,8 +56,8 @@ func Queue() impls.Impl {
 			}
 			config.DialOptions = []grpc.DialOption{
 				Dial(env),
-				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // otherwise an immediate failure is repeated without a delay
-				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // leases may be short
+				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // without this, a call that fails at once is repeated without a delay
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // short, because leases may be short
 					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
 			}
 			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
@@ -86,13 +87,13 @@ type place struct {
 	queue string
 	waits bool
 	first bool
-	life  context.Context // ended by Close
+	life  context.Context // ends when the lock is closed
 }
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key once, even if the client library resends the request after a timeout. It stores the key's creation
-// revision as the fencing token, and records whether the key is the first in the queue.
+// enter creates the waiter's key once, even if the client library resends the request after a timeout. It stores the key's
+// creation revision as the fencing token, and records whether the key is the first in the queue.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -112,7 +113,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits until no earlier key is in the queue, and keeps the lease alive while it waits.
+// Await waits until the queue has no earlier key. Meanwhile it keeps the waiter's lease alive.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:
@@ -126,7 +127,7 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 { // no earlier key is left; check that the waiter's key still exists
+		if len(answer.Kvs) == 0 { // no earlier key is left; the waiter's key may have expired, so check it
 			answer, err = p.s.get(ctx, p.key())
 			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
 				err = lease.ErrOutOfQueue
@@ -146,7 +147,7 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	events := p.s.Watch(watching, key, clientv3.WithRev(from), clientv3.WithFilterPut())
 	for {
 		select {
-		case <-events: // receives a deletion or the end of the watch
+		case <-events: // the key was deleted, or the watch ended
 			return nil
 		case <-patient.Done():
 			return impls.ErrBusy
@@ -163,7 +164,7 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant returns the grant. It needs no request, because the key was created with the lease.
+// Grant returns the grant. No request is necessary, because the key was created with the lease.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }
@@ -175,7 +176,7 @@ func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *etcdSession) error { return s.remove(ctx, l.queue(g.Key)+g.Token, g.Fence) })
 }
 
-// Probe reads the first key of the queue and the remaining time of its lease.
+// Probe returns the token of the first key in the queue, and the remaining time of the key's lease.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
 		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
@@ -191,13 +192,14 @@ func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left ti
 	return token, left, err
 }
 
-// etcdSession is an etcd lease and the connection that keeps it alive. It sends keep-alives only when its methods are called.
+// etcdSession is an etcd lease and the connection for its keep-alives. A keep-alive is sent only when a method of
+// etcdSession is called.
 type etcdSession struct {
 	*clientv3.Client
 	opened    time.Duration // requested lease
 	lease     clientv3.LeaseID
 	ttl       time.Duration // granted lease, in whole seconds
-	confirmed time.Time     // time of the last answered request; the lease lasts for ttl after it
+	confirmed time.Time     // time of the last answered request; the lease expires ttl later
 	fresh     bool          // whether the session has never been used
 }
 
@@ -246,7 +248,7 @@ func Dial(env impls.Env) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// Alive reports whether the session can be used. It sends a keep-alive to check, unless the session has never been used.
+// Alive reports whether the session can be used. Unless the session is new, Alive sends a keep-alive to find out.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
 		s.fresh = false
@@ -257,8 +259,8 @@ func (s *etcdSession) Alive(ctx context.Context) bool {
 
 func (s *etcdSession) TTL() time.Duration { return s.opened }
 
-// keepAlive renews the lease once. It retries until the lease may have expired, and returns ErrNotHeld if etcd no longer has
-// the lease.
+// keepAlive renews the lease once, and retries until the lease may have expired. It returns ErrNotHeld if etcd no longer
+// has the lease.
 func (s *etcdSession) keepAlive(ctx context.Context) error {
 	sent := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, s.confirmed.Add(s.ttl))

@@ -5,7 +5,7 @@
 //		expect.Under("holder-kill", expect.Violated("nothing deletes the key", "recovery", "no-orphan")),
 //		expect.In("misuse", expect.Holds("the release compares first", "owner-release")))
 //
-// An expectation is about a run without a fault unless Under limits it.
+// Without Under, an expectation applies to runs without a fault.
 package expect
 
 import (
@@ -16,26 +16,27 @@ import (
 	"lockbench/impls"
 )
 
-// Exclusion lists the three properties about mutual exclusion. They are checked by the promised leases, by the observed
-// holds, and on the guarded resource.
+// Exclusion lists the three properties of mutual exclusion. They are checked on promised leases, on observed holds, and on
+// the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
-// Holds returns expectations that properties hold.
+// Holds returns the expectations that the given properties hold.
 func Holds(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToHold, because, properties)
 }
 
-// Violated returns expectations that properties are violated.
+// Violated returns the expectations that the given properties are violated.
 func Violated(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToBeViolated, because, properties)
 }
 
-// Observed returns expectations without a verdict: the report shows the results, but they neither pass nor fail.
+// Observed returns expectations without a verdict for the given properties. The report shows the results, which neither
+// pass nor fail.
 func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }
 
-// Excludes returns expectations that all properties of Exclusion hold.
+// Excludes returns the expectations that the properties in Exclusion hold.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
 func of(expected histories.Expected, because string, properties []string) []impls.Expectation {
@@ -46,22 +47,22 @@ func of(expected histories.Expected, because string, properties []string) []impl
 	return out
 }
 
-// In limits expectations to one workload.
+// In limits the given expectations to one workload.
 func In(workload string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Workload = workload }, lists)
 }
 
-// On limits expectations to one deployment.
+// On limits the given expectations to one deployment.
 func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
-// Between limits expectations to runs with at least a given number of processes.
+// Between limits the given expectations to runs with a minimum number of processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
-// Under limits expectations to faults. faults holds their names, separated by spaces.
+// Under limits the given expectations to faults. The argument faults contains the names, separated by spaces.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

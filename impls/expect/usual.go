@@ -6,7 +6,7 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is the reason why a holder whose lease has expired cannot damage a resource that checks fencing tokens.
+// Checked is the reason for expectations about a late holder, if the resource checks fencing tokens.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
@@ -14,46 +14,47 @@ func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// LeaseRunsOut returns the expectation that mutual exclusion is violated if a lock does not renew and the work takes longer
-// than the lease.
+// LeaseRunsOut returns the expectation that mutual exclusion is violated by a hold that outlives its lease.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease expires during the hold, and the next client is granted while the holder works on", "mutual-exclusion")
 }
 
-// PromiseOutlived returns the expectations, for work that takes longer than the lease, of a lock that does not renew and
-// whose late release does not free another client's hold.
+// PromiseOutlived returns the expectations of a lock in the workload long-hold, in which holds outlive their leases. The
+// lock must not renew, and a late release must not free another client's hold.
 func PromiseOutlived() []impls.Expectation {
 	return In("long-hold", LeaseRunsOut(),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion"))
 }
 
-// LateHolder returns the expectations, under faults that delay the holder, of a lock that excludes only until the lease
-// expires.
+// LateHolder returns the expectations of a lock under faults that delay a holder until its lease has expired. A late
+// release of the lock must not free another client's hold.
 func LateHolder(faults string) []impls.Expectation {
 	return Under(faults, LeaseRunsOut(),
 		Violated("the late holder writes a value based on a read before the next hold", "resource-integrity"),
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion", "owner-release"))
 }
 
-// MemoryLost returns the expectations of a lock stored in the memory of one server, under faults that clear the memory or
-// shift the server's clock.
+// MemoryLost returns the expectations of a lock in the memory of one server. The faults must clear the memory or shift the
+// server's clock.
 func MemoryLost(faults string) []impls.Expectation {
 	return Under(faults, Violated("the server has lost the key and grants it to the next client while the holder relies on its lease",
 		"lease-exclusion", "mutual-exclusion"))
 }
 
-// Survives returns expectations that exclusion and progress hold under the given faults.
+// Survives returns the expectations that a lock excludes and makes progress under the given faults.
 func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }
 
-// Recovers returns expectations that exclusion and recovery hold under faults that kill or abandon the holder.
+// Recovers returns the expectations that a lock excludes and recovers under the given faults, which kill or abandon the
+// holder.
 func Recovers(faults, because string) []impls.Expectation {
 	return Under(faults, Holds(because, "recovery", "no-orphan"),
 		Holds("a client that is gone does nothing more, and the lease excludes the others until it expires", Exclusion...))
 }
 
-// OpenSession returns the expectations of a lock bound to a session that has no lease and is pinged three times per TTL.
+// OpenSession returns the expectations of a lock bound to a session without a lease. The client pings the session three
+// times per TTL.
 func OpenSession() []impls.Expectation {
 	return slices.Concat(
 		Holds("every holder releases, and a session in an uncertain state is ended", "no-orphan", "progress"),
@@ -73,8 +74,8 @@ func OpenSession() []impls.Expectation {
 		In("long-hold", Holds("a session has no lease that could expire", "lease-exclusion", "mutual-exclusion")))
 }
 
-// LeasedSession returns the expectations, under faults, of a lock bound to a session with a lease. The process keeps the
-// session alive, and the holder detects the expiry by its own clock.
+// LeasedSession returns the expectations, under faults, of a lock bound to a session with a lease. The client must renew
+// the session, and detect its expiry by the client's clock.
 func LeasedSession() []impls.Expectation {
 	return slices.Concat(
 		Under("process-pause",
@@ -92,8 +93,8 @@ func LeasedSession() []impls.Expectation {
 		Survives("leader-loss", "a majority has every acknowledged write, and the next leader is one of it"))
 }
 
-// WriteFenced returns the expectations for a paused holder if the resource checks the fencing tokens of writes but not of
-// reads.
+// WriteFenced returns the expectations for a paused holder in the workload write-fenced. In this workload, the resource
+// checks the fencing tokens of writes but not of reads.
 func WriteFenced() []impls.Expectation {
 	return In("write-fenced", Under("process-pause",
 		Violated("the next holder has only read, which raises no mark, and the late holder's write is accepted", "resource-integrity")))

@@ -1,5 +1,5 @@
-// Package lease implements holds that expire: Lease is a hold that the client renews, and Sessions manages holds that the
-// server binds to a session.
+// Package lease implements holds that expire. Lease is a hold that the client renews. Sessions manages holds that end with
+// a session at the server.
 package lease
 
 import (
@@ -12,8 +12,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a hold that is renewed until its release. It is lost when a renewal is refused or when the last confirmed lease
-// has expired by this process's clock.
+// Lease is a hold that is renewed until its release. The hold is lost when a renewal is refused, or when the last confirmed
+// lease expires by this process's clock.
 type Lease struct {
 	Grant impls.Grant
 	TTL   time.Duration
@@ -21,7 +21,7 @@ type Lease struct {
 	Depth int // number of nested holds; guarded by the mutex of the lock that uses the Lease
 
 	start time.Time   // time of the call of Acquire
-	first *time.Timer // starts the renewal goroutine at the first renewal; nil if it runs from the beginning
+	first *time.Timer // timer that starts the renewal goroutine; nil if the goroutine starts with the hold
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -34,13 +34,13 @@ type Lease struct {
 	left  bool // whether the renewal goroutine ended before a release or a loss
 }
 
-// New returns a lease that ends at the latest when the context life ends. start is the time of the call of Acquire.
+// New returns a Lease whose renewals end at the latest with the context life. start is the time of the call of Acquire.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease after a grant or a renewal. sent is the time of the request, and lasts is the duration that the
+// Confirm extends the lease after a grant or a renewal. sent is the time of the request. lasts is the duration that the
 // store granted. Confirm returns false if the hold has already ended.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
@@ -54,7 +54,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	}
 	h.until = until
 	switch left := time.Until(until); {
-	case left <= 0: // the lease expired before the grant arrived
+	case left <= 0: // the lease expired before Confirm was called
 		h.loseLocked()
 	case h.timer == nil:
 		h.timer = time.AfterFunc(left, h.expire)
@@ -64,7 +64,7 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	return true
 }
 
-// expire marks the hold as lost. It does nothing if the lease was extended meanwhile, because the timer may fire late.
+// expire marks the hold as lost. The timer may fire late, so expire does nothing if the lease has been extended.
 func (h *Lease) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,13 +90,13 @@ func (h *Lease) loseLocked() {
 }
 
 func (h *Lease) stopLocked() {
-	if h.timer != nil { // nil if the lease expired before the grant arrived
+	if h.timer != nil { // nil if the lease expired before the first call of Confirm
 		h.timer.Stop()
 	}
 }
 
-// Wake runs lookAfter, which renews the hold, in a goroutine at the given time. Most holds are released earlier and need no
-// goroutine.
+// Wake runs lookAfter, which must call LookAfter, in a goroutine at the given time. Most holds are released earlier and
+// need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
@@ -122,9 +122,8 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 	return !t.Before(h.until)
 }
 
-// LookAfter renews a hold at every third of the lease until the hold ends. After a renewal without an answer it tries again
-// soon; ErrNotHeld is an answer. A renewal cancelled by the end of the hold is also reported, because the store may have
-// executed it.
+// LookAfter renews a hold after every third of the lease until the hold ends. If a renewal gets no answer, LookAfter soon
+// tries again. If the end of the hold cancels a renewal, the renewal is reported, because the store may have executed it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
 	for {
@@ -159,17 +158,18 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // if both channels are ready, select chooses at random
+		err = errUnanswered // a fixed error: when ctx ends, the error of ask depends on which case a select chooses
 	}
 	return sent, err
 }
 
 var errUnanswered = errors.New("no answer before the lease expired or the hold was released")
 
-// Drift returns the part of a lease that is reserved for clock drift. It includes 2 ms because servers round to milliseconds.
+// Drift returns the part of a lease that is reserved for clock drift. It includes 2 ms, because servers round times to
+// milliseconds.
 func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// heartbeat pings the session of a hold. The session has no lease, so only a ping can detect its end.
+// heartbeat pings a session during a hold. The session has no lease, so only a ping can detect that the session has ended.
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
@@ -181,9 +181,9 @@ type heartbeat struct {
 	intact   bool          // whether run returned because the hold was released
 }
 
-// run pings three times in each period. If a ping fails, or has no answer within two thirds of a period, the hold is lost.
-// The session then stays open until the holder releases it, for at most one more period. In that time the holder can notice
-// the loss before the next client is granted.
+// run pings three times in each period. If a ping fails, or is unanswered for two thirds of a period, the hold is lost. The
+// session then stays open until the release, for at most one more period. This gives the holder time to notice the loss
+// before the next client is granted.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
 	defer h.cut()
@@ -213,8 +213,8 @@ func (h *heartbeat) run() bool {
 	}
 }
 
-// release stops the pings. It waits for a ping in flight, because cancelling the ping would end the session. It cancels that
-// ping only if ctx ends.
+// release stops the pings and waits for a ping in flight. A cancelled ping would end the session, so release cancels it
+// only when ctx ends.
 func (h *heartbeat) release(ctx context.Context) bool {
 	close(h.released)
 	defer context.AfterFunc(ctx, h.cut)()

@@ -11,8 +11,8 @@ import (
 	"lockbench/impls"
 )
 
-// TestCancelledRenewalsAreReported checks that each renewal that was sent is reported with its result, even if the hold
-// ended meanwhile. A renewal that was not sent must not be reported.
+// TestCancelledRenewalsAreReported checks that each renewal that was sent is reported, even if the hold ends before the
+// reply. A renewal that was not sent must not be reported.
 func TestCancelledRenewalsAreReported(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
@@ -60,8 +60,8 @@ func TestCancelledRenewalsAreReported(t *testing.T) {
 	}
 }
 
-// TestGrantedTooLate checks that a hold is lost at once if its grant arrives after the lease has expired, and that the loss
-// is reported only once.
+// TestGrantedTooLate checks a grant that arrives after its lease has expired. The hold must be lost at once, and the loss
+// must be reported only once.
 func TestGrantedTooLate(t *testing.T) {
 	const ttl = time.Second
 	for late, lost := range map[time.Duration]bool{0: false, ttl / 2: false, ttl: true, 2 * ttl: true} {
@@ -82,7 +82,7 @@ func TestGrantedTooLate(t *testing.T) {
 					t.Errorf("%v late: it is not lost", late)
 				}
 			}
-			close(h.done) // the lease has no renewal goroutine
+			close(h.done) // End waits for done, which no renewal goroutine closes here
 			h.End()
 		})
 	}

@@ -11,26 +11,26 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Sessions manages the holds of a lock, each of which is bound to a session at the server. A hold lasts until it is released
-// or lost. The session of a lost hold is dropped.
+// Sessions manages the holds of a lock. Each hold is bound to one session at the server. When a hold is lost, its session
+// is dropped.
 type Sessions[S Session] struct {
 	Pool[S]
 	Env  impls.Env
-	Life context.Context // context of every hold and waiter; it ends when the lock is closed
+	Life context.Context // context of every hold and waiter; ends when the lock is closed
 
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards held and the end of Life; never held across a command
+	mu   sync.Mutex // guards held and the cancellation of Life; never held across a command
 	held map[string]hold[S]
 }
 
 type hold[S Session] struct {
 	session S
-	release func(context.Context) bool // ends the renewals; returns false if the hold had already ended
+	release func(context.Context) bool // stops the renewals or pings; returns false if the hold had already ended
 }
 
-// NewSessions returns a Sessions without holds. The function open opens a session.
+// NewSessions returns a Sessions without holds. The argument open opens a session.
 func NewSessions[S Session](env impls.Env, open func(context.Context, time.Duration) (S, error)) *Sessions[S] {
 	l := &Sessions[S]{Env: env, held: map[string]hold[S]{}}
 	l.Pool.Open, l.Pool.Drop = open, l.drop
@@ -38,7 +38,7 @@ func NewSessions[S Session](env impls.Env, open func(context.Context, time.Durat
 	return l
 }
 
-// drop ends a session: in the background, or before it returns if the lock is closed.
+// drop ends a session, in the background unless the lock is closed.
 func (l *Sessions[S]) drop(s S) {
 	if l.Life.Err() != nil {
 		s.End()
@@ -47,8 +47,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo removes a hold and returns its session. known reports whether this process had the hold, and intact whether the hold
-// had not been lost. The session of a lost hold is dropped.
+// LetGo removes a hold and returns the hold's session. known reports whether this process had the hold. intact reports
+// whether the hold was not lost before. The session of a lost hold is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -60,8 +60,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by running command in the hold's session, or in another session if this process no longer has the
-// hold. command returns ErrNotHeld if the server has no such hold.
+// ReleaseBy releases a hold by running command in the hold's session. If this process no longer has the hold, ReleaseBy
+// runs command in another session. command must return ErrNotHeld if the server has no such hold.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -71,8 +71,8 @@ func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func
 	return l.Ask(ctx, command)
 }
 
-// Ask runs a command in an idle session. The command must not change the session's state. If the command returns ErrNotHeld,
-// the session goes back to the pool.
+// Ask runs a command in an idle session. The command must not change the session's state. After an error other than
+// ErrNotHeld, the session is dropped.
 func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) error) error {
 	s, err := l.Take(ctx, anyLease)
 	if err != nil {
@@ -83,11 +83,11 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 	return l.settle(s, command(ctx, s))
 }
 
-// anyLease is the requested lease of a session that is opened only to run a command.
+// anyLease is the lease of a new session if the session only runs one command.
 const anyLease = 5 * time.Second
 
-// settle returns a session to the pool if err is nil or ErrNotHeld, because the session then holds nothing. Otherwise it
-// drops the session.
+// settle returns a session to the pool if err is nil or ErrNotHeld. In these cases, the session holds no lock. After any
+// other error, settle drops the session.
 func (l *Sessions[S]) settle(s S, err error) error {
 	if err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		l.Drop(s)
@@ -99,13 +99,13 @@ func (l *Sessions[S]) settle(s S, err error) error {
 
 // Renewal describes how to renew a session's lease.
 type Renewal struct {
-	Start, Sent time.Time     // time of the call of Acquire; time of the request from which the lease counts
+	Start, Sent time.Time     // Start: the call of Acquire; Sent: the request from which the lease counts
 	Lasts       time.Duration // duration of the lease that the server granted
 	Renew       func(context.Context) error
-	Gone        <-chan struct{} // closed when the server has ended the session; nil: only a call of Renew detects the end
+	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew detects the end
 }
 
-// Keep returns a hold for a grant. It renews the lease of the session; the hold lasts as long as that lease.
+// Keep returns a hold for a grant, and renews the lease of its session. The hold lasts as long as the session's lease.
 func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	g.SentAfter, g.Validity = r.Sent.Sub(r.Start), r.Lasts
 	h := New(l.Life, g, r.Lasts, r.Start)
@@ -127,8 +127,8 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	return l.keep(s, g, h.Lost, func(context.Context) bool { return h.End() }, run, watch)
 }
 
-// KeepOpen returns a hold for a grant whose session has no lease. The session is pinged three times in each period; the hold
-// lasts as long as the session.
+// KeepOpen returns a hold for a grant whose session has no lease. The session is pinged three times in each period. The
+// hold lasts as long as the session.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
 	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
@@ -136,8 +136,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep registers a hold and starts its goroutines. If run returns true, the hold ended without a release and its session is
-// dropped.
+// keep registers a hold and starts its goroutines. If run returns true, the hold has ended without a release, and its
+// session is dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release fun
 	return impls.Hold{Grant: g, Lost: lost}, nil
 }
 
-// Close abandons every hold and ends every session.
+// Close ends every session, and thereby every hold.
 func (l *Sessions[S]) Close() error {
 	l.Pool.Close()
 	l.mu.Lock()
@@ -166,19 +166,19 @@ func (l *Sessions[S]) Close() error {
 	return nil
 }
 
-// Session is a session at a server. The server frees the session's lock when the session ends.
+// Session is a session at a server. When the session ends, the server frees the lock that the session holds.
 type Session interface {
-	// Alive reports whether a session that has no hold can be used.
+	// Alive reports whether the session can be used. The session must not have a hold.
 	Alive(context.Context) bool
-	// TTL returns the requested lease of the session, or 0 if sessions have no lease.
+	// TTL returns the lease requested for the session, or 0 if the store's sessions have no lease.
 	TTL() time.Duration
-	// End asks the server to end the session, which frees the session's lock. It returns after a timeout if the server does
-	// not answer.
+	// End asks the server to end the session, which frees the session's lock. If the server does not answer, End returns
+	// after a timeout.
 	End()
 }
 
-// Pool holds the idle sessions of a lock, grouped by their requested leases. A session serves one hold at a time. If it is
-// uncertain whether a session holds the lock, the session is dropped, so that the server frees the lock.
+// Pool holds the idle sessions of a lock, grouped by requested lease. A session serves one hold at a time. A session that
+// may still hold the lock is dropped, so that the server frees the lock.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session
@@ -188,7 +188,7 @@ type Pool[S Session] struct {
 	closed bool
 }
 
-// Take returns an idle session that is alive, or opens one.
+// Take returns an idle session that is alive, or opens a new session.
 func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	for {
 		var s S
@@ -214,7 +214,7 @@ func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	}
 }
 
-// Put returns a session to the pool. The session must not hold anything.
+// Put returns a session to the pool. The session must not hold a lock.
 func (p *Pool[S]) Put(s S) {
 	p.mu.Lock()
 	closed := p.closed
@@ -230,7 +230,7 @@ func (p *Pool[S]) Put(s S) {
 	}
 }
 
-// Close drops the idle sessions. Sessions in use are dropped when they are put back.
+// Close drops the idle sessions. A session in use is dropped when Put is called.
 func (p *Pool[S]) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -243,16 +243,16 @@ func (p *Pool[S]) Close() {
 	}
 }
 
-// ErrOutOfQueue is returned for a waiter that is no longer in its queue, for instance because its session ended.
+// ErrOutOfQueue means that a waiter is no longer in the queue, for instance because its session has ended.
 var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
-// Place is the place of a session in the queue for a key. The first place in the queue holds the key.
+// Place is the position of a session in the queue for a key. The session at the first position holds the key.
 type Place interface {
-	// Await returns when the place is the first in the queue. It returns ErrBusy if the context patient ends first.
+	// Await returns when the place is the first in the queue. It returns ErrBusy if patient ends before that.
 	Await(ctx, patient context.Context) error
 	// Leave removes the place from the queue. It returns ErrNotHeld if the place was already gone.
 	Leave(context.Context) error
-	// Grant returns the grant for the first place in the queue, and how to renew its session.
+	// Grant returns the grant for the first place in the queue, and the Renewal for the session.
 	Grant(context.Context) (impls.Grant, Renewal, error)
 }
 
@@ -288,7 +288,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	return hold, err
 }
 
-// await waits until the place is the first in the queue, and returns the hold.
+// await waits until the place is the first in the queue, and then returns a hold.
 func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
 	if err := p.Await(ctx, patient); err != nil {
 		return impls.Hold{}, err

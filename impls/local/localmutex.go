@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Mutex is a lock written for a single process and used by several: each process has a separate mutex.
+// Mutex is a lock for a single process, wrongly used by several: each process has a separate mutex.
 func Mutex() impls.Impl {
 	return impls.Impl{
 		Name: "local-mutex", Control: true,
@@ -23,7 +23,8 @@ func Mutex() impls.Impl {
 	}
 }
 
-// mutexes holds a channel of capacity 1 for each key. A sync.Mutex has no timeout and blocks virtual time.
+// mutexes holds a channel of capacity 1 for each key, used as a mutex. A sync.Mutex has no timeout, and stops virtual time
+// while it blocks.
 type mutexes struct {
 	mu sync.Mutex
 	of map[string]chan struct{}

@@ -1,5 +1,5 @@
-// Package local implements the locks without a store: none, the baseline, which excludes no client, and local-mutex, which
-// excludes only within one process. Each function returns an impls.Impl.
+// Package local implements two locks without a store. The lock none is the baseline and grants every request. The lock
+// local-mutex excludes only within one process. Each function returns an impls.Impl.
 package local
 
 import (
@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// None grants every request at once. Each run uses it as a negative control, and each latency is compared with it.
+// None grants every request at once. Each run uses None as a negative control and as the baseline for latencies.
 func None() impls.Impl {
 	return impls.Impl{
 		Name: "none", Control: true,

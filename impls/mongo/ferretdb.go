@@ -13,9 +13,10 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// FerretDB is the lock mongodb adapted to FerretDB 1.24.2, which supports neither $$NOW nor pipeline updates: expiry is
-// decided by the client's clock. FerretDB's findAndModify is not atomic: it reads the document, decides, and then writes by
-// the document's name.
+// FerretDB is the lock mongodb adapted to FerretDB 1.24.2, which supports neither $$NOW nor pipeline updates. The client's
+// clock therefore decides whether a lease has expired.
+//
+// FerretDB's findAndModify is not atomic: it reads the document, decides, and then writes the document by its name.
 func FerretDB() impls.Impl {
 	return impls.Impl{
 		Name: "ferretdb", Store: "ferretdb", Deployment: "single", BackOff: waiting.LongestPause,
@@ -38,8 +39,8 @@ func FerretDB() impls.Impl {
 	}
 }
 
-// expiredTwice returns expectations without a verdict. The properties are violated only if two clients find the document
-// expired at the same time, which is rare.
+// expiredTwice returns expectations without a verdict. The given properties are violated only if two clients find the
+// document expired at the same time, which is rare.
 func expiredTwice(properties ...string) []impls.Expectation {
 	return expect.Observed("two clients that find the document expired at once are both granted, but here they rarely come at once", properties...)
 }

@@ -10,7 +10,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain runs the tests. The test binary also serves as the server of stores that are Go modules.
+// TestMain runs the tests, or a built-in server if the first argument is StoreVerb.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {

@@ -1,5 +1,5 @@
-// Package mongo implements the locks on MongoDB and FerretDB. Each key has a document, which an update or an insert acquires.
-// Each function returns an impls.Impl.
+// Package mongo implements the locks on MongoDB and FerretDB. Each key has a document; a client acquires the lock by an
+// update or an insert. Each function returns an impls.Impl.
 package mongo
 
 import (
@@ -20,15 +20,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// documents implements the common part of the locks on a server with MongoDB's protocol: a document for each key, and waiting
-// by polling.
+// documents implements the common part of the locks on MongoDB and FerretDB. Each key has a document, and waiters poll.
 type documents struct {
 	*mongo.Collection
 	waiting.Polling
 	env impls.Env
 }
 
-// Default database and collection of the locks' documents. The URL may name another database.
+// The default database and the collection of the locks' documents. The URL may name another database.
 const (
 	lockDatabase   = "lockbench"
 	lockCollection = "lockbench_locks"
@@ -44,15 +43,16 @@ func openDocuments(env impls.Env) (documents, error) {
 	}
 	opts := options.Client().ApplyURI(env.Nodes[0])
 	u, err := url.Parse(env.Nodes[0])
-	if err != nil || opts.Validate() != nil { // the error is replaced, because its text contains the URL
+	if err != nil || opts.Validate() != nil { // the error itself contains the URL
 		return documents{}, errors.New("parse the URL of a server: invalid")
 	}
-	// No retries: if a reply is lost, the resent command would be refused as busy because the first one was executed.
+	// No retries: if a reply is lost, the resent command would be refused, because the first command has already acquired
+	// the lock.
 	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
-	// A direct connection: the client would otherwise use the addresses that the server reports, which bypass a proxy.
+	// A direct connection. Otherwise the client would use the addresses that the server reports, and these bypass a proxy.
 	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
-	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit: with a limit, requests would wait for a connection instead of the lock
+	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit; otherwise requests might wait for a connection instead of the lock
 	opts.SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority())
 	if env.Dial != nil {
 		opts.SetDialer(network(env.Dial))
@@ -80,8 +80,8 @@ type owned struct {
 	Owner string `bson:"owner"`
 }
 
-// attempt sends a findAndModify that updates the document, or inserts it if it is missing. It returns a grant if the
-// document then has the token. If another client inserts the document at the same time, the command has no effect.
+// attempt sends a findAndModify that updates the document, or inserts a missing document. It returns impls.ErrBusy if
+// another client's token is in the document, or if another client inserted the document first.
 func (d documents) attempt(ctx context.Context, token string, validity time.Duration, filter, update any) (impls.Grant, error) {
 	var now owned
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -110,15 +110,16 @@ func (d documents) Close() error {
 	return nil
 }
 
-// clock decides whether the lease in a document has expired, either by the server's clock or by the client's.
+// clock builds the commands that check or set an expiry, by the server's clock or by the client's clock.
 type clock interface {
-	// enter returns the filter and update of a findAndModify that sets a token if the document is free or expired.
+	// enter returns the filter and the update of a findAndModify. The update sets the token if the document is free or
+	// expired.
 	enter(named bson.D, token string, ttl time.Duration) (filter, update any)
-	// current returns a filter element that matches an unexpired lease.
+	// current returns the filter condition that matches an unexpired lease.
 	current() bson.E
 	// renewal returns an update that sets the expiry to ttl from now.
 	renewal(ttl time.Duration) any
-	// left returns the owner in a document and the remaining time of its lease.
+	// left returns the owner of a document, and the remaining time of the document's lease.
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
@@ -156,7 +157,7 @@ func (l *leaseLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.deleteOne(ctx, l.mine(g))
 }
 
-// Renew sets the expiry to the full lease from now.
+// Renew sets the expiry to a full lease from now.
 func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	r, err := l.UpdateOne(ctx, l.mine(g), l.renewal(g.Validity))
 	if err != nil {
@@ -166,7 +167,7 @@ func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 	return g, impls.Affected(r.MatchedCount, nil)
 }
 
-// Probe reads the document of a key. It reports the key as free if the document has expired.
+// Probe returns the owner of a key's document and the remaining lease. If the document has expired, the key counts as free.
 func (l *leaseLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	owner, left, err := l.left(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
 		return l.FindOne(ctx, l.named(key), opts...)

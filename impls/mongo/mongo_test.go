@@ -22,7 +22,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// deployFerret starts a FerretDB that stops with the test.
+// deployFerret starts a FerretDB server. The server stops at the end of the test.
 func deployFerret(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -44,8 +44,9 @@ func deployFerret(t *testing.T) string {
 	return g.Front()[0]
 }
 
-// documentServer returns a server for a lock: FerretDB, or a mongod if the lock needs a feature that only MongoDB has. Such a
-// test is skipped unless LOCKBENCH_TEST_MONGODB has the address of a mongod. Each test has a separate database on it.
+// documentServer returns the URL of a server for a lock: a mongod for the lock mongodb, and otherwise a new FerretDB. Tests
+// of mongodb are skipped unless LOCKBENCH_TEST_MONGODB has the URL of a mongod. Each test has a separate database on the
+// mongod.
 func documentServer(t *testing.T, impl impls.Impl) string {
 	t.Helper()
 	if impl.Name != "mongodb" {
@@ -68,7 +69,7 @@ func named(t *testing.T, name string) impls.Impl {
 	return all[i]
 }
 
-// openTwo opens a lock twice, as two processes do.
+// openTwo opens a lock for two processes.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
@@ -84,7 +85,7 @@ func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b i
 	return locks[0], locks[1]
 }
 
-// request returns an acquire request. Each test uses different owners, because the same owner would be granted again.
+// request returns a request to acquire the key k for ten seconds.
 func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
@@ -145,8 +146,8 @@ func TestDocumentHasOneOwner(t *testing.T) {
 	})
 }
 
-// TestDocumentExpires checks that an expired document is granted to the next client, and that the previous owner can then
-// neither renew nor release it.
+// TestDocumentExpires checks that an expired document is granted to the next client. The previous owner can then neither
+// renew nor release the lock.
 func TestDocumentExpires(t *testing.T) {
 	eachDocument(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		req := request("x", 0)
@@ -203,8 +204,8 @@ func TestDocumentIsRenewed(t *testing.T) {
 	})
 }
 
-// TestExpiredDocumentIsGrantedOnce checks that an expired document is granted to exactly one of many clients. It skips
-// FerretDB, which may grant it twice.
+// TestExpiredDocumentIsGrantedOnce checks that an expired document is granted to exactly one of many clients. The test
+// skips FerretDB, which may grant the document twice.
 func TestExpiredDocumentIsGrantedOnce(t *testing.T) {
 	lock := named(t, "mongodb")
 	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")

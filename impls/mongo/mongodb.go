@@ -14,7 +14,7 @@ import (
 )
 
 // Lease is a lock with a lease in one document per key. Its findAndModify filters only by the key, and the update decides
-// whether to grant. The filter of an upsert cannot decide it, because MongoDB does not allow $expr, and thus $$NOW, there.
+// whether to grant. The filter cannot decide: an upsert's filter must not contain $expr, which $$NOW needs.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
@@ -31,15 +31,15 @@ func Lease() impls.Impl {
 	}
 }
 
-// serverClock decides expiry by MongoDB's clock, in milliseconds.
+// serverClock decides expiry by the clock of the MongoDB server, in milliseconds.
 type serverClock struct{}
 
 func end(ttl time.Duration) bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ttl.Milliseconds()}}}
 }
 
-// enter's update changes nothing unless the document is free or expired. A new document has no expiry, which compares as
-// earlier than any time.
+// enter returns a filter for the key's document, and an update that changes only a free or expired document. A new document
+// has no expiry, which MongoDB compares as earlier than any time.
 func (serverClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	expired := bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}}
 	entered := func(field string, value any) bson.D {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Plain is a lock published in an article. It has two defects: nothing deletes the document of a dead holder, and a release
+// Plain is a lock published in an article. It has two defects. Nothing deletes the document of a dead holder, and a release
 // deletes the document without comparing the owner.
 func Plain() impls.Impl {
 	return impls.Impl{

@@ -10,8 +10,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// BlindRenewal is a lock with background renewal, published in an article. Its defect: it renews without comparing the token.
-// A holder that lost its key without noticing extends the next holder's key, even after the next holder has died.
+// BlindRenewal is a lock with background renewal, published in an article. Its defect: a renewal does not compare the
+// token. A holder that lost its key without noticing extends the next holder's key. This continues even after the next
+// holder has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
@@ -33,7 +34,7 @@ func BlindRenewal() impls.Impl {
 
 type blindRenewalLock struct {
 	single
-	renewals *renewals // renewals by the token of the hold
+	renewals *renewals // running renewals, by token of the hold
 }
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

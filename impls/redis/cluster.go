@@ -15,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// connectCluster opens a client of a Redis Cluster whose servers are all in Env.Nodes. The client connects at its first use.
-// All keys of one command or script must be in one slot.
+// connectCluster opens a client of a Redis Cluster. Env.Nodes must contain all servers of the cluster. The client connects
+// at its first use. All keys of one command or script must be in one slot.
 func connectCluster(env impls.Env) (Node, error) {
 	servers, err := env.Servers("redis://host:port")
 	if err != nil {
@@ -46,17 +46,16 @@ func connectCluster(env impls.Env) (Node, error) {
 	return Node{c, env.Prefix}, nil
 }
 
-// reloadWithin is the timeout for reloading the slot table. Without a reload, the next command would go to a dead primary
-// again.
+// reloadWithin is the timeout for reloading the slot table. Without a reload, the next command would be sent to the dead
+// primary.
 const reloadWithin = 300 * time.Millisecond
 
-// directory maps the addresses that servers have inside the cluster to the addresses in Env.Nodes, which may be those of a
-// proxy.
+// directory maps addresses inside a cluster to addresses in Env.Nodes. An address in Env.Nodes may be that of a proxy.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
 	turn  chan struct{} // capacity 1: only one goroutine queries the servers; the others wait for its result
-	given sync.Map      // key: a server's address in the cluster, or its address in Env.Nodes; value: its address in Env.Nodes
+	given sync.Map      // a server's address in Env.Nodes, by its address in the cluster and by the address in Env.Nodes
 }
 
 const introduceWithin = time.Second
@@ -90,7 +89,7 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	return "", fmt.Errorf("no given server has the address %s in the cluster", addr)
 }
 
-// askAll asks every server for its address inside the cluster, and stores the answers.
+// askAll queries each server's address inside the cluster, and stores the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
@@ -115,9 +114,9 @@ func (d *directory) askAll(ctx context.Context) {
 	all.Wait()
 }
 
-// once stops a cluster client from resending a command that got no answer. A resent SET NX would be refused as busy because
-// of the first one. A command that was never sent, or that a server refused, may be resent. After a network error, once
-// reloads the slot table.
+// once is a hook that stops a cluster client from resending a command that got no answer. A resent SET NX would be refused,
+// because the key is already set. A command that was never sent, or that a server refused, may be resent. After a network
+// error, once reloads the slot table.
 type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -126,7 +125,7 @@ func (o once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		var answer redis.Error
-		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // "cluster" queries the slot table
+		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // the command "cluster" queries the slot table
 			return err
 		}
 		o.reload(ctx)

@@ -7,11 +7,11 @@ import (
 	"lockbench/impls/expect"
 )
 
-// badWeather lists faults that cause no violation in a lock whose acquire sets the lease atomically and whose release
-// compares a token.
+// badWeather lists faults that cause no violation in locks with an atomic lease and a token. Such a lock sets the lease
+// with the key, and compares the token at the release.
 const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
-// plainDelete returns the expectations of a lock with a lease whose release is a plain DEL.
+// plainDelete returns the expectations of a lock that has a lease and releases by a plain DEL.
 func plainDelete() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("holder-stall", expect.Violated("a late release deletes the next holder's key, and a third client is granted",
@@ -21,15 +21,15 @@ func plainDelete() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// silence returns the expectations for the fault lost-reply-silent: an answer is lost, but the connection stays open.
+// silence returns the expectations for the fault lost-reply-silent, which drops a reply and keeps the connection open.
 func silence() []impls.Expectation {
 	const because = "an unknown grant expires"
 	return expect.Under("lost-reply-silent", expect.Excludes(because), expect.Holds(because, "no-orphan"),
 		expect.Observed("the client waits for an answer until its timeout of five seconds", "progress"))
 }
 
-// onCluster returns the expectations on a Redis Cluster. Its six servers do not make a lock safer: each key is stored on
-// only one primary and, after a short delay, on the replica of that primary.
+// onCluster returns the expectations on a Redis Cluster. The cluster's six servers do not make a lock safer. Each key is
+// stored on only one primary and, after a short delay, on the replica of that primary.
 func onCluster() []impls.Expectation {
 	const busy = "one primary has the key, and the others redirect to it"
 	return expect.On("cluster",

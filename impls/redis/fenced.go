@@ -16,23 +16,23 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Fenced is the strongest lock that one Redis server allows. It has fencing tokens, re-entrancy, renewal with a loss signal,
-// and a queue of waiters. A release hands the lock over to the first waiter, so waiters need not poll.
+// Fenced is the strongest lock that one Redis server allows. It has fencing tokens, re-entrancy, renewal with a loss
+// signal, and a queue of waiters. A release hands the lock over to the first waiter, so waiters need not poll.
 //
-// The server stores one list per lock (see lua/fenced_acquire.lua). The first element holds the holder, the end of its lease
-// by the server's clock, and its fencing token. The other elements are the waiters. The list is kept when the lock is free,
-// because it stores the last fencing token. LPOP of two elements needs Redis 6.2.
+// The server stores one list per lock (see lua/fenced_acquire.lua). The first element is the record of the hold: the
+// holder, the end of the lease by the server's clock, and the fencing token. The other elements are the waiters. A free
+// lock keeps its list, because the list stores the last fencing token. LPOP of two elements needs Redis 6.2.
 //
-// After a hand-over, the lease is a quarter of the usual one until the first renewal, counted from the waiter's last request.
-// A dead waiter therefore delays the next one only by that quarter. If the answer to a nested acquire is lost, the store may
-// count one level too many until the lease expires.
+// After a hand-over, the lease is a quarter of the requested lease until the first renewal. This shorter lease counts from
+// the waiter's last request. A dead waiter therefore delays the next waiter by at most that quarter. If the answer to a
+// nested acquire is lost, the stored depth may be too high until the lease expires.
 //
-// A new fencing token is the last one plus 1, or the server's time in microseconds if that is greater. So tokens still
-// increase after a server lost its memory, and on a replica that lags, unless the clock is behind. A nested grant has the
-// token of its hold, or a new one if the process does not know the hold.
+// A new fencing token is the last token plus 1, or the server's time in microseconds if that is greater. Tokens therefore
+// increase even after the server has lost its data, or on a lagging replica, unless the clock is behind. A nested grant has
+// the token of its hold. If the process does not know the hold, the nested grant has a new token.
 //
-// No lock on one server survives the loss of that server's memory: then two clients hold the lock at once, as they do when a
-// holder is paused beyond its lease. Only a check of the fencing token excludes the earlier holder.
+// No lock on one server survives the loss of the server's data: two clients may then hold the lock at once. The same
+// happens when a holder is paused beyond its lease. Only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -42,7 +42,7 @@ func Fenced() impls.Impl {
 	}
 }
 
-// ErrExpired and ErrHeldByAnother are two kinds of impls.ErrNotHeld.
+// ErrExpired and ErrHeldByAnother wrap impls.ErrNotHeld.
 var (
 	ErrExpired       = fmt.Errorf("%w: it was never acquired, is released or has expired", impls.ErrNotHeld)
 	ErrHeldByAnother = fmt.Errorf("%w: another client holds it", impls.ErrNotHeld)
@@ -57,12 +57,12 @@ type fencedLock struct {
 
 	mu   sync.Mutex // guards the fields below; never held across a command
 	held map[string]*lease.Lease
-	last map[ownedKey]*lease.Lease // latest hold of each owner and key
+	last map[ownedKey]*lease.Lease // latest hold by owner and key
 }
 
 var _ impls.Prober = (*fencedLock)(nil) // overrides Node.Probe
 
-// openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, or "count" for a
+// openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, "count" for a
 // counter.
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	n, err := openNode(env)
@@ -86,7 +86,7 @@ type request struct {
 	start    time.Time
 	sent     time.Duration // time from start to sending the last request
 	queued   bool          // whether the request has been sent before
-	handover time.Duration // lease after a hand-over, until the first renewal
+	handover time.Duration // duration of the lease from a hand-over to the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
 }
 
@@ -98,7 +98,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire request may still arrive after the release
+			_ = l.withdraw(ctx, r) // err stays indeterminate: the server may receive the acquire after the withdrawal
 		}
 		return hold, err
 	}
@@ -114,15 +114,15 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	return l.wait(ctx, r)
 }
 
-// tenDigits formats a duration in milliseconds with exactly ten digits, as the scripts require. Longer durations are limited
-// to ten digits, about 115 days.
+// tenDigits formats a duration in milliseconds with exactly ten digits, as the scripts require. The maximum is
+// 9,999,999,999 ms, about 115 days.
 func tenDigits(lease time.Duration) string {
 	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
 	return "0000000000"[len(ms):] + ms
 }
 
-// wait requests the lock and waits for the hand-over. It repeats the request periodically, because the hand-over message may
-// be lost.
+// wait requests the lock and waits for the hand-over. The hand-over message may be lost, so wait repeats the request
+// periodically.
 func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	for {
 		hold, err := l.ask(ctx, r)
@@ -132,7 +132,8 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 			}
 			return hold, err
 		}
-		// The lease counts from the last request. The grant is accepted only if a quarter of the lease is left.
+		// The hand-over lease counts from the last request. Accept the grant only if a quarter of the hand-over lease is
+		// left.
 		fence, granted := r.await(ctx)
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
@@ -146,8 +147,8 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	}
 }
 
-// await waits for a grant, for the time of the next request, or for the end of the context. It prefers a grant if several are
-// ready.
+// await waits for a grant, and returns false when the next request is due or ctx ends. If a grant has arrived as well,
+// await returns the grant.
 func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	timer := time.NewTimer(r.lookIn)
 	defer timer.Stop()
@@ -201,7 +202,7 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	return 0, "", 0, fmt.Errorf("parse the answer to an acquire: unexpected %v", reply)
 }
 
-// mine returns the token of the owner's hold of the key in this process, or "" if there is no such hold.
+// mine returns the token of the owner's hold in this process, or "" if there is no hold.
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,8 +214,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay until a waiter repeats its request. The delay is at most an eighth of the lease, because a lease
-// after a hand-over counts from the last request. It does not exceed the remaining lease of the holder.
+// lookIn returns the delay before a waiter repeats its request. A hand-over lease counts from the last request, so the
+// delay is at most an eighth of the lease. The delay is also at most one second, and at most the holder's remaining lease.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -261,8 +262,8 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw removes the request from the queue and releases a grant made meanwhile, even if the caller's context has ended. If
-// it returns nil, the request has no further effect.
+// withdraw removes the request from the queue, and releases the lock if it was granted meanwhile. It does so even if the
+// caller's context has ended. If withdraw returns nil, the request has no further effect.
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
@@ -276,13 +277,13 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected handles a grant for a token without a waiter. It releases the grant unless this process knows the hold.
+// unexpected handles a grant message if no waiter has the token. It releases the grant unless this process has the hold.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
 	l.mu.Unlock()
 	if mine {
-		return // the waiter got its grant from a repeated request, before this message arrived
+		return // a repeated request has already returned the grant to the waiter
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
@@ -291,8 +292,8 @@ func (l *fencedLock) unexpected(key, token string) {
 	})
 }
 
-// Release stops the renewals and then releases the hold. If the connection breaks, Release repeats the request. If the
-// server then no longer has the hold although the lease has not expired, the first request succeeded. The release of a
+// Release stops the renewals and then releases the hold. After an indeterminate error, Release repeats the request once. If
+// the repeated request finds no hold although the lease has not expired, the first request succeeded. The release of a
 // nested hold is not repeated, because the repetition might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
@@ -335,8 +336,8 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe reads the server's time before it reads the lock's record. A renewal between the two reads does not make the result
-// wrong.
+// Probe returns the token of the holder and the remaining lease. It reads the server's time before the lock's record, so a
+// renewal between the two reads does no harm.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	now, err := l.Time(ctx).Result()
 	if err != nil {
@@ -360,7 +361,7 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 }
 
 func (l *fencedLock) Close() error {
-	err := l.listener.close() // also ends the context of every lease
+	err := l.listener.close() // also cancels the context of every lease
 	l.running.Close()
 	return errors.Join(err, l.UniversalClient.Close())
 }

@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is the lock fenced, but its fencing tokens come from a counter in the server's memory. After a loss of
-// memory, the counter starts at 1 again. The lock is the negative control for fencing.
+// FencedCounter is the lock fenced, except that its fencing tokens come from a counter in the server's memory. If the
+// server loses its memory, the counter starts at 1 again. FencedCounter is the negative control for fencing tokens.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true
@@ -18,8 +18,7 @@ func FencedCounter() impls.Impl {
 	return i
 }
 
-// fencedByCount returns the expectations for a lock that takes its fencing tokens from a counter, under faults that lose the
-// counter.
+// fencedByCount returns the expectations of the lock fenced-counter under faults that lose its counter.
 func fencedByCount() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("eviction",
@@ -34,7 +33,7 @@ func fencedByCount() []impls.Expectation {
 			expect.Observed("two holders with one token may both write, but a holder that renews before it writes detects its loss", "resource-integrity")))
 }
 
-// fencedUsual returns the expectations without faults, for fencing tokens from the clock or from a counter.
+// fencedUsual returns the expectations of the locks fenced and fenced-counter without faults.
 func fencedUsual() []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("one script takes a free lock, another frees it or hands it over if the token is right"),
@@ -46,7 +45,8 @@ func fencedUsual() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion", "renewal")))
 }
 
-// fencedUnderFaults returns the expectations under faults that lose no fencing tokens.
+// fencedUnderFaults returns the expectations of the locks fenced and fenced-counter under faults that lose no fencing
+// tokens.
 func fencedUnderFaults() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("process-pause",
@@ -69,8 +69,7 @@ func fencedUnderFaults() []impls.Expectation {
 		expect.Survives("failover-synced", "the promoted replica has the hold, the counter and the queue"))
 }
 
-// fencedForgotten returns the expectations under faults after which the server lacks the hold and its fencing token. They
-// apply to fencing tokens from the clock or from a counter.
+// fencedForgotten returns the expectations of the locks fenced and fenced-counter under faults that may lose the hold.
 func fencedForgotten() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart", expect.Violated("the key is gone, so the lock is free during a hold", "lease-exclusion")),
@@ -78,7 +77,7 @@ func fencedForgotten() []impls.Expectation {
 		expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"), expect.Holds("the counter is on disk", "fencing"))))
 }
 
-// fencedByClock returns the expectations of fencing tokens from the server's clock under faults that lose the last token.
+// fencedByClock returns the expectations of the lock fenced under faults that lose the last fencing token.
 func fencedByClock() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart eviction failover",

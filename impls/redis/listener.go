@@ -17,11 +17,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// listener receives the grants for all waiters of one process, through one subscription. It connects when the first waiter
+// listener receives the grants for all waiters of one process, on one subscription. It subscribes when the first waiter
 // arrives.
 type listener struct {
 	Node
-	id    string // id of the process; part of its channel's name
+	id    string // id of the process; part of the channel name
 	names string // common prefix of the channel names of all processes
 	stray func(key, token string)
 
@@ -38,11 +38,11 @@ type listener struct {
 
 type waiter struct {
 	granted chan int64    // receives the fencing token of the grant
-	look    chan struct{} // signals that messages may be lost, so the waiter must query the store
+	look    chan struct{} // receives a value if messages may be lost, so the waiter must query the store
 }
 
 const (
-	readyWithin = time.Second     // timeout for the confirmation of the first subscription; after it, requests are sent without a confirmed subscription
+	readyWithin = time.Second     // timeout for the first confirmation of the subscription; after it, requests are sent anyway
 	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
@@ -67,7 +67,8 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// subscribe replaces the subscription with a new one. If it fails, receive gets an error and tries again.
+// subscribe opens a subscription and stores it in place of the previous one. If the subscription fails, the next receive
+// returns an error.
 func (l *listener) subscribe() *redis.PubSub {
 	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
@@ -108,13 +109,13 @@ func (l *listener) receive() {
 	}
 }
 
-// hand parses a message (token, fencing token and key of a grant) and notifies the waiter.
+// hand parses a grant message and notifies the waiter. The message contains the token, the fencing token and the key.
 func (l *listener) hand(payload string) {
 	token, rest, _ := strings.Cut(payload, " ")
 	number, key, _ := strings.Cut(rest, " ")
 	fence, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return // not a grant message: any client can publish
+		return // any client can publish, so this may not be a grant message
 	}
 	l.mu.Lock()
 	w := l.waiters[token]
@@ -141,7 +142,7 @@ func (l *listener) lookAll() {
 	}
 }
 
-// join registers a waiter for the grants of a token, until the returned function leave is called.
+// join registers a waiter for a grant with the given token. The returned function leave removes the waiter.
 func (l *listener) join(token string) (w *waiter, leave func()) {
 	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()

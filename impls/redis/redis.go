@@ -1,6 +1,5 @@
-// Package redis implements the locks on Redis, each in a separate file: from SETNX, as published in articles, to RedLock and
-// fenced. Each function returns an impls.Impl. Several locks have published defects, which their expectations state. The Lua
-// scripts are in the folder lua.
+// Package redis implements the locks on Redis, each in a separate file. Each function returns an impls.Impl. Several locks
+// have published defects, which their expectations state. The Lua scripts are in the folder lua.
 package redis
 
 import (
@@ -27,7 +26,7 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// Node is a client of one Redis server, or of one cluster, with the prefix of a lock's keys.
+// Node is a client of one Redis server or cluster. It stores the prefix of a lock's keys.
 type Node struct {
 	redis.UniversalClient
 	prefix string
@@ -35,7 +34,8 @@ type Node struct {
 
 var _ impls.Prober = Node{}
 
-// openNode connects to the only server of an Env, or to a cluster if there are several.
+// openNode returns a client of the only server in an Env. If the Env has several servers, the client is for a Redis
+// Cluster.
 func openNode(env impls.Env) (Node, error) {
 	switch len(env.Nodes) {
 	case 0:
@@ -57,7 +57,7 @@ func careful(opts *redis.Options) *redis.Options {
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
-	opts.PoolSize = 1024 // more connections than clients: otherwise requests would wait for a connection instead of the lock
+	opts.PoolSize = 1024 // more connections than clients; otherwise requests might wait for a connection instead of the lock
 	opts.Protocol = 2
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -65,7 +65,7 @@ func careful(opts *redis.Options) *redis.Options {
 	return opts
 }
 
-// Key returns the key on the server for a lock's key: with the prefix.
+// Key returns the key with the lock's prefix, as stored on the server.
 func (n Node) Key(key string) string { return n.prefix + key }
 
 // setNXPX sends SET key value NX PX ttl, which is one atomic command.
@@ -92,7 +92,7 @@ func (n Node) value(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// Probe returns the value of a string key and its remaining time.
+// Probe returns the value of a string key, and the remaining time of the key.
 func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	value, err := n.value(ctx, key)
 	if err != nil || value == "" {
@@ -101,7 +101,7 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft queries the remaining time of a key whose value is token, and returns both as Probe does.
+// timeLeft returns token and the remaining time of a key. It returns "" and 0 if the key no longer exists.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
@@ -115,8 +115,8 @@ func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Dur
 	return token, left, nil
 }
 
-// single implements the common part of the locks that poll one Redis. Its methods are the steps of acquire and release that
-// the simple locks share.
+// single is the common part of the locks that poll one Redis server. Its methods are steps of acquire and release that
+// several locks use.
 type single struct {
 	Node
 	waiting.Polling
@@ -128,7 +128,7 @@ func openSingle(env impls.Env) (single, error) {
 	return single{n, waiting.NewPolling(env), env}, err
 }
 
-// The types of the two steps of a simple lock.
+// An attempt requests a lock once. A release frees the lock.
 type (
 	attempt func(context.Context, impls.Request) (impls.Grant, error)
 	release func(context.Context, impls.Grant) error
@@ -141,7 +141,8 @@ type simple struct {
 	release release
 }
 
-// openSimple returns an Open function for a simple lock on one Redis. steps returns the lock's attempt and release.
+// openSimple returns an Open function for a simple lock on one Redis server or cluster. steps returns the lock's attempt
+// and release.
 func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)
@@ -168,8 +169,8 @@ func (s single) deleteKey(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(s.Del(ctx, s.Key(g.Key)).Result())
 }
 
-// getThenDelete releases in two steps: GET compares the token, and DEL deletes the key. Between them, the key may get another
-// value.
+// getThenDelete releases in two steps: GET to compare the token, and DEL. The value of the key may change between the
+// steps.
 func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	switch value, err := s.value(ctx, g.Key); {
 	case err != nil:
@@ -187,11 +188,11 @@ func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (the
 // Nodes holds the clients of independent servers. A lock needs a majority of the servers.
 type Nodes []Node
 
-// Connect opens clients of all servers of an Env. They connect at their first use.
+// Connect returns clients of all servers of an Env. Each client connects at its first use.
 func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
 
-// ConnectDefault is Connect with go-redis's default settings: a command is resent up to three times, and the end of a context
-// does not cancel it. Only commands that the emulator lacks are disabled.
+// ConnectDefault is Connect with the default settings of go-redis. A command is resent up to three times, and the end of a
+// context does not cancel a command. Only commands that the emulator lacks are disabled.
 func ConnectDefault(env impls.Env) (Nodes, error) {
 	return connectAll(env, func(opts *redis.Options) *redis.Options {
 		c := careful(&redis.Options{})
@@ -212,7 +213,7 @@ func connectAll(env impls.Env, setUp func(*redis.Options) *redis.Options) (Nodes
 	return all, nil
 }
 
-// Probe returns the token that is stored on a majority of the servers.
+// Probe returns the token that a majority of the servers have stored, or "" if there is no such token.
 func (all Nodes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	count, least := map[string]int{}, map[string]time.Duration{}
 	var errs []error
@@ -252,7 +253,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	if opts.TLSConfig == nil {
 		return opts, nil
 	}
-	opts.TLSConfig.InsecureSkipVerify = false // a parameter of the URL can set it
+	opts.TLSConfig.InsecureSkipVerify = false // a parameter of the URL may have set it to true
 	if env.CAFile != "" {
 		pem, err := os.ReadFile(env.CAFile)
 		if err != nil {
@@ -269,7 +270,8 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	return opts, nil
 }
 
-// secured adds TLS to a dialer. The client library adds TLS only to its default dialer.
+// secured returns a dialer that adds TLS to the connections of dial. The client library adds TLS only if it dials by
+// itself.
 func secured(dial impls.Dialer, config *tls.Config) impls.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

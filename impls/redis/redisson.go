@@ -15,8 +15,8 @@ import (
 )
 
 // Redisson is the lock of the Java client Redisson. Its watchdog renews holds that were acquired without a lease. The
-// watchdog's default lease is here the TTL of the request. The lock is safe only on one server without failover to a lagging
-// replica, and only if no process is paused beyond the lease.
+// watchdog's lease is 30 s in Redisson by default, and the TTL of the request here. The lock is safe only on one server
+// without failover to a lagging replica. No process may be paused beyond the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -45,7 +45,7 @@ func redissonUsual() []impls.Expectation {
 		expect.Holds("the count is in the store, and the key is deleted when it is 0", "reentrancy"))
 }
 
-// watched returns the expectations, for holds longer than the lease, of a lock with a watchdog.
+// watched returns the expectations of a lock with a watchdog for holds longer than the lease.
 func watched() []impls.Expectation {
 	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only for its owner",
 		"lease-exclusion", "mutual-exclusion", "renewal"))
@@ -60,12 +60,12 @@ type redissonLock struct {
 	release  *redis.Script
 	news     *subscriptions
 	watchdog bool
-	renewals *renewals // watchdogs by hold
+	renewals *renewals // running watchdogs, by name of the hold
 }
 
 var _ impls.Prober = (*redissonLock)(nil)
 
-// openRedisson returns the Open function of a variant. Variants differ in their scripts and in whether they renew.
+// openRedisson returns the Open function of a variant. The variants differ in their scripts, and in whether they renew.
 func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		n, err := openNode(env)
@@ -91,11 +91,11 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	}
 	news := l.news.join(ctx, l.channel(req.Key))
 	if news == nil {
-		return impls.Hold{}, err // the context has ended after a refusal
+		return impls.Hold{}, err // refused, and the context has ended meanwhile
 	}
 	defer l.news.leave(news)
-	// A release before the subscription was confirmed sent no notification to this waiter. It therefore tries again after
-	// the confirmation.
+	// A release before the confirmation did not notify this waiter. The waiter therefore tries again after the
+	// confirmation.
 	for on := news.await(ctx, news.ready, left); on; on = news.await(ctx, news.woken, left) {
 		hold, left, err = l.try(ctx, req, start)
 		if err == nil {
@@ -124,8 +124,8 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	case len(reply) != 2:
 		return impls.Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
 	case reply[0] == 0:
-		// The answer of PTTL: -1 means no expiry, returned as a negative time. -2 means that the key is gone: an emulator's
-		// clock advances within a script, so a lease can expire between its commands.
+		// PTTL answers -1 if the key has no expiry, which is returned as a negative time. It answers -2 if the key is gone.
+		// The clock of an emulator advances within a script, so the key can expire between two commands.
 		left := time.Duration(reply[1]) * time.Millisecond
 		if reply[1] == -2 {
 			left = 0
@@ -134,7 +134,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	}
 	g.Depth = int(reply[0])
 	hold := impls.Hold{Grant: g}
-	if l.watchdog { // one token for an outermost hold and its nested holds
+	if l.watchdog { // an outermost hold and its nested holds have the same token
 		hold.Lost = l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
 			return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
 		})
@@ -142,10 +142,11 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	return hold, 0, nil
 }
 
-// holdName returns the name of a hold in this process. The holds of one owner on one key share a name.
+// holdName returns the name of a hold in this process. Nested holds have the name of the outermost hold.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// Release stops the watchdog before it sends the last release. If the reply is lost, the key therefore expires.
+// Release stops the watchdog before it sends the release of the outermost hold. If the reply is lost, the key therefore
+// expires.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Probe returns the field of the hash and the key's remaining time.
+// Probe returns the field of the hash, which names the holder, and the remaining time of the key.
 func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	fields, err := l.HKeys(ctx, l.Key(key)).Result()
 	if err != nil || len(fields) == 0 {
@@ -166,7 +167,7 @@ func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Dura
 	return l.timeLeft(ctx, key, fields[0])
 }
 
-// Close stops watchdogs and subscriptions and waits for them; holds expire.
+// Close stops watchdogs and subscriptions, and waits until they have stopped. The holds then expire.
 func (l *redissonLock) Close() error {
 	l.news.close()
 	return errors.Join(l.renewals.close(l.UniversalClient), endedSoon(&l.news.reading))

@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLease is Redisson's lock with a requested lease. It does not renew, so a hold that outlives its lease is not protected.
+// RedissonLease is Redisson's lock with a lease and without a watchdog. A hold that outlives its lease is not protected.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true,

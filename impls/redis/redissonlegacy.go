@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: releasing a missing key reports success,
+// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: the release of a missing key succeeds,
 // so a holder does not learn that its lease has expired.
 func RedissonLegacy() impls.Impl {
 	return impls.Impl{

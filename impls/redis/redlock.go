@@ -15,9 +15,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm of the Redis documentation for independent servers: a client acquires the lock if it sets the
-// same key on a majority of the servers within the lease. It has no fencing tokens. It is safe only if servers do not lose
-// their memory and their clocks do not jump.
+// RedLock is the algorithm of the Redis documentation for independent servers. A client acquires the lock if it sets the
+// key on a majority of the servers within the lease. RedLock has no fencing tokens. It is safe only if servers do not lose
+// their data and their clocks do not jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
 		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
@@ -39,7 +39,7 @@ func RedLock() impls.Impl {
 				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number tolerates no more failures than one less", n)
 			}
 			p := waiting.NewPolling(env)
-			p.Spin = false // otherwise clients in lockstep would split the vote repeatedly
+			p.Spin = false // without random delays, clients that try at the same time would repeatedly split the votes
 			nodes, err := Connect(env)
 			if err != nil {
 				return nil, err
@@ -53,31 +53,31 @@ type redLockLock struct {
 	Nodes
 	waiting.Polling
 	env  impls.Env
-	rest waiting.Group // requests to slow servers that continue after the call
+	rest waiting.Group // requests to slow servers, which may continue after a call returns
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// lost reports whether so many servers have refused that a majority is impossible.
+// lost reports whether a majority is impossible, because too many servers have refused.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
 	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
-// perNode returns the timeout for a request to one server. It is short compared with the lease but long enough for a busy
-// machine.
+// perNode returns the timeout for a request to one server. The timeout is short compared with the lease, but long enough
+// for a slow machine.
 func perNode(ttl time.Duration) time.Duration {
 	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
 
-// votes counts the servers that answered yes or no, and lists those that did not refuse.
+// votes counts the servers that executed a command and the servers that refused it.
 type votes struct {
 	yes, no int
 	left    []Node  // servers that did not refuse
-	missed  []error // errors of the servers that did not answer, by server index
+	missed  []error // errors of the servers that did not answer, in the order of the servers
 }
 
 func (v votes) err() error { return cmp.Or(v.missed...) }
@@ -125,24 +125,25 @@ func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-// attempt requests the lock once. It uses a new token, so that a late clean-up of an earlier attempt cannot delete its keys.
+// attempt requests the lock once with a new token. A late clean-up of an earlier attempt therefore cannot delete the keys
+// of this attempt.
 func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	start, mine := time.Now(), impls.Token(l.env.Rand)
 	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
 		return n.setNXPX(ctx, req.Key, mine, req.TTL)
 	}, func(votes) bool { return false })
-	// The validity is the lease minus the allowance for clock drift, counted from the start of the attempt. The attempt
-	// fails if that time has passed when the answers have arrived.
+	// The validity is the lease minus the allowance for clock drift, counted from the start of the attempt. If the validity
+	// has passed when the answers have arrived, the attempt fails.
 	validity := req.TTL - lease.Drift(req.TTL)
 	if v.yes >= l.majority() && time.Since(start) < validity {
 		return impls.Grant{Token: mine, Validity: validity}, nil
 	}
-	// Delete the token from the servers that did not refuse. A server that refused does not have it.
+	// Delete the token from the servers that did not refuse. A server that refused does not have the token.
 	cleaned := l.release(ctx, v.left, perNode(req.TTL), impls.Grant{Key: req.Key, Token: mine}, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
 	unknown := len(v.left) - v.yes
 	switch {
 	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
-		// A late request may still set the key on a majority of the servers, until the lease expires.
+		// Late requests may still set the key on a majority of the servers, until the lease expires.
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), unknown, errors.Join(v.err(), cleaned.err()))
 	case v.err() != nil:
 		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err())
@@ -150,13 +151,14 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	return impls.Grant{}, impls.ErrBusy
 }
 
-// release deletes the token from the given servers, even if the caller's context has ended. It returns when there are enough
-// answers.
+// release deletes the token from the given servers, even if ctx has ended. It returns when enough reports true or all
+// servers have answered.
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
 
-// Release deletes the token from all servers, and returns when a majority has answered.
+// Release deletes the token from all servers. It returns when a majority has answered, or when a majority has become
+// impossible.
 func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
 	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
 	switch {
@@ -168,7 +170,7 @@ func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.unsure(v, "released")
 }
 
-// Renew extends the lease on servers that have the token. It does not set the key again.
+// Renew extends the lease on the servers that still have the token. It does not set the key on other servers.
 func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	start, ttl := time.Now(), leaseOf(g)
 	v := l.ask(ctx, l.Nodes, perNode(ttl), func(ctx context.Context, n Node) error {
@@ -184,13 +186,12 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	return g, l.unsure(v, "extended")
 }
 
-// leaseOf returns the requested TTL of a grant. It computes the TTL from the validity, which is smaller by the allowance for
-// clock drift.
+// leaseOf returns the requested TTL of a grant. The validity is smaller than the TTL by the allowance for clock drift.
 func leaseOf(g impls.Grant) time.Duration {
 	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
 }
 
-// Close waits for pending requests to slow servers, which have timeouts.
+// Close waits for pending requests to slow servers. Each request has a timeout.
 func (l *redLockLock) Close() error {
 	l.rest.Close()
 	return l.Nodes.Close()

@@ -9,10 +9,10 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantCount is an article's second attempt at re-entrancy: reentrant-flag with a counter.
+// ReentrantCount is an article's second attempt at a re-entrant lock: reentrant-flag with a counter.
 //
-// It has the article's defects. The counter is stored before it is incremented, so it stays 0 and every release deletes the
-// key, even the release of a nested hold. The marker is still set before the request and never cleared.
+// It has the article's two defects. The counter is stored before it is incremented, so it stays 0. Every release therefore
+// deletes the key, even the release of a nested hold. The marker of the owner is set before the request and never cleared.
 func ReentrantCount() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -28,8 +28,8 @@ func ReentrantCount() impls.Impl {
 	}
 }
 
-// release deletes the key at every call. It needs no counter, because the article's counter stays 0. It returns ErrNotHeld
-// if the article's method would return nothing, or would fail with a null pointer because the owner never tried.
+// release deletes the key at every call, because the article's counter always stays 0. It returns ErrNotHeld if the
+// article's method would return nothing, or would fail with a null pointer.
 func (l *marked) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.marker[g.Owner]

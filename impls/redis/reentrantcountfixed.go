@@ -12,8 +12,8 @@ import (
 )
 
 // ReentrantCountFixed is the lock reentrant-count without its defects. Only a grant sets the owner's marker. The marker is
-// for one key and one lease, counts nested holds, and is cleared by the last release, which compares and deletes. The lease
-// can still expire during a hold, and other processes cannot re-enter.
+// valid for one key and one lease, and counts nested holds. The last release clears the marker, and deletes the key if it
+// has the token. The lease can still expire during a hold, and other processes cannot re-enter.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -65,8 +65,8 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	return g, err
 }
 
-// release decrements the count of nested holds. The last release clears the marker before it sends its request, whatever the
-// server then answers.
+// release decrements the count of nested holds. The last release clears the marker before it sends its request, even if the
+// request fails later.
 func (l *counted) release(ctx context.Context, g impls.Grant) error {
 	held := ownedKey{g.Key, g.Owner}
 	l.mu.Lock()

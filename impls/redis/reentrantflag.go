@@ -10,10 +10,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker records that the thread holds the lock.
+// ReentrantFlag is an article's first attempt at a re-entrant lock. A thread-local marker records that the thread holds the
+// lock.
 //
-// It has the article's defects. The marker is set before the request and never cleared, so after its first try a thread is
-// always granted. Nested holds are not counted, so an inner release frees the outer hold.
+// It has the article's two defects. The marker is set before the request and never cleared, so every later try of the
+// thread is granted. Nested holds are not counted, so an inner release frees the outer hold.
 func ReentrantFlag() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-flag", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -22,12 +23,12 @@ func ReentrantFlag() impls.Impl {
 			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		// If the store has another token, the article's release returns nothing, and this one returns ErrNotHeld.
+		// If the store has another token, the release returns ErrNotHeld. The article's release returns nothing.
 		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }
 
-// markedForEver returns the expectations, in special workloads, of a lock whose marker is never cleared.
+// markedForEver returns the expectations of a lock whose marker is never cleared, in the workloads misuse and long-hold.
 func markedForEver() []impls.Expectation {
 	return slices.Concat(
 		expect.In("misuse", expect.Observed("most grants never reach the store, so few wrong releases are possible", "owner-release")),
@@ -35,8 +36,8 @@ func markedForEver() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock with one marker per owner, which stands for a thread-local variable. The marker applies to all keys and
-// is never cleared.
+// marked is a lock with one marker per owner. The marker corresponds to the article's thread-local variable: it applies to
+// all keys and is never cleared.
 type marked struct {
 	single
 

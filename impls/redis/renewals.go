@@ -14,8 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// renewals holds the goroutines that renew a lock's holds, by the name of the hold. A renewal ends at the last release of its
-// hold, when the store refuses it, or at close.
+// renewals runs the goroutines that renew a lock's holds. A goroutine ends at the last release of its hold, after a refused
+// renewal, or at close. If blind is set, a refusal does not end the goroutine.
 type renewals struct {
 	env     impls.Env
 	blind   bool // whether renewals continue after a refusal
@@ -27,12 +27,12 @@ type renewals struct {
 	named map[string]*renewal
 }
 
-// renewal is the renewal of an outermost hold and its nested ones.
+// renewal is the renewal of an outermost hold. Nested holds share the renewal.
 type renewal struct {
 	depth int
 	lost  chan struct{}
 	stop  context.CancelFunc
-	ended chan struct{} // closed when the renewal sends no more requests
+	ended chan struct{} // closed when the renewal goroutine sends no more requests
 }
 
 func newRenewals(env impls.Env, blind bool) *renewals {
@@ -41,8 +41,9 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// start begins to renew a grant at each third of its lease. The argument start is the time of the call of Acquire. If the
-// name has a renewal, a nested grant joins it, and an outermost one replaces it. lost is closed when a renewal is refused.
+// start begins to renew a grant at each third of its lease. The argument start is the time of the call of Acquire. If name
+// already has a renewal, a nested grant shares it, and an outermost grant replaces it. lost is closed when a renewal is
+// refused.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +66,7 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 			sent := time.Since(start)
 			err := renew(context.Background())
 			r.env.ReportRenewal(g, sent, err)
-			held = r.blind || !errors.Is(err, impls.ErrNotHeld) // another error may be temporary
+			held = r.blind || !errors.Is(err, impls.ErrNotHeld) // any other error may be temporary
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -100,13 +101,13 @@ func (r *renewals) stop(ctx context.Context, name string) error {
 	}
 }
 
-// close ends all renewals and closes the client, which ends commands under way.
+// close ends all renewals and closes the client, which ends commands in flight.
 func (r *renewals) close(client io.Closer) error {
 	r.end()
 	return errors.Join(client.Close(), endedSoon(&r.running))
 }
 
-// endedSoon waits for a lock's goroutines, whose connections have been closed.
+// endedSoon waits until a lock's goroutines have ended. The connections of the goroutines must be closed before.
 func endedSoon(running *waiting.Group) error {
 	ended := make(chan struct{})
 	go func() {

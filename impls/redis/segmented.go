@@ -12,8 +12,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Segmented is the lock of articles on hot products: the stock is split over several keys, and requests use them in turn.
-// The guarded resource must be split the same way.
+// Segmented is a lock from articles on products in high demand. The stock of a product is split over several keys, and
+// requests use the keys in turn. The guarded resource must be split in the same way.
 func Segmented() impls.Impl {
 	return impls.Impl{
 		Name: "segmented", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
@@ -53,7 +53,7 @@ func (l *segmentedLock) Segments(key string) []string {
 
 func segment(key string, i int) string { return fmt.Sprintf("%s#%d", key, i) }
 
-// Acquire waits for its segment even if another is free, as in the articles.
+// Acquire waits for the next segment in turn even if another segment is free, as in the articles.
 func (l *segmentedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	req.Key = segment(req.Key, int((l.requests.Add(1)-1)%uint64(l.segments)))
 	hold, err := l.simple.Acquire(ctx, req)

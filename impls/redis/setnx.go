@@ -10,7 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetNX is the first lock of every article. Its defect is that nothing deletes the key of a dead holder.
+// SetNX acquires by SETNX and releases by DEL, as most articles do first. Its defect is that nothing deletes the key of a
+// dead holder.
 func SetNX() impls.Impl {
 	return impls.Impl{
 		Name: "setnx", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,

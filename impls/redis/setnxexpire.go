@@ -10,7 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetNXExpire sets the lease by a second command: a client that dies between the two leaves a key that never expires.
+// SetNXExpire acquires by SETNX, and sets the lease by a second command. Its defect: a client that dies between the two
+// commands leaves a key that never expires.
 func SetNXExpire() impls.Impl {
 	return impls.Impl{
 		Name: "setnx-expire", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoSteps: true,
@@ -32,7 +33,7 @@ func (s single) setThenExpire(ctx context.Context, req impls.Request) (impls.Gra
 	if err != nil {
 		return g, err
 	}
-	// Whether the key still exists is not checked, as published.
+	// As published, the lock ignores whether the key still exists.
 	if _, err := s.pexpire(ctx, req.Key, req.TTL); err != nil {
 		return g, fmt.Errorf("pexpire: %w", err)
 	}

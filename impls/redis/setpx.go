@@ -9,7 +9,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPX sets the key and its lease in one command. Its defect: a late holder deletes the next holder's key.
+// SetPX sets the key and its lease in one command. Its defect: a late release deletes the key even if it belongs to the
+// next holder.
 func SetPX() impls.Impl {
 	return impls.Impl{
 		Name: "set-px", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,

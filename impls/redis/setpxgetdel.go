@@ -8,7 +8,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXGetDel compares a token in the client and then deletes: the key may change between the two steps.
+// SetPXGetDel compares the token in the client and then deletes the key. Its defect: the key may change between the two
+// steps.
 func SetPXGetDel() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-getdel", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,

@@ -9,7 +9,7 @@ import (
 )
 
 // SetPXLua is the lock that the Redis documentation recommends for one server. Remaining weakness: the lease can expire
-// unnoticed during a hold.
+// during a hold, and the holder does not notice.
 func SetPXLua() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-lua", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,

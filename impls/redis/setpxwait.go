@@ -14,8 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXWait is set-px-lua that grants only if a replica has acknowledged the key, by WAIT after SET. A failover can still
-// lose the lock: the promoted replica need not be the one that acknowledged.
+// SetPXWait is the lock set-px-lua with a WAIT after the SET. It grants only if a replica has acknowledged the key. A
+// failover can still lose the lock if it promotes another replica.
 func SetPXWait() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-wait", Store: "redis", Deployment: "replica", BackOff: waiting.LongestPause,
@@ -26,7 +26,7 @@ func SetPXWait() impls.Impl {
 			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other is promoted", "lease-exclusion", "mutual-exclusion")),
 			expect.Under("failover-synced", expect.Excludes("the promoted replica has the key")),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }), // on the primary; WAIT shows whether replicas follow
+		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }),
 	}
 }
 
@@ -38,7 +38,8 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 		return impls.Grant{}, err
 	}
 	mine := impls.Token(s.env.Rand)
-	// One pipeline, because WAIT is about the writes of its own connection. Not 0, which would block without limit.
+	// SET and WAIT share a connection, because WAIT covers only the writes of its connection. The limit is never 0, because
+	// 0 means no limit.
 	limit := max(time.Millisecond, min(req.TTL/4, longestWait))
 	pipe := s.Pipeline()
 	set := pipe.Do(ctx, "SET", s.Key(req.Key), mine, "NX", "PX", req.TTL.Milliseconds())
@@ -61,7 +62,8 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 	return impls.Grant{}, fmt.Errorf("no replica acknowledged within %v: %w", limit, impls.ErrBusy)
 }
 
-// undo deletes an ungranted key, even if the caller's context has ended. It returns nil if the key is gone.
+// undo deletes a key that was set but not granted, even if the caller's context has ended. It returns nil if the key no
+// longer exists.
 func (s single) undo(ctx context.Context, key, token string) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()

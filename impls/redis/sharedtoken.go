@@ -11,12 +11,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SharedToken is an article's lock whose token is a field that all threads share. Its defect is as published: every try
-// overwrites the field, even if it is refused, and a release compares the field instead of its grant's token.
+// SharedToken is a lock from an article. All threads share one field for the token. Its defect is as published: every try
+// overwrites the field, even a refused one. A release compares the field instead of the token of its grant.
 func SharedToken() impls.Impl {
 	return impls.Impl{
 		Name: "shared-token", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,
-		Lease: time.Second, // its waiters mostly wait for leases to expire
+		Lease: time.Second, // tests mostly wait for this lease to expire
 		Doc:   "an article's lock: the token is a field that all threads share and every try overwrites",
 		Expect: slices.Concat(
 			expect.Excludes("the store has the field's value only while the last try of its process holds, so a release deletes the holder's own key"),
@@ -36,19 +36,20 @@ func SharedToken() impls.Impl {
 type sharedToken struct {
 	single
 
-	mu    sync.Mutex // prevents only data races on the field, which the article does not prevent
-	field string     // token of the process's last try, by any thread on any key
+	mu    sync.Mutex // prevents data races on the field, which the article's code has
+	field string     // token of the last try in this process, by any thread and on any key
 }
 
 func (l *sharedToken) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	mine := impls.Token(l.env.Rand)
 	l.mu.Lock()
-	l.field = mine // before the request, as published
+	l.field = mine // set before the request, as in the article
 	l.mu.Unlock()
 	return impls.Grant{Token: mine, Validity: req.TTL}, l.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// release compares the field with the store. It returns ErrNotHeld if they differ; the article's method returns nothing.
+// release compares the field with the stored token, and deletes the key if they are equal. Otherwise it returns ErrNotHeld.
+// The article's method returns nothing.
 func (l *sharedToken) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.field

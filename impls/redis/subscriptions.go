@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// subscriptions holds the channels that the waiters of one process listen to, on one connection. One goroutine reads, from
-// the first waiter until close.
+// subscriptions holds the channels on which the waiters of one process receive notifications. All channels share one
+// connection, which one goroutine reads.
 type subscriptions struct {
 	pubsub  *redis.PubSub
 	turn    chan struct{} // capacity 1: a semaphore that keeps subscribe and unsubscribe commands in order
@@ -24,15 +24,15 @@ type subscriptions struct {
 	of map[string]*subscription
 }
 
-// subscription is one channel. A message wakes one waiter of the process, like a semaphore.
+// subscription is a subscription to one channel. Each message wakes one waiter of the process.
 type subscription struct {
 	channel string
 	life    context.Context
 	ready   chan struct{} // closed when the server has confirmed the subscription
-	woken   chan struct{} // capacity 1: has an element if a message has not woken a waiter yet
+	woken   chan struct{} // capacity 1: contains an element while a message has not woken a waiter
 
-	waiters int  // guarded by the mutex of all subscriptions
-	active  bool // whether ready is closed; guarded by the same mutex
+	waiters int  // guarded by subscriptions.mu
+	active  bool // whether ready is closed; guarded by subscriptions.mu
 }
 
 func newSubscriptions(client redis.UniversalClient) *subscriptions {
@@ -41,8 +41,8 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join subscribes to a channel. Each join needs a leave. It returns nil if the context or the lock has ended. If the
-// subscription fails, the reader repeats it after it reconnects.
+// join subscribes to a channel. It returns nil if the context or the lock has ended. Each subscription needs a call of
+// leave. If the subscription fails, the reader subscribes again after it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -75,10 +75,10 @@ func (s *subscriptions) leave(c *subscription) {
 	s.drop(c)
 }
 
-// drop unsubscribes from a channel without waiters. If the subscription is unconfirmed, drop waits for a later call: the
+// drop unsubscribes from a channel without waiters. It does nothing until the subscription is confirmed. Otherwise the late
 // confirmation might be mistaken for that of a new subscription.
 func (s *subscriptions) drop(c *subscription) {
-	s.turn <- struct{}{} // does not block for long, because other goroutines only wait for a socket
+	s.turn <- struct{}{} // does not block for long: goroutines keep their turn only while they write to a socket
 	defer func() { <-s.turn }()
 	s.mu.Lock()
 	idle := c.waiters == 0 && c.active && s.of[c.channel] == c
@@ -87,7 +87,7 @@ func (s *subscriptions) drop(c *subscription) {
 	}
 	s.mu.Unlock()
 	if idle {
-		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // if it fails, the connection is replaced, without this channel
+		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // after an error, the library reconnects without this channel
 	}
 }
 
@@ -115,8 +115,8 @@ func (s *subscriptions) read() {
 	}
 }
 
-// confirm handles the confirmation of a subscription. A second confirmation means a new connection, so a message may have
-// been lost.
+// confirm handles the confirmation of a subscription. A second confirmation means that the client has reconnected, so a
+// message may have been lost.
 func (s *subscriptions) confirm(channel string) {
 	s.mu.Lock()
 	c := s.of[channel]
@@ -143,8 +143,8 @@ func (s *subscriptions) close() {
 	s.pubsub.Close() // ends the reader's connection
 }
 
-// await waits until the subscription is ready or a message wakes the waiter, for at most atMost; a negative atMost means no
-// limit. It returns false if the context or the lock has ended.
+// await waits until news is closed or has an element, for at most atMost. A negative atMost means no limit. await returns
+// false if the context or the lock has ended.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {
@@ -155,7 +155,7 @@ func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost t
 	select {
 	case <-news:
 		if ctx.Err() != nil && news == c.woken {
-			c.wake() // passes the message to another waiter
+			c.wake() // let the message wake another waiter
 		}
 	case <-late:
 	case <-ctx.Done():

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFirstServerIsNamed checks that the error names the first of the servers that do not answer, in any order of answers.
+// TestFirstServerIsNamed checks that the error is that of the first server without an answer, whatever the order of the
+// errors.
 func TestFirstServerIsNamed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		v := votes{missed: make([]error, 3)}

@@ -12,8 +12,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// MySQLGetLock is the database's user-level lock, held by a session until it is released or the session ends. Remaining
-// weaknesses: the holder must detect the end of its session, and the server that of its client.
+// MySQLGetLock is the user-level lock GET_LOCK. A session holds the lock until the session releases the lock or ends.
+// Remaining weaknesses: the holder must detect that its session has ended. The server must detect that a client is gone.
 func MySQLGetLock() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true,
@@ -27,7 +27,7 @@ func MySQLGetLock() impls.Impl {
 				return nil, err
 			}
 			db := sql.OpenDB(c)
-			db.SetMaxIdleConns(-1) // released connections are closed
+			db.SetMaxIdleConns(-1) // no idle connections: closing a session closes its connection
 			return &getLock{newSessionLock(env, func(ctx context.Context) (session, error) { return openMySQLSession(ctx, db) }), db}, nil
 		},
 	}
@@ -40,8 +40,8 @@ type getLock struct {
 
 func (l *getLock) Close() error { return errors.Join(l.sessionLock.Close(), l.db.Close()) }
 
-// mysqlSession is a connection. The name of a lock is hashed at the server, because names have at most 64 letters and
-// ignore case.
+// mysqlSession is a connection that may hold one lock. The server hashes lock names, because MySQL's names have at most 64
+// characters and ignore case.
 type mysqlSession struct {
 	unleased
 	conn   *sql.Conn
@@ -63,13 +63,15 @@ func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
 
 func (s *mysqlSession) id() string { return strconv.FormatInt(s.number, 10) }
 
-// take waits with a resolution below a second, as MariaDB does. NULL means an error, which Scan returns.
+// take requests a name and waits at the server; MariaDB accepts fractions of a second. If the server answers NULL after an
+// error, Scan returns an error.
 func (s *mysqlSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
 	err = s.conn.QueryRowContext(ctx, "SELECT GET_LOCK(SHA2(?, 256), ?)", name, wait.Seconds()).Scan(&granted)
 	return granted, err
 }
 
-// give releases a name. The server answers NULL if no session holds the name, and 0 if another one does.
+// give releases a name. It returns false if another session holds the name (the server answers 0), or no session does
+// (NULL).
 func (s *mysqlSession) give(ctx context.Context, name string) (bool, error) {
 	var freed sql.NullBool
 	err := s.conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(SHA2(?, 256))", name).Scan(&freed)
@@ -78,4 +80,4 @@ func (s *mysqlSession) give(ctx context.Context, name string) (bool, error) {
 
 func (s *mysqlSession) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
 
-func (s *mysqlSession) End() { _ = s.conn.Close() } // sends a goodbye and does not wait for an answer
+func (s *mysqlSession) End() { _ = s.conn.Close() } // tells the server to end the session, and does not wait for an answer

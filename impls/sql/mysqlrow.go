@@ -9,8 +9,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// MySQLRow is the lock of every article on databases: a row under a unique index. Its defect is that nothing deletes the
-// row of a dead holder.
+// MySQLRow stores each lock as a row under a unique index, as in most articles on databases. Its defect is that nothing
+// deletes the row of a dead holder.
 func MySQLRow() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-row", Control: true, Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,

@@ -9,8 +9,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// MySQLRowTTL is the row with a lease by the server's clock. Remaining weakness: the lease can expire unnoticed during a
-// hold.
+// MySQLRowTTL is the lock mysql-row with a lease by the server's clock. Remaining weakness: the lease can expire during a
+// hold, and the holder does not notice.
 func MySQLRowTTL() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-row-ttl", Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,
@@ -34,8 +34,9 @@ type mysqlRowTTLLock struct{ rows }
 
 var _ impls.Renewer = mysqlRowTTLLock{}
 
-// insertOrTakeOver inserts a row or takes over an expired one. Assignments run in order: the expiry changes only if the
-// token did just before. The affected count is 1 for an insert, 2 for a change, and 0 otherwise.
+// insertOrTakeOver inserts a row, or takes over an expired row. MySQL executes the assignments in order, so the expiry
+// changes only if the token has changed. The number of affected rows is 1 for an insert, 2 for a take-over, and otherwise
+// 0.
 const insertOrTakeOver = `INSERT INTO ` + lockTable + ` (name, token, expires)
 	VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
 	ON DUPLICATE KEY UPDATE

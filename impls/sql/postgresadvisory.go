@@ -17,8 +17,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// PostgresAdvisory is an advisory lock of PostgreSQL, held by a session until the session releases it or ends, as with
-// MySQL's GET_LOCK.
+// PostgresAdvisory is an advisory lock of PostgreSQL. A session holds the lock until the session releases the lock or ends.
 func PostgresAdvisory() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true,
@@ -36,7 +35,8 @@ func PostgresAdvisory() impls.Impl {
 	}
 }
 
-// postgresConfig returns the configuration for the lock's only server, regardless of the environment and of pgx's files.
+// postgresConfig returns the configuration for the lock's only server. It ignores environment variables and PostgreSQL's
+// configuration files.
 func postgresConfig(env impls.Env) (*pgx.ConnConfig, error) {
 	u, err := env.Server("postgres://user@host:port/database")
 	if err != nil {
@@ -54,26 +54,26 @@ func postgresConfig(env impls.Env) (*pgx.ConnConfig, error) {
 	c.Password, _ = u.User.Password()
 	c.TLSConfig, c.Fallbacks, c.RuntimeParams = nil, nil, map[string]string{}
 	c.ConnectTimeout, c.ValidateConnect = waiting.CommandTimeout, nil
-	c.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, and no prepared statement at the server
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, without a prepared statement
 	c.DialFunc = env.Network()
 	return c, nil
 }
 
-// postgresSession is a connection. The server hashes a name into a key of 64 bits.
+// postgresSession is a connection that may hold one lock. The server hashes lock names into keys of 64 bits.
 type postgresSession struct {
 	unleased
 	*pgx.Conn
 	raw net.Conn
 }
 
-// openPostgresSession connects. To cancel a statement the client library would open another connection; here the session
-// ends instead, and the library's goroutine with it.
+// openPostgresSession connects to the server. To cancel a statement, the client library would open a second connection.
+// Here the second connection is refused, so the session ends instead.
 func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgresSession, error) {
 	config = config.Copy()
 	s := &postgresSession{}
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if s.raw != nil { // an earlier address of the host failed: the next is tried
+		if s.raw != nil { // the library dials again: another address of the host, or a request to cancel
 			return nil, errors.New("a session is one connection")
 		}
 		raw, err := dial(ctx, network, addr)
@@ -97,7 +97,7 @@ func (s *postgresSession) id() string { return strconv.FormatUint(uint64(s.PgCon
 const lockNotAvailable = "55P03"
 
 func (s *postgresSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
-	if wait < time.Millisecond { // the unit of lock_timeout, whose 0 means no limit
+	if wait < time.Millisecond { // lock_timeout is in milliseconds, and its 0 means no limit
 		err = s.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", name).Scan(&granted)
 		return granted, err
 	}
@@ -107,7 +107,7 @@ func (s *postgresSession) take(ctx context.Context, name string, wait time.Durat
 	if !errors.As(err, &said) || said.Code != lockNotAvailable {
 		return err == nil, err
 	}
-	// The lock may have been granted just as the statement was cancelled; the session would hold it.
+	// The lock may have been granted while the statement was cancelled. The session would then still hold the lock.
 	_, err = s.Exec(ctx, "SELECT pg_advisory_unlock_all()")
 	return false, err
 }
@@ -119,7 +119,7 @@ func (s *postgresSession) give(ctx context.Context, name string) (freed bool, er
 
 func (s *postgresSession) ping(ctx context.Context) error { return s.Ping(ctx) }
 
-// End sends a goodbye, and closes the connection in any case.
+// End asks the server to end the session. It closes the connection even if this fails.
 func (s *postgresSession) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), waiting.AnswerGrace)
 	defer cancel()

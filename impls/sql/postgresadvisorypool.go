@@ -15,13 +15,15 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// PostgresAdvisoryPool is the advisory lock with a common mistake: it acquires and releases through a connection pool. The
-// release reaches a session that holds nothing, which goes unnoticed, and a session that holds is granted again. A real
-// pool returns the same connection without load, so the defect shows late; here the connections take turns.
+// PostgresAdvisoryPool is the advisory lock with a common mistake: it acquires and releases through a connection pool. A
+// release may use a session that does not hold the lock, and the failed release is not noticed. A request may use the
+// session that holds the lock, which is then granted again.
+//
+// A real pool reuses one connection while the load is low, so the defect shows late. Here the connections take turns.
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
-		Lease: 300 * time.Millisecond, // the lock has no lease; this limits the wait for a lock that is never released
+		Lease: 300 * time.Millisecond, // the lock has no lease; a short TTL shortens the waits for locks that are never released
 		Doc:   "the advisory lock through a pool of connections: the release reaches a session that does not hold it",
 		Expect: slices.Concat(
 			expect.Violated("no release reaches the session that holds", "no-orphan"),
@@ -48,7 +50,7 @@ type postgresPoolLock struct {
 	env    impls.Env
 	config *pgx.ConnConfig
 	next   atomic.Uint64
-	conns  [pooled]chan *postgresSession // a statement takes a connection out of its channel; nil: not connected
+	conns  [pooled]chan *postgresSession // each channel holds one connection (nil: not connected), which a statement takes out while it runs
 }
 
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {
@@ -86,7 +88,7 @@ func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impl
 	})
 }
 
-// Release ignores the reply, as the published recipe does.
+// Release ignores whether the session held the lock, as the published recipe does.
 func (l *postgresPoolLock) Release(ctx context.Context, g impls.Grant) error {
 	_, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
 	return err

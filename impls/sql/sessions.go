@@ -29,22 +29,22 @@ type unleased struct{}
 func (unleased) Alive(context.Context) bool { return true }
 func (unleased) TTL() time.Duration         { return 0 }
 
-// slice is the maximum duration of one wait at the server. A short wait is answered soon after the caller's timeout, so the
-// result is known.
+// slice is the maximum duration of one wait at the server. Because a wait is short, the server answers soon after the
+// caller's timeout, and the result is known.
 const slice = 200 * time.Millisecond
 
 // minPeriod is the minimum period between answered pings of a session. It applies if the request has no TTL or a short one.
 const minPeriod = 100 * time.Millisecond
 
-// sessionLock is a lock bound to a session: the lock is free when the server ends the session.
+// sessionLock is a lock bound to a session. When the session ends, the server frees the lock.
 //
-// It does not implement Prober: the server knows which session holds a name, but not for which grant.
+// sessionLock does not implement Prober: the server knows the session that holds a name, but not the grant.
 type sessionLock struct {
 	*lease.Sessions[session]
 	grants atomic.Int64
 }
 
-// errSessionLost is indeterminate: the client has lost its session, which may still exist at the server.
+// errSessionLost is indeterminate: the client has lost its session, but the session may still exist at the server.
 var errSessionLost = errors.New("the session that held the lock has ended, or does not answer")
 
 func newSessionLock(env impls.Env, open func(context.Context) (session, error)) *sessionLock {
@@ -79,7 +79,7 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 			l.Put(s)
 			return impls.Hold{}, impls.ErrBusy
 		}
-		if err != nil { // the session may hold the lock now or later
+		if err != nil { // the request may have acquired the lock, or may still acquire it
 			l.Drop(s)
 			return impls.Hold{}, err
 		}
@@ -97,8 +97,8 @@ func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	return slice
 }
 
-// ask sends a request that may wait at the server. If the context ends, ask still waits for the answer, for the request's
-// wait plus AnswerGrace.
+// ask sends a request that may wait at the server. After the end of ctx, ask still waits for the answer, for at most wait
+// plus AnswerGrace.
 func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err // nothing was sent
@@ -112,12 +112,12 @@ func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool
 	return do(asking)
 }
 
-// Release frees the lock, and returns the session to the pool if it certainly holds nothing.
+// Release frees the lock. It returns the session to the pool only if the session certainly holds no lock.
 func (l *sessionLock) Release(ctx context.Context, g impls.Grant) error {
 	s, known, intact := l.LetGo(ctx, g.Token)
 	switch {
 	case !known:
-		return impls.ErrNotHeld // no session of this process holds it for this grant
+		return impls.ErrNotHeld // this process has no session for this grant
 	case !intact:
 		return errSessionLost
 	}

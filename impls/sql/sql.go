@@ -1,4 +1,5 @@
-// Package sql implements the locks on MySQL and PostgreSQL: rows, and session locks. Each function returns an impls.Impl.
+// Package sql implements the locks on MySQL and PostgreSQL. Some locks are rows of a table, and others are bound to a
+// session. Each function returns an impls.Impl.
 package sql
 
 import (
@@ -17,7 +18,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Definite errors of MariaDB and MySQL.
+// Error numbers of MariaDB and MySQL, and the table of locks.
 const (
 	duplicateKey    = 1062
 	waitedTooLong   = 1205
@@ -41,8 +42,8 @@ func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.Trim(u.Path, "/")
 	c.DialFunc = env.Dial
 	c.Timeout = waiting.CommandTimeout
-	c.InterpolateParams = true    // otherwise a statement with arguments takes three round trips
-	c.Logger = &mysql.NopLogger{} // each error is returned as well
+	c.InterpolateParams = true    // without this, a statement with arguments takes three round trips
+	c.Logger = &mysql.NopLogger{} // discards the log: each error is returned as well
 	return mysql.NewConnector(c)
 }
 
@@ -60,7 +61,7 @@ func openRows(env impls.Env) (rows, error) {
 		return rows{}, err
 	}
 	r := rows{waiting.NewPolling(env), env, sql.OpenDB(c)}
-	r.db.SetMaxIdleConns(1024) // with the default of 2 most statements would connect again
+	r.db.SetMaxIdleConns(1024) // with the default of 2 idle connections, most statements would need a new connection
 	if _, err := r.exec(context.Background(), createLockTable); err != nil && !isMySQL(err, alreadyATable) {
 		return rows{}, errors.Join(fmt.Errorf("create the table of locks: %w", err), r.db.Close())
 	}
@@ -69,10 +70,12 @@ func openRows(env impls.Env) (rows, error) {
 
 func (r rows) name(key string) string { return r.env.Prefix + key }
 
-// longestName is the longest name in bytes that the table can store. A server that is not strict truncates longer ones.
+// longestName is the length in bytes of the longest name that the table can store. A server in a non-strict mode truncates
+// longer names.
 const longestName = 255
 
-// acquire polls with a statement that inserts a row by its name and token, and affects none if the row exists.
+// acquire repeats an insert statement until the row is acquired. The statement's first arguments are the row's name and the
+// token. If another client holds the lock, the statement must fail or affect no row.
 func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Duration, insert string, more ...any) (impls.Hold, error) {
 	if n := len(r.name(req.Key)); n > longestName {
 		return impls.Hold{}, fmt.Errorf("a key of %d bytes, with its prefix: want at most %d", n, longestName)
@@ -87,8 +90,8 @@ func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Dura
 	})
 }
 
-// exec executes one statement, which is a transaction. InnoDB rolls it back on a deadlock or after a long wait. It then had
-// no effect and is repeated.
+// exec executes one statement as a transaction. After a deadlock or a long wait, InnoDB rolls the statement back, and exec
+// repeats it.
 func (r rows) exec(ctx context.Context, statement string, args ...any) (affected int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -108,12 +111,13 @@ func isMySQL(err error, numbers ...uint16) bool {
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
 }
 
-// Release deletes the row of a grant. ErrNotHeld: there was no such row.
+// Release deletes the row of a grant. It returns ErrNotHeld if there is no such row.
 func (r rows) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(r.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ?", r.name(g.Key), g.Token))
 }
 
-// Probe reads the row of a key. If the row has expired, the key is free.
+// Probe returns the token in the row of a key and the remaining time of the lease. If the row has expired, the key counts
+// as free.
 func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -134,5 +138,5 @@ func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return token, time.Duration(left.Int64) * time.Microsecond, nil
 }
 
-// Close ends the connections. Rows stay, because they belong to no connection.
+// Close closes the connections. The rows of current holds stay in the table.
 func (r rows) Close() error { return r.db.Close() }

@@ -18,11 +18,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Clients that share a session share the
-// lock: here each hold has a session.
+// EtcdConcurrency is the mutex of etcd's client library (client/v3/concurrency). Clients that share a session share the
+// lock, so each hold has a separate session here.
 //
-// The client keeps the session alive without reporting it: the promise is unbounded until the session is known to have
-// ended. The fence is the revision of the answer that granted it.
+// The client renews the session without reports. The validity of a grant is therefore unbounded until the session is known
+// to have ended. The fencing token is the revision of the answer that granted the lock.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true,
@@ -82,7 +82,7 @@ type etcdSession struct {
 	ttl time.Duration
 }
 
-// Alive reports whether the session is alive as far as its client knows.
+// Alive reports whether the client considers the session alive.
 func (s *etcdSession) Alive(context.Context) bool { return !waiting.Over(s.Done()) }
 
 func (s *etcdSession) TTL() time.Duration { return s.ttl }
@@ -130,7 +130,7 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case errors.Is(err, concurrency.ErrLocked):
 		l.Put(s)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil: // the session is ended; if the server confirms that, the request has left nothing
+	case err != nil: // end the session; if the server confirms the end, the request has left no key
 		if closed := s.Close(); closed == nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", impls.ErrBusy, err)
 		}
@@ -151,14 +151,14 @@ func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {
 	err = notHeld(h.Unlock(ctx), concurrency.ErrLockReleased)
 	switch {
 	case err != nil && !errors.Is(err, impls.ErrNotHeld):
-		go h.session.Close() // if this fails, the lease expires
+		go h.session.Close() // if the end of the session fails, its lease expires
 	case first:
 		l.Put(h.session)
 	}
 	return err
 }
 
-// Close ends the client, and thereby the keep-alives of all leases.
+// Close closes the client, which ends the keep-alives of all leases.
 func (l *etcdMutexes) Close() error {
 	l.Pool.Close()
 	err := l.client.Close()

@@ -16,17 +16,18 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redislock is github.com/bsm/redislock as its documentation shows it: a waiter tries every 500 ms until a deadline.
+// Redislock is the library github.com/bsm/redislock, used as in its documentation. A waiter tries every 500 ms until a
+// deadline.
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
 		"bsm/redislock v0.10 as documented: a script sets a free key, and a waiter tries every 500 ms (LinearBackoff)",
-		slices.Concat(leased(expect.Observed), // waiters that try every 500 ms seldom come while a holder is late
+		slices.Concat(leased(expect.Observed), // Observed, because few waiters try while a holder is late
 			expect.In("long-hold", expect.Observed("waiters that try every 500 ms seldom come while a holder is late", "mutual-exclusion"),
 				expect.Holds("the next client is granted after the lease, and a late release frees no other client's key", "lease-exclusion"))))
 }
 
-// RedislockTuned is redislock for short holds under contention. A delay that doubles would be longest for the clients that
-// have waited longest.
+// RedislockTuned is redislock with a short, constant delay for short holds under contention. An increasing delay would be
+// longest for the clients that have waited longest.
 func RedislockTuned() impls.Impl {
 	return redisLockImpl("redislock-tuned", 5*time.Millisecond,
 		"bsm/redislock v0.10 for short holds: a waiter tries every 5 ms (LinearBackoff)",
@@ -60,14 +61,14 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-// asking is a retry strategy that records the time of the next attempt.
+// asking is a retry strategy of the library that also records the time of the next attempt.
 type asking struct {
 	redislock.RetryStrategy
 	sent  time.Time
 	tally *impls.Tally
 }
 
-// NextBackoff returns the delay before the next attempt; 0 ends the wait.
+// NextBackoff returns the delay before the next attempt, or 0 to stop the attempts.
 func (a *asking) NextBackoff() time.Duration {
 	pause := a.RetryStrategy.NextBackoff()
 	a.sent = time.Now().Add(pause)
@@ -95,7 +96,7 @@ func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 	defer cancel()
 	got, err := l.client.Obtain(ctx, l.Key(req.Key), req.TTL, &redislock.Options{RetryStrategy: a, Token: impls.Token(l.env.Rand)})
 	switch {
-	case errors.Is(err, redislock.ErrNotObtained): // it retries only after a refusal, so the last answer was one
+	case errors.Is(err, redislock.ErrNotObtained): // the library retries only after a refusal, so the last reply was a refusal
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	case err != nil:
 		return impls.Hold{}, err

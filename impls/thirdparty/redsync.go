@@ -19,16 +19,17 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on any number of servers. It tries 32 times, 50 to 250
-// ms apart, and then stops, even if its caller would wait longer.
+// Redsync is the library github.com/go-redsync/redsync at its defaults: RedLock, on any number of servers. The library
+// tries 32 times, 50 to 250 ms apart, even if the caller would wait longer.
 //
-// Its error does not distinguish a refusal from a missing answer, so its connections are observed here.
+// The library's error does not distinguish a refusal from a missing answer. redSyncImpl therefore observes the answers on
+// the connections.
 func Redsync() impls.Impl {
 	return redSyncImpl("redsync", 32, 50*time.Millisecond, 250*time.Millisecond,
 		"go-redsync/redsync v4 at its defaults: SET NX on a majority, 32 tries, 50 to 250 ms apart")
 }
 
-// RedsyncTuned is redsync for short holds under contention: it retries soon, until its caller's timeout.
+// RedsyncTuned is redsync for short holds under contention. It tries every 2 to 10 ms, until the caller's timeout.
 func RedsyncTuned() impls.Impl {
 	return redSyncImpl("redsync-tuned", math.MaxInt32, 2*time.Millisecond, 10*time.Millisecond,
 		"go-redsync/redsync v4 for short holds: tries until the caller's timeout, 2 to 10 ms apart")
@@ -56,8 +57,8 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 	}
 }
 
-// leased returns the expectations of a lease on one Redis that its library neither renews nor watches. Its client reads an
-// answer even after its caller's timeout.
+// leased returns the expectations of a library with a lease on one Redis server and no renewal. heardOut is the expected
+// result if the client reads the grant after the caller's timeout.
 func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expectation {
 	return slices.Concat(
 		expect.Under("cancelled-acquire",
@@ -106,7 +107,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	defer context.AfterFunc(l.life, cancel)() // otherwise it would retry on closed connections
+	defer context.AfterFunc(l.life, cancel)() // without this, the library would retry on closed connections
 	lock := m.LockContext
 	if req.Wait == 0 {
 		lock = m.TryLockContext
@@ -116,10 +117,10 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		return impls.Hold{}, impls.ErrClosed
 	case err != nil && slices.ContainsFunc(heard, func(a *answered) bool { return a.unread.Load() || a.granted.Load() }):
 		return impls.Hold{}, err
-	case err != nil: // every server either refused or has undone its grant
+	case err != nil: // each server has refused the lock, or has undone its grant
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	}
-	// Until is the end of the promise: the time of the granted attempt + the lease less the drift.
+	// Until returns the time of the granted attempt, plus the lease, minus the allowance for clock drift.
 	validity := req.TTL - time.Duration(float64(req.TTL)*driftFactor)
 	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, Token: m.Value(), Validity: validity,
 		SentAfter: max(0, m.Until().Add(-validity).Sub(start))}}, nil
@@ -130,7 +131,7 @@ func (l *redSyncLock) again(int) time.Duration {
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
 }
 
-// Release needs only the value of the lock.
+// Release releases a grant. The library needs only the value of the key, so any mutex can release the grant.
 func (l *redSyncLock) Release(ctx context.Context, g impls.Grant) error {
 	_, err := redsync.New(l.pools...).NewMutex(l.env.Prefix+g.Key, redsync.WithValue(g.Token)).UnlockContext(ctx)
 	var taken *redsync.ErrTaken
@@ -149,11 +150,11 @@ func (l *redSyncLock) Close() error {
 	return l.Nodes.Close()
 }
 
-// answered observes one server's answers to the requests of one acquire.
+// answered observes the answers of one server during one acquire.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // whether an answer was not read
-	granted atomic.Bool // whether the server granted the lock and the grant was not undone
+	unread  atomic.Bool // whether a request was sent whose answer was not read
+	granted atomic.Bool // whether the server granted the lock and still has the grant
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

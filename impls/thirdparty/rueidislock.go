@@ -18,11 +18,12 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on any number of servers. Redis
-// notifies waiters and holder of each change of a key (client-side caching); a lease is extended at its half.
+// Rueidislock is the library github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on any number of
+// servers. Redis notifies waiters and the holder of each change of a key (client-side caching). A lease is extended when
+// half of it has passed.
 //
-// It promises a context that ends when the lock is lost, and does not report its extensions: the promise is unbounded. Its
-// release returns nothing.
+// The library promises a context that ends when the lock is lost. It does not report extensions, so the validity of a grant
+// is unbounded. Its release returns nothing.
 func Rueidislock() impls.Impl {
 	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, renewed automatically, waiting by client-side caching",
 		func(*rueidislock.LockerOption) {},
@@ -30,14 +31,15 @@ func Rueidislock() impls.Impl {
 			expect.Observed(rueidisForgets, "progress")))
 }
 
-// RueidislockTuned is rueidislock as its documentation recommends it for one Redis of version 7.0.5 or later.
+// RueidislockTuned is rueidislock with the settings that its documentation recommends for one server with Redis 7.0.5 or
+// later.
 func RueidislockTuned() impls.Impl {
 	return rueidisLockImpl("rueidislock-tuned", "rueidislock v1.0.79 for one Redis: one key (KeyMajority 1), without notices of its own changes (NoLoopTracking)",
 		func(o *rueidislock.LockerOption) { o.KeyMajority, o.NoLoopTracking = 1, true },
 		expect.Under("slow-network", expect.Violated(rueidisForgets, "progress")))
 }
 
-// rueidisForgets is the reason why waiters may wait forever: they wait only for the notice of a change.
+// rueidisForgets is the reason for the expectation that a waiter may wait forever.
 const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) is abandoned and its key deleted, possibly without a notice: all clients wait for a free lock"
 
 func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slow []impls.Expectation) impls.Impl {
@@ -63,9 +65,9 @@ func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slo
 	}
 }
 
-// rueidisLockLock has one locker for each lease duration.
+// rueidisLockLock has one locker of the library for each lease duration.
 //
-// It does not implement Prober: the library does not expose the values of its keys.
+// rueidisLockLock does not implement Prober, because the library does not expose the values of its keys.
 type rueidisLockLock struct {
 	env  impls.Env
 	tune func(*rueidislock.LockerOption)
@@ -105,7 +107,7 @@ func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls
 	return l, nil
 }
 
-// connection is a locker that connects at its first use.
+// connection holds a function that connects at its first call, and returns the locker at every call.
 type connection struct {
 	open func() (rueidislock.Locker, error)
 }
@@ -153,7 +155,7 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 	case errors.Is(err, rueidislock.ErrNotLocked):
 		w.over(nil)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil: // the library has released its keys before it returns
+	case err != nil: // the library has already released its keys
 		return impls.Hold{}, w.over(err)
 	case !w.granted():
 		give()
@@ -167,13 +169,14 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 
 var errEnded = errors.New("its context had ended before the release")
 
-// Release returns when the deletion was sent; the library does not report its result. A second release does nothing.
+// Release sends the deletion of the keys, and does not wait for the result, which the library does not report. A second
+// release does nothing.
 func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	h, first, _ := l.holds.take(g)
 	if !first {
 		return fmt.Errorf("%w: it is released", impls.ErrNotHeld)
 	}
-	held := h.notice() // called first, because give also ends the context, which is not a loss
+	held := h.notice() // before give, which also ends the context, although the hold is not lost
 	h.give()
 	h.end()
 	if !held {
@@ -182,7 +185,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	return nil
 }
 
-// Close ends the connections first, so that no hold is released.
+// Close ends the connections first. The library can then no longer release the holds.
 func (l *rueidisLockLock) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -1,5 +1,5 @@
-// Package thirdparty wraps locks of third-party libraries. They are called as their users call them: with the defaults of
-// the library and its client, except for the lease, from the request, and the connections, from the Env.
+// Package thirdparty wraps locks of third-party libraries. It uses each library and its client with their defaults. Only
+// the lease comes from the request, and the connections from the Env.
 package thirdparty
 
 import (
@@ -13,12 +13,12 @@ import (
 	"lockbench/impls"
 )
 
-// objects stores a library's value for each hold, such as its mutex. For each key, the last released value is kept for a
-// second release.
+// objects stores the library's object for each hold, such as a mutex. For each key, it keeps the last released object, in
+// case the object is released again.
 type objects[T any] struct {
 	mu    sync.Mutex
-	held  map[string]T        // values of current holds, by token
-	spent map[string]spent[T] // last released value, by key
+	held  map[string]T        // objects of current holds, by token
+	spent map[string]spent[T] // last released object, by key
 }
 
 type spent[T any] struct {
@@ -36,7 +36,7 @@ func (o *objects[T]) keep(token string, object T) {
 	o.held[token] = object
 }
 
-// take returns the value stored for a grant. first reports whether the grant had not been released before.
+// take returns the object stored for a grant. first reports whether this is the first release of the grant.
 func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,8 +60,8 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-// attempt is the context of an acquire. Until the grant it ends with the caller's context and at the timeout. After the grant
-// it stays open, because a library may bind the hold to it.
+// attempt is the context of an acquire. Until the grant, it ends with the caller's context or at the timeout. After the
+// grant, it does not end with them, because a library may bind the hold to its context.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
@@ -81,7 +81,8 @@ func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
 	return w
 }
 
-// granted detaches the context from the caller's context and the timeout. It returns false if the context has already ended.
+// granted detaches the context from the caller's context and from the timeout. It returns false if the context has already
+// ended.
 func (w *attempt) granted() bool {
 	w.stop()
 	if w.timer != nil {

@@ -17,14 +17,14 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It cannot try without waiting, and a wait ends only when its connection
-// is closed. Each hold therefore has a separate connection, which is closed if the waiter times out.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. The library cannot try without waiting, and a wait ends only when its
+// connection is closed. Each hold therefore has a separate connection, which is closed if the waiter times out.
 //
-// Its grants have no known validity. A loss is reported only when the connection reconnects.
+// Grants have no known validity. The client learns of a loss only when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true,
-		Late: 200 * time.Millisecond, // the server checks for expired sessions only at its ticks
+		Late: 200 * time.Millisecond, // the server checks for expired sessions only at intervals
 		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(
 			expect.Holds("the lowest number holds, and the server assigns each number once", "mutual-exclusion", "resource-integrity"),
@@ -71,14 +71,14 @@ type zkHeld struct {
 type zkClient struct {
 	*zk.Conn
 	ttl  time.Duration // requested lease
-	over chan struct{} // closed when the session is known to have ended
+	over chan struct{} // closed when the client knows that the session has ended
 }
 
 func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 
-// connect returns a connection that may not be established yet: requests wait until it is.
+// connect returns a connection that may not be established yet. Requests wait until it is established.
 func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, error) {
 	by := l.env.Network()
 	conn, events, err := zk.Connect(l.addresses, ttl, zk.WithLogger(zookeeper.Silent{}), zk.WithLogInfo(false),
@@ -92,7 +92,7 @@ func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, erro
 	}
 	c := &zkClient{conn, ttl, make(chan struct{})}
 	l.running.Go(func() {
-		for e := range events { // until the connection is closed
+		for e := range events { // events is closed with the connection
 			if e.State == zk.StateExpired && !waiting.Over(c.over) {
 				close(c.over)
 			}
@@ -122,7 +122,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	select {
 	case err = <-locked:
 	case <-w.Done():
-		known := c.State() == zk.StateHasSession // if connected, the server learns of the end of the session
+		known := c.State() == zk.StateHasSession // while connected, the client can tell the server to end the session
 		c.Close()
 		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
 			err = errors.New("the wait ended, and the request may be queued until the session ends")
@@ -138,7 +138,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	return impls.Hold{Grant: g, Lost: c.over}, nil
 }
 
-// Release releases a hold, with a timeout, which the library lacks.
+// Release releases a hold. It adds a timeout, because the library's release has none.
 func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
 	h, first, err := l.holds.take(g)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package waiting helps locks to wait: Polling for a grant, Timeouts for an answer, Group for background work.
+// Package waiting helps locks to wait. Polling repeats a request until a grant. Timeouts returns the contexts of one
+// acquire. Group tracks background goroutines.
 package waiting
 
 import (
@@ -12,21 +13,22 @@ import (
 )
 
 const (
-	// CommandTimeout bounds a command whose context does not. It is long, because an abandoned command is indeterminate and
-	// a slow machine must not look like a broken lock.
+	// CommandTimeout bounds a command whose context has no earlier deadline. An abandoned command is indeterminate, so the
+	// timeout is long enough for a slow machine.
 	CommandTimeout = 5 * time.Second
-	// AnswerGrace is the time for a command to finish after a waiter's timeout: a cancelled command is indeterminate.
+	// AnswerGrace is the extra time for a reply after a waiter's timeout. Without it, a command in flight would be
+	// cancelled and indeterminate.
 	AnswerGrace = 50 * time.Millisecond
 	// WithdrawTimeout bounds the clean-up of an abandoned acquire.
 	WithdrawTimeout = time.Second
-	// CloseTimeout bounds Close's wait for a lock's goroutines, whose connections are closed by then.
+	// CloseTimeout bounds how long Close waits for a lock's goroutines after their connections were closed.
 	CloseTimeout = 2 * time.Second
 	// FirstPause and LongestPause bound the delays between two attempts.
 	FirstPause   = time.Millisecond
 	LongestPause = 50 * time.Millisecond
 )
 
-// Limit returns a context with a request's wait as its timeout, if the wait is positive.
+// Limit returns a context that ends after wait if wait is positive, and otherwise returns ctx.
 func Limit(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if wait <= 0 {
 		return ctx, func() {}
@@ -34,7 +36,7 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Timeouts returns a context that ends at a waiter's timeout, and one that ends AnswerGrace later, so that the answer to a
+// Timeouts returns two contexts. patient ends at a waiter's timeout. limit ends AnswerGrace later, so that the reply to a
 // command in flight is still read.
 func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
@@ -45,28 +47,28 @@ func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.C
 	return patient, limit, func() { giveUp(); cancel() }
 }
 
-// Detached returns a context for clean-up after the caller's context has ended.
+// Detached returns a context for clean-up. The context does not end with ctx, but after the timeout.
 func Detached(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
 }
 
-// Polling waits for a lock without notification by repeated requests.
+// Polling acquires a lock by repeated requests, without notifications.
 //
-// The parameter "wait" selects the delay between them: "spin" has none, as in articles; "backoff" has a random delay that
-// doubles with each refusal, from FirstPause to LongestPause.
+// The parameter "wait" selects the delay between two requests. "spin" means no delay, as in articles. "backoff" means a
+// random delay that doubles with each refusal, from FirstPause to LongestPause.
 type Polling struct {
 	Spin  bool
 	rand  *rand.Rand
 	tally *impls.Tally
 }
 
-// NewPolling returns the polling that the parameters of an Env select.
+// NewPolling returns a Polling with the parameters of an Env.
 func NewPolling(env impls.Env) Polling {
 	return Polling{Spin: env.Params["wait"] != "backoff", rand: env.Rand, tally: env.Tally}
 }
 
-// Poll attempts until the lock is granted or the request's wait or the context ends. It returns ErrBusy if the last answer
-// was a refusal. If the context ends with a command in flight, it returns the attempt's indeterminate error.
+// Poll calls attempt until the lock is granted, the request's wait has passed, or the context ends. It returns ErrBusy if
+// the last answer was a refusal. If the context ends during an attempt, Poll returns the attempt's indeterminate error.
 func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(context.Context) (impls.Grant, error)) (impls.Hold, error) {
 	start := time.Now()
 	patient, ctx, done := Timeouts(ctx, req.Wait)
@@ -91,10 +93,10 @@ func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(conte
 	}
 }
 
-// BackOff returns the longest delay after the nth refusal: it doubles from FirstPause to LongestPause.
+// BackOff returns the longest delay after the nth refusal. The delay doubles from FirstPause to LongestPause.
 func BackOff(n int) time.Duration { return min(FirstPause<<min(n, 16), LongestPause) }
 
-// Over reports whether a channel is closed. Values must not be sent on it.
+// Over reports whether a channel is closed. No values may be sent on the channel.
 func Over(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -104,7 +106,7 @@ func Over(c <-chan struct{}) bool {
 	}
 }
 
-// Pause waits for d and returns true, or returns false when the context ends.
+// Pause waits for d or for the end of the context. It returns false if the context has ended.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -115,10 +117,10 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Group tracks the background work of a lock. Unlike with a sync.WaitGroup, work may begin during Close, which then does
-// not wait for it.
+// Group tracks the background work of a lock. In contrast to a sync.WaitGroup, work may begin during Close. Close does not
+// wait for such work.
 type Group struct {
-	mu     sync.Mutex // held while work begins, but not while it runs
+	mu     sync.Mutex // held while work begins, but not while work runs
 	closed bool
 	all    sync.WaitGroup
 }

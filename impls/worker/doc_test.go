@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPage checks that every line on the protocol's page is valid, and that each reply there answers a request.
+// TestPage checks that every line in the protocol's documentation is valid, and that each reply there answers a request.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/worker-protocol.md")
 	if err != nil {
@@ -49,7 +49,7 @@ func strictlyReply(t *testing.T, text []byte, asked map[int64]bool) error {
 	if strings.Contains(string(text), `"lockbench_worker"`) {
 		r, err := ReadReady(text)
 		if r.Error != "" {
-			return nil // a worker that cannot start writes an error
+			return nil // a worker that cannot start reports an error in its first line
 		}
 		return err
 	}

@@ -10,8 +10,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Poll waits for a lock that has only a try: it tries at an interval until the request's wait or ctx ends, and records the
-// time of the granted try. impls.ErrBusy from try is definite; any other error ends the wait.
+// Poll acquires a lock that can only be tried. It calls try at the given interval until a grant, or until the request's
+// wait or ctx ends. SentAfter is the time of the granted try. Poll tries again only after impls.ErrBusy; any other error
+// ends the wait.
 func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() (impls.Grant, error)) (impls.Hold, error) {
 	call := time.Now()
 	for {
@@ -31,11 +32,11 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 	}
 }
 
-// Try tries once. It returns the grant, with a unique token, and a function that releases it. impls.ErrBusy, and
-// impls.ErrNotHeld from the release, are definite; any other error is not.
+// Try requests a lock once. It returns a grant with a unique token, and a function that releases the grant. impls.ErrBusy
+// is definite, and impls.ErrNotHeld is definite for the release. Any other error is indeterminate.
 type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
 
-// Tried returns a lock for a library that has only a try: waiters try at an interval.
+// Tried returns a lock that uses try. Waiters call try at the given interval.
 func Tried(every time.Duration, try Try) impls.Lock {
 	return &tried{every: every, try: try, held: map[string]func(context.Context) error{}}
 }
@@ -44,7 +45,7 @@ type tried struct {
 	every time.Duration
 	try   Try
 	mu    sync.Mutex
-	held  map[string]func(context.Context) error // releases by token; kept after the release, for a second release
+	held  map[string]func(context.Context) error // release functions by token; kept after the release, in case the grant is released again
 }
 
 func (l *tried) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {

@@ -10,12 +10,12 @@ import (
 	"lockbench/impls"
 )
 
-// TestPoll checks the duration of the wait, the time of the granted request, and that a refusal is definite only if the
-// store's was.
+// TestPoll checks the duration of the wait, and the time of the granted try. Poll may report a definite refusal only if the
+// last try was refused.
 func TestPoll(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for name, c := range map[string]struct {
-		wait, cancel, granted time.Duration // delay until the context is cancelled or the try is granted; 0: never
+		wait, cancel, granted time.Duration // cancel and granted: delay until the context ends or a try is granted; 0: never
 		fails                 bool
 		want                  error
 		took                  time.Duration

@@ -1,6 +1,7 @@
-// Package worker connects a lock outside lockbench: a program that speaks JSON lines on its standard input and output
-// replaces one process with its lock. docs/reference/worker-protocol.md describes the lines for programs in any language. A
-// program in Go needs only this package:
+// Package worker connects lockbench to a lock in another program. Such a program is called a worker: it takes the place of
+// one process, and exchanges JSON lines with lockbench on its standard input and output.
+// docs/reference/worker-protocol.md describes the lines for programs in any language. A program in Go needs only this
+// package:
 //
 //	func main() {
 //		worker.Main(worker.About{Name: "my-lock"}, func(env impls.Env) (impls.Lock, error) { ... })
@@ -34,7 +35,7 @@ const (
 // MaxLine is the longest line in bytes, in either direction.
 const MaxLine = 1 << 20
 
-// Open is the first line that a worker reads. The URLs may contain passwords, so they are not on the command line.
+// Open is the first line that a worker reads. The URLs are not on the command line, because they may contain passwords.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
 	Describe bool              `json:"describe,omitempty"` // only describe the lock; Nodes is empty and no request follows
@@ -49,7 +50,7 @@ type Open struct {
 	Resource string            `json:"resource"` // base URL of the guarded resource
 }
 
-// Ready is the first line that a worker writes: its name, store, capabilities and expectations.
+// Ready is the first line that a worker writes. It contains the name, store, capabilities and expectations of the lock.
 type Ready struct {
 	Version      int           `json:"lockbench_worker"`
 	Name         string        `json:"name"`
@@ -70,7 +71,7 @@ type Ready struct {
 type Expectation struct {
 	Property string `json:"property"`
 	Fault    string `json:"fault,omitempty"`    // name of the fault; "": no fault
-	Workload string `json:"workload,omitempty"` // name of the workload; "": all workloads that are not special
+	Workload string `json:"workload,omitempty"` // name of the workload; "": all workloads of ordinary locking
 	Expected string `json:"verdict"`            // holds, violated or unspecified
 	Because  string `json:"because,omitempty"`
 }
@@ -89,7 +90,7 @@ const (
 	CanRenewSelf = "watchdog"  // renews by itself while it holds; it need not report the renewals
 	CanReenter   = "reentrant" // a holder can acquire its lock again
 	CanTellLoss  = "lost"
-	CanFence     = "fencing"   // each grant has a higher token than all earlier grants
+	CanFence     = "fencing"   // each grant has a higher fencing token than all earlier grants
 	CanNotify    = "notifies"  // a release wakes a waiter
 	CanWait      = "waits"     // waits inside the library, so the time of the granted request is unknown
 	CanCancel    = "cancel"    // an acquire ends soon after a cancel request
@@ -97,7 +98,7 @@ const (
 	IsSession    = "session"   // holds end with the session of the process
 )
 
-// Request is a line that a worker reads after the first. Do determines which fields are set.
+// Request is a line that a worker reads after the first line. The field Do determines which other fields are set.
 type Request struct {
 	ID int64  `json:"id"`
 	Do string `json:"do"` // name of the operation, such as acquire
@@ -108,7 +109,7 @@ type Request struct {
 	WaitMS    int64  `json:"wait_ms,omitempty"` // timeout of an acquire in ms; 0: try once; -1: no timeout
 	KeepAlive bool   `json:"keep_alive,omitempty"`
 
-	Hold     int64  `json:"hold,omitempty"` // the id of the hold's acquire
+	Hold     int64  `json:"hold,omitempty"` // id of the acquire that created the hold
 	Token    string `json:"token,omitempty"`
 	Fence    int64  `json:"fence,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
@@ -116,14 +117,14 @@ type Request struct {
 	Value    int64  `json:"value,omitempty"` // value to write
 }
 
-// The reasons of a definite refusal.
+// Reasons for a definite refusal.
 const (
 	Busy    = "busy"     // acquire: another client holds the key
 	NotHeld = "not held" // release, renew: the store no longer has the hold for this owner
-	Stale   = "stale"    // read, write, append: the resource has seen a higher token
+	Stale   = "stale"    // read, write, append: the resource has seen a higher fencing token
 )
 
-// Line is a line that a worker writes after the first: the reply to a request, with its id, or a notice.
+// Line is a line that a worker writes after the first line. It is either a reply with the id of the request, or a notice.
 type Line struct {
 	ID      int64  `json:"id,omitempty"`
 	OK      bool   `json:"ok,omitempty"`
@@ -139,18 +140,18 @@ type Line struct {
 	Left      int64  `json:"left_ns,omitempty"`     // remaining time found by a probe; -1: no end
 	Value     int64  `json:"value,omitempty"`       // value that was read
 
-	Lost    int64 `json:"lost,omitempty"`       // notice of a loss: the id of the hold's acquire
-	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the hold's acquire
-	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from reading the acquire to the loss, or to sending the renewal
+	Lost    int64 `json:"lost,omitempty"`       // notice of a loss: the id of the acquire that created the hold
+	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the acquire that created the hold
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from the receipt of the acquire to the loss, or to sending the renewal
 }
 
-// Grant returns the grant that a request names.
+// Grant returns the grant to which the request refers.
 func (r *Request) Grant() impls.Grant {
 	return impls.Grant{Key: r.Key, Owner: r.Owner, Token: r.Token, Fence: r.Fence, Depth: r.Depth,
 		Validity: time.Duration(r.Validity), Ref: r.Hold}
 }
 
-// RequestOn returns a request that names a grant.
+// RequestOn returns a request that refers to a grant.
 func RequestOn(do string, g impls.Grant) Request {
 	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,
 		Validity: int64(g.Validity), Hold: g.Ref}
@@ -159,7 +160,7 @@ func RequestOn(do string, g impls.Grant) Request {
 // speakOnly is the hint that follows an error about an invalid line.
 const speakOnly = "a worker writes only JSON lines to its standard output, and everything else to its standard error"
 
-// longest is the maximum of every duration in a worker's lines, so that sums cannot overflow.
+// longest is the maximum of each duration in a worker's lines. The limit prevents overflows in sums of durations.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
 // ReadReady parses the first line of a worker. An unknown field is an error, because it may be a misspelt capability.
@@ -204,8 +205,8 @@ func capabilities() []string {
 	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence, CanNotify, CanWait, CanCancel, CanRerelease, IsSession}
 }
 
-// ReadLine parses any other line of a worker strictly: it is a reply, a loss or a renewal; it has one outcome unless it is
-// a loss; times and depths are within bounds.
+// ReadLine parses any line of a worker after the first. The line must be a reply, a notice of a loss, or a notice of a
+// renewal. A reply or renewal must have exactly one outcome. All times and depths must be within bounds.
 func ReadLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictly(text, &l); err != nil {
@@ -217,7 +218,7 @@ func ReadLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// wrong returns the error in a line, or "".
+// wrong returns the reason why a line is invalid, or "" if the line is valid.
 func (l *Line) wrong() string {
 	abouts := count(l.ID != 0, l.Lost != 0, l.Renewed != 0)
 	outcomes := count(l.OK, l.Refused != "", l.Error != "")

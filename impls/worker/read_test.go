@@ -59,8 +59,7 @@ func TestInvalidFirstLines(t *testing.T) {
 	}
 }
 
-// FuzzLine checks that any line is parsed or refused, that accepted values are within bounds, and that they survive
-// encoding and decoding.
+// FuzzLine checks that accepted lines have values within bounds, and that they survive encoding and decoding.
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{`{"id":1,"ok":true,"token":"t","sent_after_ns":5,"validity_ns":-1}`, `{"lost":3,"elapsed_ns":7}`,
 		`{"renewed":3,"refused":"not held","elapsed_ns":7}`, `{"lockbench_worker":1,"name":"x","capabilities":["lost"],"segments":["#0"]}`,
@@ -73,7 +72,7 @@ func FuzzLine(f *testing.F) {
 			if err != nil || again != l {
 				t.Fatalf("%+v became %+v: %v", l, again, err)
 			}
-			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // four durations of at most ten years
+			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // sum of four durations of at most ten years each
 			if l.ID+l.Lost+l.Renewed <= 0 || l.Depth > 1<<16-1 || end < -2 || l.Lost == 0 && !l.OK && l.Refused == "" && l.Error == "" {
 				t.Fatalf("%+v was accepted", l)
 			}

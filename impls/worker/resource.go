@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// errStale is definite: the resource has seen a higher token and did nothing.
+// errStale is definite: the resource has seen a higher fencing token, so the operation had no effect.
 var errStale = errors.New(Stale)
 
-// resource is the base URL of the guarded resource. GET <base><key> reads a number, PUT writes one, POST adds an order. The
-// query has the fencing token of the hold; status 409 means that the token is stale.
+// resource is the base URL of the guarded resource. GET reads the number at a key, PUT writes it, and POST adds an order.
+// The query contains the fencing token of the hold. Status 409 means that the token is stale.
 type resource string
 
-// reach is separate from the process's other HTTP clients, and uses no proxy.
+// reach is the HTTP client for the guarded resource. It uses no proxy.
 var reach = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 func (r resource) read(ctx context.Context, key string, fence int64) (int64, error) {

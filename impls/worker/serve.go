@@ -14,7 +14,7 @@ import (
 	"lockbench/impls"
 )
 
-// About describes a lock to lockbench.
+// About describes a lock: its name, properties and expectations.
 type About struct {
 	Name, Doc    string
 	Deployment   string // "": single
@@ -25,8 +25,8 @@ type About struct {
 	Expectations []Expectation
 }
 
-// Main is a worker's main function: it serves until lockbench ends it, and exits with 1 after an error. Output of the
-// program goes to its standard error.
+// Main is the main function of a worker. It serves requests until lockbench ends the worker, and exits with status 1 after
+// an error. The program's other output goes to standard error.
 func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	out := os.Stdout
 	os.Stdout = os.Stderr
@@ -37,8 +37,8 @@ func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	}
 }
 
-// Serve speaks the protocol on a pair of streams until the input ends or requests a shutdown, neither of which is an error.
-// Requests are served concurrently. about and open are called once, with the first line.
+// Serve speaks the protocol on in and out. It returns nil after the end of the input or a shutdown request. Requests are
+// served concurrently. The first line causes one call of about and one of open.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -60,7 +60,7 @@ type server struct {
 	end      context.CancelFunc
 	asked    sync.WaitGroup
 
-	writing sync.Mutex // guards the output: separate, so that requests are read while the output blocks
+	writing sync.Mutex // guards the output; separate from mu, so that requests are read while the output blocks
 	out     *json.Encoder
 	failed  error
 
@@ -160,15 +160,15 @@ func (s *server) close() error {
 	return errors.Join(err, s.failed)
 }
 
-// held holds a worker's outermost holds by the ids of their acquires, to report their losses and renewals.
+// held holds the outermost holds of a worker, by the id of the acquire. It is used to report losses and renewals.
 type held struct {
-	over  map[int64]chan struct{} // channels of current holds; each is closed when losses of the hold are no longer reported
-	named map[string]int64        // latest hold with each name
-	ended []string                // names of released holds, the oldest first
-	early map[string][]Line       // renewals that arrived before the grant was answered, by name
+	over  map[int64]chan struct{} // by id of a current hold; closed when the release begins
+	named map[string]int64        // id of the latest hold, by name
+	ended []string                // names of released holds; the first is the oldest
+	early map[string][]Line       // renewals that arrived before the reply to the acquire, by name of the hold
 }
 
-// remembered is the maximum number of released holds whose late renewals are still reported.
+// remembered is the maximum number of released holds for which late renewals are still reported.
 const remembered = 1 << 14
 
 func newHeld() held {
@@ -180,7 +180,8 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
-// renewed returns the id of the renewed hold. If it is unknown, renewed stores the renewal and returns 0.
+// renewed returns the id of the acquire that created the named hold. If the name is unknown, renewed stores l for begin,
+// and returns 0.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -189,7 +190,7 @@ func (h *held) renewed(name string, l Line) int64 {
 	return id
 }
 
-// begin returns a channel that is closed when the hold ends, and its renewals so far.
+// begin records a hold. It returns a channel that end closes, and the renewals that were stored before the grant.
 func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	over, early = make(chan struct{}), h.early[name]
 	delete(h.early, name)
@@ -200,7 +201,7 @@ func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	return over, early
 }
 
-// end marks an outermost hold as ended, before its release. It ignores nested holds.
+// end removes a current hold, before its release. It ignores nested holds.
 func (h *held) end(id int64, name string) {
 	over := h.over[id]
 	if over == nil {
@@ -210,7 +211,7 @@ func (h *held) end(id int64, name string) {
 	delete(h.over, id)
 	h.ended = append(h.ended, name)
 	if len(h.ended) > remembered {
-		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // otherwise it was granted again under that name
+		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // otherwise a current hold has the same name
 			delete(h.named, oldest)
 		}
 		h.ended = h.ended[1:]
@@ -247,7 +248,8 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	return l
 }
 
-// setOutcome sets the outcome, which is indeterminate unless the error is known to be definite.
+// setOutcome sets the outcome of a reply. Only ErrBusy, ErrNotHeld and a stale token are definite refusals; any other error
+// is indeterminate.
 func (l *Line) setOutcome(err error) {
 	switch {
 	case err == nil:

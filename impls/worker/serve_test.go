@@ -17,7 +17,7 @@ import (
 	"lockbench/impls"
 )
 
-// fake is a lock on one key that tests control.
+// fake is a lock on one key. Tests control its state.
 type fake struct {
 	env    impls.Env
 	free   chan struct{} // contains an element while the key is free
@@ -92,7 +92,7 @@ func (f *fake) Close() error {
 	return nil
 }
 
-// session is lockbench's end of a worker's streams.
+// session holds the worker's input and output as lockbench sees them.
 type session struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -231,7 +231,7 @@ func TestGrantRefusalRelease(t *testing.T) {
 	s.ask(`{"id":9,"do":"ping","from_the_future":true}`, Line{ID: 9, OK: true})
 }
 
-// TestOverlap checks that a waiting acquire blocks no other request, and can be cancelled.
+// TestOverlap checks that a waiting acquire blocks no other request, and that it can be cancelled.
 func TestOverlap(t *testing.T) {
 	s := start(t, "")
 	s.tell(`{"id":1,"do":"acquire","key":"k","owner":"a","ttl_ms":600}`)
@@ -253,7 +253,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceUnread checks that requests are read while the answers are not.
+// TestManyAtOnceUnread checks that a worker reads requests even while its replies are not read.
 func TestManyAtOnceUnread(t *testing.T) {
 	theirIn, in := io.Pipe()
 	out, theirOut := io.Pipe()
@@ -299,7 +299,7 @@ func TestLossAndRenewals(t *testing.T) {
 	if l := s.want(Line{Renewed: 1, OK: true, Validity: int64(time.Second)}); l.Elapsed != int64(5*time.Millisecond) {
 		t.Errorf("a renewal after %d ns, want 5 ms", l.Elapsed)
 	}
-	s.lock.env.Renewed(impls.Grant{Key: "k", Token: "unknown"}, 0, nil) // without a hold: not reported
+	s.lock.env.Renewed(impls.Grant{Key: "k", Token: "unknown"}, 0, nil) // a renewal of an unknown hold is not reported
 	began := time.Now()
 	time.Sleep(20 * time.Millisecond)
 	close(s.lock.lost)
@@ -307,12 +307,12 @@ func TestLossAndRenewals(t *testing.T) {
 		t.Errorf("lost after %d ns", l.Elapsed)
 	}
 	s.ask(`{"id":2,"do":"release","key":"k","hold":1,"token":"t1"}`, Line{ID: 2, OK: true})
-	s.lock.env.Renewed(told, time.Second, impls.ErrNotHeld) // reported after the release as well
+	s.lock.env.Renewed(told, time.Second, impls.ErrNotHeld) // a renewal is reported even after the release
 	s.want(Line{Renewed: 1, Refused: NotHeld, Validity: int64(time.Second)})
 	s.tell(`{"id":3,"do":"acquire","key":"k","owner":"a","ttl_ms":600}`)
 	s.hear()
 	s.ask(`{"id":4,"do":"release","key":"k","hold":3,"token":"t2"}`, Line{ID: 4, OK: true})
-	close(s.lock.lost) // after the release: not reported
+	close(s.lock.lost) // a loss is not reported after the release
 	s.ask(`{"id":5,"do":"ping"}`, Line{ID: 5, OK: true})
 }
 
@@ -358,7 +358,8 @@ func TestResource(t *testing.T) {
 	s.ask(`{"id":5,"do":"read","key":"bad"}`, Line{ID: 5, Error: "the resource answered 418 I'm a teapot: no"})
 }
 
-// TestEnd checks that a worker ends its waits, abandons its lock and returns at a shutdown and at the end of its input.
+// TestEnd checks that a worker ends its waits and abandons its lock. It must do so at a shutdown, at the end of its input,
+// and after an invalid request.
 func TestEnd(t *testing.T) {
 	for _, how := range []string{"shutdown", "end of input", "a request that cannot be read"} {
 		t.Run(how, func(t *testing.T) {

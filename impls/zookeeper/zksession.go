@@ -15,18 +15,18 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// zkSession is a session of the client library, which sends heartbeats and reconnects.
+// zkSession is a ZooKeeper session. The client library sends its heartbeats and reconnects.
 type zkSession struct {
 	conn    *zk.Conn
 	events  <-chan zk.Event // closed when the library has stopped
 	servers *zkServers
-	wire    atomic.Pointer[zkWire] // current or last connection
+	wire    atomic.Pointer[zkWire] // current connection, or the last connection
 
 	opened  time.Duration // the requested lease
 	number  atomic.Int64  // assigned by the server
 	timeout atomic.Int64  // granted by the server, in milliseconds
 	up      chan struct{}
-	over    chan struct{} // closed when the session has ended, at the server or here
+	over    chan struct{} // closed when the server or this client has ended the session
 	ended   sync.Once
 }
 
@@ -42,7 +42,7 @@ func Addresses(env impls.Env) ([]string, error) {
 	return all, err
 }
 
-// openZKSession returns when a server has created a session. The context bounds only that.
+// openZKSession opens a session, and returns when a server has created it. The context bounds only the opening.
 func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl time.Duration) (*zkSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -70,7 +70,7 @@ type Silent struct{}
 // Printf does nothing.
 func (Silent) Printf(string, ...any) {}
 
-// Alive reports whether the library has a session.
+// Alive reports whether the client is connected and its session has not ended.
 func (s *zkSession) Alive(context.Context) bool {
 	return !waiting.Over(s.over) && s.conn.State() == zk.StateHasSession
 }
@@ -79,8 +79,8 @@ func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load(
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
 
-// End asks the server to end the session, and returns when the library has stopped. Without an answer within a second, the
-// session expires by itself.
+// End asks the server to end the session. It returns when the library has stopped, or after CloseTimeout. If the server
+// does not answer, the session expires by itself.
 func (s *zkSession) End() {
 	s.ended.Do(func() { close(s.over) })
 	s.conn.Close()
@@ -102,8 +102,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given handles the server's answer to a new connection. After the first answer the session must be the same and its
-// timeout not shorter; the library would not check that.
+// given handles the server's answer to a new connection. A later answer with another session or a shorter timeout ends the
+// session. The library does not check this.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -114,7 +114,7 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial connects by the network of the Env and inspects the server's answer.
+// dial returns a dialer that connects with by and inspects the server's first answer.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -124,11 +124,11 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 			return nil, err
 		}
 		w := &zkWire{Conn: conn, given: s.given, within: longestGreeting}
-		if s.number.Load() != 0 { // leaves time to try another server before the session ends
+		if s.number.Load() != 0 { // leave time to try another server before the session expires
 			w.within = min(longestGreeting, s.lasts()/3)
 		}
 		s.wire.Store(w)
-		if s.servers.life.Err() != nil { // End may have missed this connection
+		if s.servers.life.Err() != nil { // End was called meanwhile, and may have missed this connection
 			_ = w.Close()
 		}
 		return w, nil
@@ -137,18 +137,18 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 
 const longestGreeting = time.Second
 
-// zkWire is a connection that parses the first answer, because the library hides the granted timeout. After a length and
-// the version, the answer has the timeout in 4 bytes and the session's number in 8.
+// zkWire is a connection that parses the first answer, because the library hides the granted timeout. The answer starts
+// with 4 bytes of length and 4 of version. The timeout (4 bytes) and the session number (8 bytes) follow.
 type zkWire struct {
 	net.Conn
 	given  func(number int64, timeout time.Duration)
-	within time.Duration // deadline of the first answer
+	within time.Duration // timeout of each read of the first answer
 	head   [20]byte
 	read   int
 }
 
-// SetReadDeadline bounds the first answer: a starting server accepts connections and never answers, and the library would
-// wait for six times the session's timeout.
+// SetReadDeadline limits the wait for the first answer. A starting server accepts connections and never answers. The
+// library would wait for six session timeouts.
 func (w *zkWire) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(w.within); w.read < len(w.head) && t.After(soon) {
 		t = soon
@@ -168,8 +168,8 @@ func (w *zkWire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zkServers is the list of servers that the library tries in turn. The library's own provider waits for a second before it
-// tries a single server again, which is longer than a session may last.
+// zkServers is the list of servers that the library tries in turn. The library's own list would wait for a second before it
+// tries a single server again. A session may expire in that time.
 type zkServers struct {
 	addresses []string
 	life      context.Context
@@ -177,7 +177,7 @@ type zkServers struct {
 
 	mu    sync.Mutex
 	turn  int
-	tries int // tries since the last connection
+	tries int // tries since the last established connection
 }
 
 var _ zk.HostProvider = (*zkServers)(nil)
@@ -186,8 +186,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next pauses after a failed try. It reports that all were tried only at the end of its life, because the library then
-// checks whether to stop.
+// Next returns the next server to try, after a delay if an earlier try failed. stop is true only after close. The library
+// then checks whether to stop.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)
@@ -206,8 +206,8 @@ func (p *zkServers) Connected() {
 	p.tries = 0
 }
 
-// askZK runs a request in a session, bounded by the context and CommandTimeout, because the library has no bound. After a
-// timeout the outcome is unknown, and the session must be dropped.
+// askZK runs a request in a session. It adds CommandTimeout, because the library has no timeout. After a timeout the
+// outcome is unknown, and the session must be dropped.
 func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -222,7 +222,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}()
 	select {
 	case r := <-came:
-		if waiting.Over(s.over) { // the library may have used another session
+		if waiting.Over(s.over) { // the request may have been sent in a new session
 			return answer, errSessionOver
 		}
 		return r.answer, r.err
@@ -231,7 +231,8 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}
 }
 
-// askZKAgain is askZK for repeatable requests: if the connection broke, it repeats the request on the next one.
+// askZKAgain runs a repeatable request like askZK. If the connection breaks, askZKAgain repeats the request on the next
+// connection.
 func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (T, error) {
 	for {
 		answer, err := askZK(ctx, s, do)
@@ -241,13 +242,13 @@ func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, 
 	}
 }
 
-// connectionBroke reports whether a connection ended before the answer, or while the request was sent.
+// connectionBroke reports whether an error means that the connection broke before the answer.
 func connectionBroke(err error) bool {
 	var sending *net.OpError
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.As(err, &sending)
 }
 
-// syncZK has a session's server catch up with its leader, which refuses a session that has ended.
+// syncZK makes the session's server catch up with the leader. The leader refuses a session that has ended.
 func syncZK(ctx context.Context, s *zkSession, path string) error {
 	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) { return c.Sync(path) })
 	return err
