@@ -142,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // seed 0 means that the plan was not made for a trial
+			if s.Seed != 0 { // a seed of 0 means that the plan is not made for a trial
 				note(s.Seed)
 			}
 			return drawn(s)

@@ -141,7 +141,8 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time compares the quantiles of acquire times with those computed from the histories.
+// each calls read for every history that exists and has the recorded checksum. The parameter in of read is the folder that
+// contains the history.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {

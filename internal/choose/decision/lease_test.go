@@ -29,7 +29,7 @@ func TestAdvisedLease(t *testing.T) {
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // 0: the test does not check it
+		needed time.Duration // shortest lease without overlaps; 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
 		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
@@ -58,8 +58,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve checks that a longer lease neither makes overlaps more probable nor recovery faster. It also checks that no
-// single pause exceeds the advised lease.
+// TestLeaseCurve checks longer and longer leases: overlaps must not become more probable, and recovery must not become faster.
+// It also checks that no single pause exceeds the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))

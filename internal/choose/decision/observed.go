@@ -12,13 +12,13 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked describes the evidence that a requirement needs: trials with the given faults in which the given properties hold.
+// asked describes the trials that a requirement needs as evidence: the faults, the workload, and the properties to check.
 type asked struct {
 	property string   // property that must have been checked
 	with     []string // other properties that must not be violated
 	faults   []string // faults that must have been injected
 	either   bool     // whether one of the faults is enough, because each store supports different faults
-	workload string   // name of the workload; "": any workload that is not special
+	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
 
@@ -96,7 +96,7 @@ const (
 // PauseScenario returns the name of the scenario in which a holder is paused for the given time, with a longer lease.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
-// LeaseScenario returns the name of the scenario that tests one lease of the lease curve.
+// LeaseScenario returns the name of the scenario that tests a lease of length ttl.
 func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String() }
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
@@ -162,8 +162,8 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed checks a requirement against findings. The answer is no if a property is violated, unknown if one is undecided or
-// a trial is missing, and otherwise yes.
+// observed checks a requirement against findings. It answers no if a property is violated. It answers unknown if a property is
+// undecided or a required trial is missing. Otherwise it answers yes.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -204,8 +204,8 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding applies to the deployment of the candidate. Some faults are injected only in another
-// deployment of the store.
+// at reports whether a finding counts for the deployment of the candidate. For server faults such as failover, findings from
+// other deployments of the store also count, except between cluster and other deployments.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -232,8 +232,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer no if the author of the lock expects a violation, and otherwise the given cell. An expectation
-// never counts in favour of a lock.
+// expected returns the answer no if the author of the lock expects a violation. If not, expected returns the parameter
+// otherwise. An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

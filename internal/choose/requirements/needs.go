@@ -136,7 +136,7 @@ func (r reader) checkTogether(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise reports an error if a stated quantile is lower than the previous stated one.
+// rise reports an error if the stated quantiles are not in ascending order.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {

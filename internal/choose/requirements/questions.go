@@ -180,7 +180,7 @@ func among(known []string, k yamlfile.Key) yamlfile.Key {
 	return k
 }
 
-// named rejects an empty name of a language. A name may contain any characters, as in C++ and C#.
+// named rejects an empty language name. Any characters are valid, as in C++ and C#.
 func named(into any) error {
 	if *into.(*string) == "" {
 		return errors.New("a name is empty")

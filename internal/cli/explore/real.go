@@ -23,10 +23,10 @@ import (
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and kind of the server
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // number of trials that were not discarded; the last one contains the violation, if any
+	Trials  int    `json:"trials"`            // number of completed trials; the last one contains the violation, if any
 	Of      int    `json:"of"`                // planned number of trials
-	Missed  int    `json:"missed,omitempty"`  // number of these trials in which some steps of the plan had no effect
-	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early, if no violation was found
+	Missed  int    `json:"missed,omitempty"`  // number of completed trials in which some steps of the plan had no effect
+	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early without a violation
 	Example string `json:"example,omitempty"` // one sentence that describes the violation
 	History string `json:"history,omitempty"` // path of the history that contains the violation
 	Folder  string `json:"folder,omitempty"`  // folder with all trials

@@ -112,7 +112,7 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 // expectation has not passed.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
-	if r.results == nil { // run has returned an error
+	if r.results == nil { // no results: the run ended with an error
 		return nil
 	}
 	for _, o := range r.results.Cells {
