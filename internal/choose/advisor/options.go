@@ -1,5 +1,5 @@
-// Package advisor prepares and verifies a recommendation. From the requirements of a team it derives the candidates
-// (Options), the cells to test (Stages) and the suite to measure (Suite). Verify checks the evidence of a report. Package
+// Package advisor prepares and verifies a recommendation of a lock. Options returns the candidates for the requirements of a
+// team. Stages returns the cells to test, and Suite the benchmark to run. Verify checks the evidence of a report. Package
 // decision makes the decision.
 package advisor
 

@@ -109,8 +109,8 @@ const (
 	fewest    = 6    // minimum number of trials for a confidence interval
 )
 
-// scores returns the scores from best to worst. Two candidates share a rank if the confidence interval of their score
-// difference contains 0.
+// scores returns the scores from best to worst. A candidate shares the rank of a better one unless the confidence interval of
+// their score difference is above 0. If there are not enough trials for a confidence interval, the candidates share a rank.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)

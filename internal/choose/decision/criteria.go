@@ -20,7 +20,7 @@ type criterion struct {
 	limit     limit
 }
 
-// limit names the requirement that a criterion stays within a limit. The zero value means that there is no such requirement.
+// limit describes a requirement that limits the values of a criterion. The zero value means that there is no such requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64

@@ -49,7 +49,7 @@ func newDeciding(n selection.Needs, options []selection.Option, e selection.Evid
 		ttl:   map[selection.Lease]time.Duration{selection.Fixed: AdviseTTL(n, selection.Fixed), selection.Renewed: AdviseTTL(n, selection.Renewed)}}
 }
 
-// decide computes the report, except its fields Wins, Turns, Changes, Lease and Against.
+// decide computes the report, except the fields Wins, Turns, Changes, Lease and Against.
 func (d *deciding) decide() *selection.Report {
 	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence, Cells: []selection.Cell{},
 		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),

@@ -85,7 +85,7 @@ func TestLeaseCurve(t *testing.T) {
 	}
 }
 
-// TestLeaseInputs checks that the report contains the inputs of the lease curve and their evidence.
+// TestLeaseInputs checks that the report contains the inputs of the lease curve and the evidence for these inputs.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -107,8 +107,8 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose checks that a lock without a lease has no lease curve, and that a candidate that is not a lock has no
-// lease advice.
+// TestNoLeaseToChoose checks that a lock without a lease has no lease curve. A candidate that is not a lock must have no lease
+// advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))

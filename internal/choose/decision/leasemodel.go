@@ -21,8 +21,8 @@ import (
 // With a fixed lease, a hold overlaps if the acquire, the work and all pauses together take longer than the lease.
 //
 // With a renewed lease, the process renews each time a third of the lease and a round trip have passed. A round trip takes as
-// long as Acquire. The lease is counted from the time when the last renewal was sent. A hold overlaps if one pause is longer
-// than the rest of the lease at the start of the pause, minus a round trip for the next renewal.
+// long as Acquire. The lease is counted from the time when the last renewal was sent. A hold overlaps if a renewal that is
+// sent right after a pause is answered too late.
 type LeaseModel struct {
 	Lease   selection.Lease
 	Acquire Distribution // duration of the successful acquire attempt
@@ -30,7 +30,7 @@ type LeaseModel struct {
 	Pause   Distribution
 	PerHour float64 // number of pauses per hour of one process
 
-	// Mean and maximum time from the expiry of a lease to the next grant. It includes retry intervals and delays of the
+	// Mean and maximum time from the expiry of a lease to the next grant. These times include retry intervals and delays of the
 	// store.
 	HandOffMean, HandOffMax time.Duration
 }
@@ -54,8 +54,8 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to
-// the end of the work, and share is the probability of the combination.
+// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to the
+// end of the work. share is the probability of the combination.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -121,7 +121,8 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	return whole*upTo(period) + upTo(length-whole*period)
 }
 
-// recovery returns the mean time from the death of a holder to the end of its lease. The holder may die at any time of its hold.
+// recovery returns the mean time from the death of a holder to the end of the lease. The holder may die at any time of the
+// hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
 	upTo := func(since float64) float64 { // integrates the remaining lease over the time since the last renewal
 		since = min(since, ttl)

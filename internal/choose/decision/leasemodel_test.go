@@ -65,7 +65,7 @@ func TestManyPauses(t *testing.T) {
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
-// TestLeaseRecovery checks the mean recovery time after the death of a holder that may die at any time of its hold.
+// TestLeaseRecovery checks the mean recovery time after the death of a holder. The holder may die at any time of the hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
 		lease     selection.Lease

@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether the pause of a finding, relative to its lease, was at least as long as the longest pause of the
-// requirements.
+// longEnough reports whether the pause in a finding was long enough. The ratio of the pause to the lease must be at least the
+// ratio of the longest required pause to ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
@@ -93,7 +93,8 @@ const (
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario in which a holder is paused for the given time, with a longer lease.
+// PauseScenario returns the name of the scenario in which a holder is paused for the given time. The lease in this scenario is
+// longer than the pause.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
 // LeaseScenario returns the name of the scenario that tests a lease of length ttl.
@@ -205,7 +206,7 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 }
 
 // at reports whether a finding counts for the deployment of the candidate. For server faults such as failover, findings from
-// other deployments of the store also count, except between cluster and other deployments.
+// other deployments of the store also count, unless either deployment is a cluster.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":

@@ -137,7 +137,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations returns variations of the requirements. Each changes one requirement.
+// variations returns variations of the requirements. Each variation changes one requirement.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{

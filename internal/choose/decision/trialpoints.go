@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to test. In its trials, holders are paused while other clients wait. The lengths of the pauses are
+// TrialPoint is a lease to test. In the trials, holders are paused while other clients wait. The lengths of the pauses are
 // random. All times except round trips and retry intervals are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
@@ -28,8 +28,8 @@ type Struck struct {
 	Pause time.Duration
 }
 
-// Draw returns a random hold with a pause. The probability of a hold is proportional to its length, and the pause begins at a
-// random time within it.
+// Draw returns a random hold with a pause. The probability of a hold is proportional to its length. The pause begins at a
+// random time within the hold.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {

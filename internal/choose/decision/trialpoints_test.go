@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrialPoints checks that trials respect the limits of times and agree with the lease curve.
+// TestTrialPoints checks that the times in a trial are within the limits, and that the predictions agree with the lease curve.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},

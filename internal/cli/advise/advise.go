@@ -239,8 +239,8 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated by trials or by their documented properties. An author's expectation alone
-// does not eliminate a lock here.
+// left returns the locks that are not eliminated by trials or by documented properties. An author's expectation alone does not
+// eliminate a lock here.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell of the report eliminates the candidate for good, so that later trials cannot change the answer.
+// final reports whether a cell of the report eliminates the candidate for good. Later trials cannot change the answer.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))

@@ -194,7 +194,7 @@ func (f *addressFlag) Type() string {
 	return "URL"
 }
 
-// String returns the addresses without their secrets. They are shown in help texts and in the command that repeats a run.
+// String returns the addresses without secrets. The result is shown in help texts and in the command that repeats a run.
 func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""

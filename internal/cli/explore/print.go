@@ -193,8 +193,8 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds a table of faults and client states. Each number counts how often the fault took effect in this state, over all
-// locks.
+// addMet adds a table of faults and client states. Each number counts how often the fault took effect in the client state, over
+// all locks.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {

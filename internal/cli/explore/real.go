@@ -52,8 +52,8 @@ func realCell(c explore.Case) (trial.Cell, error) {
 	return cell, nil
 }
 
-// onServers runs a counterexample repeatedly until its property is violated. The result is valid even if an error is
-// returned.
+// onServers runs a counterexample repeatedly until the property of the counterexample is violated. The result is valid even if
+// an error is returned.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay")

@@ -8,8 +8,8 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// TestReplayCodes checks that the exit code is 0 only if the property is violated in the simulation and, if requested, also on
-// servers.
+// TestReplayCodes checks that the exit code is 0 only if the property is violated in the simulation. If servers are requested,
+// the property must also be violated on servers.
 func TestReplayCodes(t *testing.T) {
 	shows, silent := simulated{Shows: true}, simulated{}
 	for _, c := range []struct {

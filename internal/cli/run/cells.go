@@ -92,7 +92,8 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks to run on their usual deployments. They include the negative control and the user's lock.
+// chosenLocks returns the locks to run on their usual deployments. They include the negative control, unless it was excluded,
+// and the user's lock, if any.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {

@@ -171,7 +171,7 @@ func parameters(p workloads.Params) []run.Parameter {
 	}
 }
 
-// checkServers returns an error if the locks cannot be run on any servers. It is called before anything is written.
+// checkServers returns an error if there are no servers on which the locks can run. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
 	if r.servers.How != servers.External { // the user named all external servers, so no store is missing
 		if err := choice.Required(r.missing); err != nil {

@@ -91,7 +91,7 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until another client reaches a moment of its run, or until the timeout.
+// Gate delays a client's first acquire until another client reaches the moment Until, or until the timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
@@ -130,7 +130,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for the duration By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
-	GiveUp  Verb = "cancel"  // a client cancels its acquire after the time Wait, and the reply that triggers the step is delayed by the time By
+	GiveUp  Verb = "cancel"  // a client cancels its acquire after the time Wait; the reply is delayed by the time By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
@@ -234,8 +234,8 @@ func reasonUnless(can bool, why string) string {
 // longerThanLease returns a duration that is longer than a lease. It is shorter than a lease plus the next holder's work.
 func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each works for
-// most of a lease, so that a client that is granted the lock too early overlaps with the holder. A TTL of 0 means UsualTTL.
+// Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each client works
+// for most of a lease. Thus a client that is granted the lock too early overlaps with the holder. A TTL of 0 means UsualTTL.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -255,7 +255,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 // machine.
 const UsualTTL = 800 * time.Millisecond
 
-// OnItsWay reports whether an action affects a command or reply while it passes the network.
+// OnItsWay reports whether an action affects a single command or reply on its way through the network.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
 // Kind returns Servers if any step affects servers. If not, it returns Network if any step affects the network. Otherwise it

@@ -1,6 +1,6 @@
 package faults
 
-// partition keeps the holder from renewing and releasing, while it continues to work.
+// partition stops the holder from renewing and releasing, while the holder continues to work.
 var partition = Fault{
 	Name: "partition", Kind: Network,
 	Doc: "a holder's process is cut off from the server (or two of five) for longer than the lease",

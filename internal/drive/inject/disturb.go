@@ -80,7 +80,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm makes a step wait until its process sends the selected command or receives the reply.
+// arm makes a step wait until the process sends the selected command or receives the reply to this command.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request

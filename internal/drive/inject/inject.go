@@ -1,6 +1,6 @@
-// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan
-// and a World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any.
-// Package drive/trial has a World of real processes and servers, and simulate/sim one in virtual time.
+// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan and a
+// World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any. Package drive/trial
+// implements World for real processes and servers. Package simulate/sim implements World in virtual time.
 package inject
 
 import (
@@ -36,8 +36,8 @@ type Effect struct {
 	Seen func() error
 }
 
-// Injector carries out a plan while clients run. Clients report their progress to it. It records the start and end of each
-// fault in the history.
+// Injector carries out a plan while clients run. Clients call At to report their progress. The injector records the start and
+// end of each fault in the history.
 type Injector struct {
 	plan  faults.Plan
 	world World
