@@ -81,8 +81,8 @@ func held(impl impls.Impl, s impls.Situation) bool {
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding for a pause that is shorter than the advised lease. The finding is that exclusion holds. Only
-// for the lock named fenced exclusion is violated, because a hand-off of this lock uses a shorter lease.
+// outliving returns the finding for a pause that is shorter than the advised lease: exclusion holds. The lock named fenced is
+// an exception. A hand-off of this lock uses a shorter lease, so exclusion is violated.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held

@@ -26,8 +26,8 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that dominates o, or nil if no lock does. A lock dominates o if it is not worse in any criterion
-// and better beyond noise in at least one. Criteria with weight 0 are ignored.
+// dominates returns a lock that dominates o, or nil if no lock does. A lock dominates o if it is not worse in any criterion,
+// and better beyond noise in at least one criterion. Criteria with weight 0 are ignored.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {

@@ -233,7 +233,7 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer no if the author of the lock expects a violation. If not, expected returns the parameter
+// expected returns the answer no if the author of the lock expects a violation. In all other cases, it returns its parameter
 // otherwise. An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
