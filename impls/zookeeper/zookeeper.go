@@ -17,16 +17,15 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue returns the lock recipe of the ZooKeeper documentation: a queue of sequential nodes. Node names contain random bits.
-// If the reply to a create request is lost, the client searches for its node by name on the next connection. The lease is the
-// session timeout that the server granted, counted from the last answered request. The fencing token is the id of the
-// transaction that created the node. It increases as long as the servers keep their data. A process that is paused for longer
-// than the timeout does not notice that it lost the lock. In this case, only a resource that checks the fencing token
-// prevents stale writes.
+// Queue returns the lock recipe of the ZooKeeper documentation: a queue of sequential nodes. Node names contain random bits. If
+// the reply to a create request is lost, the client searches for the node name on the next connection. The lease is the session
+// timeout that the server granted, counted from the last answered request. The fencing token is the id of the transaction that
+// created the node. These ids increase as long as the servers keep their data. A process that is paused for longer than the
+// timeout does not notice that it lost the lock. Then only a resource that checks fencing tokens prevents stale writes.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
-		Late:   200 * time.Millisecond, // the server expires sessions only at its ticks
+		Late:   200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the preceding one, and the end of a session deletes its node",
 		Expect: zooKeeperExpect("a release wakes the next waiter, and the node of a dead client goes with its session"),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openZooKeeper(env, false) },
@@ -78,9 +77,9 @@ type place struct {
 	name  string
 }
 
-// enter creates a node at the end of the queue. If the reply is lost, it searches for the node on the session's next
-// connection, when the old request can no longer take effect. The server of this connection may lag behind, so it is synced
-// before the search. An overlooked node would block the queue.
+// enter creates a node at the end of the queue. If the reply is lost, enter searches for the node on the session's next
+// connection. By then, the old request can no longer take effect. Before the search, enter syncs the server, which may lag
+// behind. An overlooked node would block the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
 		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
@@ -173,7 +172,7 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	case i == 0 || herd || p.req.Wait == 0:
 		return i == 0, changed, nil
 	default:
-		// The node is read instead of tested for existence: the server would keep an existence watch for a deleted node until the
+		// Unlike ExistsW, GetW sets no watch if the node is already deleted. The server would keep such a watch until the
 		// session ends.
 		changed, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
 			_, _, gone, err := c.GetW(p.queue + "/" + names[i-1])
@@ -201,7 +200,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		return impls.Grant{}, lease.Renewal{}, err
 	}
 	renew := func(ctx context.Context) error {
-		if err := syncZK(ctx, p.s, path); err != nil { // without a leader, a follower still answers reads for a while
+		if err := syncZK(ctx, p.s, path); err != nil { // sync fails without a leader, although a follower still answers reads for a while
 			return err
 		}
 		_, err := stat(ctx, p.s, path)
@@ -211,7 +210,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		lease.Renewal{Sent: sent, Lasts: p.s.lasts(), Renew: renew, Gone: p.s.over}, nil
 }
 
-// stat reads a node, which also renews the session. It returns ErrNotHeld if the node does not exist.
+// stat returns the metadata of a node, and renews the session by the request. It returns ErrNotHeld if the node does not exist.
 func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 	return askZKAgain(ctx, s, func(c *zk.Conn) (*zk.Stat, error) {
 		exists, stat, err := c.Exists(path)
@@ -224,8 +223,8 @@ func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 
 func (p *place) Leave(ctx context.Context) error { return remove(ctx, p.s, p.queue+"/"+p.name) }
 
-// remove deletes a node. It returns ErrNotHeld if the node did not exist. It returns nil if an earlier attempt, whose reply
-// was lost, may have deleted the node.
+// remove deletes a node, and tries again if the connection breaks. It returns ErrNotHeld if the node did not exist at the first
+// attempt. At a later attempt a missing node is not an error: the first request may have deleted the node.
 func remove(ctx context.Context, s *zkSession, path string) error {
 	for again := false; ; again = true {
 		_, err := askZK(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })

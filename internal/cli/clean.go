@@ -68,7 +68,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // concurrent, so that an unreachable server is reported soon
+	for i, t := range remote.Targets { // check all servers at once, because an unreachable server is slow to report
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -118,7 +118,7 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here removes the folders and containers that ended lockbench processes left on this machine.
+// here removes folders and containers on this machine if the lockbench process that created them has ended.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove calls act to remove one leftover, and prints the result. It does not call act if --dry-run is set. Nor does it if
-// the leftover is younger than --older-than, unless --run names the run of the leftover.
+// remove calls act to remove one leftover, and prints the result. With --dry-run, remove only prints. A leftover that is
+// younger than --older-than is not removed, unless --run is set.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -1,7 +1,15 @@
-// Package cli implements the command lockbench. Run takes arguments, prints text and returns an exit code: 0 every expectation
-// met; 1 a property violated that was expected to hold; 2 usage error; 3 a result inconclusive, or figures too noisy; 4 error of
-// the environment; 5 a threshold exceeded; 6 a known defect not detected; 70 internal error; 130 interrupted. Only results go to
-// stdout.
+// Package cli implements the command lockbench. Run takes arguments, prints text and returns an exit code. Only results are
+// printed to stdout. The exit codes are:
+//
+//   - 0: every expectation was met
+//   - 1: a property that was expected to hold was violated
+//   - 2: usage error
+//   - 3: a result is inconclusive, or figures are too noisy
+//   - 4: error of the environment, such as a missing program
+//   - 5: a threshold was exceeded
+//   - 6: a known defect was not detected
+//   - 70: internal error
+//   - 130: interrupted
 package cli
 
 import (

@@ -15,7 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Stage is a group of test cells. Later stages do not try locks that earlier stages eliminated.
+// Stage is a group of test cells. A cell is a combination of lock, workload and fault. Later stages do not try locks that
+// earlier stages eliminated.
 type Stage struct {
 	Name   string
 	Doc    string // one sentence that describes the stage
@@ -49,14 +50,13 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workloads for faults that are relevant only if two holders at once would corrupt data. It returns nil
-// if they would not.
+// guarded returns the workload counter if two holders at once would corrupt data, and otherwise nil.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked returns the same workloads as guarded. If the guarded resource checks fencing tokens on writes only, it adds a
-// workload with such a resource.
+// checked returns the same workloads as guarded. It adds the workload write-fenced if data could be corrupted and the resource
+// checks fencing tokens on writes only.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
 		return []string{"counter", "write-fenced"}
@@ -88,11 +88,11 @@ func loadsNamed(names ...string) []workloads.Workload {
 
 const (
 	longTrial = 2 * time.Second // longest lease in a trial; if the advised lease is longer, all times are scaled down
-	fewHolds  = 1               // number of holds of the victim before the paused one; meanwhile the other clients start to wait
+	fewHolds  = 1               // number of holds of the victim before the hold in which it is paused
 )
 
-// longestPause returns cells in which the holder is paused for the longest pause that the requirements state, while it does
-// the longest work. The lock uses the advised lease.
+// longestPause returns test cells in which the holder is paused while it does the longest work. The pause is the longest one
+// that the requirements state. The lease is the result of decision.AdviseTTL.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)
@@ -120,7 +120,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-// Warning returns a note for the report that explains a scenario.
+// Warning returns a sentence about the named scenario, to be printed in the report.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a holder is paused for " + pause + ", the longest pause of the requirements, with the advised lease"

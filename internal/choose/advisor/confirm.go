@@ -60,7 +60,7 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond
-	between     = 150 * time.Millisecond // usual upper bound of the time between two holds of the victim
+	between     = 150 * time.Millisecond // assumed maximum time between two holds of the victim
 )
 
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
@@ -68,8 +68,8 @@ func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// pausing returns a plan that pauses the victim's process in each hold. The victim's work is simulated in the test process, which
-// is not paused, so the plan also prolongs the work by the duration of the pause.
+// pausing returns a plan that pauses the victim's process in each hold. The victim's work is simulated outside this process, so
+// a pause does not stop the work. The plan therefore lengthens the work by the duration of the pause.
 func pausing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}

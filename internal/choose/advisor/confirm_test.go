@@ -36,8 +36,8 @@ func TestPausesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestConfirmCells checks that each lease has a separate folder, that the plan pauses the victim in each hold, and that the cells
-// have no expectations.
+// TestConfirmCells checks that each lease has a separate folder and that the cells have no expectations. In each hold, the plan
+// must pause the victim.
 func TestConfirmCells(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {
@@ -66,8 +66,8 @@ func TestConfirmCells(t *testing.T) {
 	}
 }
 
-// TestConfirmReal checks that holds overlap if and only if the pause is longer than the lease, and that each trial uses a
-// different seed.
+// TestConfirmReal runs trials with pauses longer and shorter than the lease. Holds must overlap if and only if the pause is
+// longer. Each plan of pauses must be made from the seed of the trial.
 func TestConfirmReal(t *testing.T) {
 	needRedis(t)
 	points := []decision.TrialPoint{point(400*time.Millisecond, 600*time.Millisecond), point(5*time.Second, 30*time.Millisecond)}
@@ -142,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // seed 0 means that the plan was not made for a trial
+			if s.Seed != 0 { // a seed of 0 means that the plan is not made for a trial
 				note(s.Seed)
 			}
 			return drawn(s)

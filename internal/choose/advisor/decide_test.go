@@ -15,8 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// expectation holds the expected decision for a requirements file. The file states it in comments such as `# expect: lock
-// redisson`, `# eliminated: fenced pause`, `# stays: redisson`.
+// expectation holds the decision that is expected for a requirements file. Comments in the file state the decision, such as
+// `# expect: lock redisson`, `# eliminated: fenced pause` or `# stays: redisson`.
 type expectation struct {
 	outcome     selection.Outcome
 	recommended []string
@@ -46,8 +46,8 @@ func expectationOf(t *testing.T, text string) (e expectation) {
 	return e
 }
 
-// TestDecisions checks that each requirements file leads to the expected decision, given typical figures and evidence that agrees
-// with the expectations of the locks.
+// TestDecisions checks that each requirements file leads to the expected decision. The figures are typical, and the evidence
+// agrees with the expectations of the locks.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("testdata/needs/*.yaml")
 	if err != nil || len(files) < 15 {
@@ -101,7 +101,8 @@ func outs(d selection.Decision) string {
 	return b.String()
 }
 
-// TestSpecial checks that decision.Special agrees with the table of workloads.
+// TestSpecial checks that decision.Special returns true for the workloads marked Special, Reentrant or Served, and for no other
+// workload.
 func TestSpecial(t *testing.T) {
 	for _, w := range workloads.All() {
 		if want := w.Special || w.Reentrant || w.Served; decision.Special(w.Name) != want {
@@ -110,7 +111,8 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// TestChoices checks that each choice is a lock in the table of locks, with the same properties.
+// TestChoices checks that choices lists each lock once. It also checks that the stated properties agree with the
+// implementations.
 func TestChoices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range choices() {

@@ -1,5 +1,5 @@
-// Package advisor prepares and verifies a recommendation. From the requirements of a team it derives the candidates
-// (Options), the cells to test (Stages) and the suite to measure (Suite). Verify checks the evidence of a report. Package
+// Package advisor prepares and verifies a recommendation of a lock. Options returns the candidates for the requirements of a
+// team. Stages returns the cells to test, and Suite the benchmark to run. Verify checks the evidence of a report. Package
 // decision makes the decision.
 package advisor
 
@@ -22,7 +22,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// candidate is a known lock with further properties that matter for the choice.
+// candidate describes a lock that can be recommended: the kind of lease, and the languages in which the lock is available.
 type candidate struct {
 	lock      string // name of the lock, optionally with a deployment: lock@deployment
 	lease     selection.Lease
@@ -31,7 +31,8 @@ type candidate struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere returns the languages for a lock that is easy to implement in any language. what describes the implementation.
+// anywhere returns a language map for a lock that is easy to implement in any language. The argument describes what must be
+// implemented.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
 // choices returns the locks to choose from in display order. It omits locks that only demonstrate a defect.

@@ -12,7 +12,7 @@ import (
 )
 
 // Meter measures how long processes on this machine are paused. A pause is the time by which a short sleep exceeds its
-// requested duration. Of garbage collection, it sees only that of its own process.
+// requested duration. Meter detects garbage collection pauses only in the process in which it runs.
 type Meter struct {
 	For      time.Duration // duration of the measurement, at most MeterAtMost
 	Shortest time.Duration // shortest pause that counts; 0: ShortestPause

@@ -36,7 +36,7 @@ func (m *machine) meter(d time.Duration) Meter {
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
-		over[10*i+5] = time.Duration(10+i) * time.Millisecond // 10 ms to 109 ms
+		over[10*i+5] = time.Duration(10+i) * time.Millisecond // these sleeps are 10 ms to 109 ms too long
 		over[10*i+6] = 4 * time.Millisecond
 	}
 	m := &machine{over: over}

@@ -82,8 +82,8 @@ func harm(n selection.Needs, f selection.Finding) bool {
 	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
 }
 
-// TestNeverRecommended checks that a lock with a harmful finding is never recommended, whatever the weights. It checks the
-// same of the lock that is named as the best one if no lock is needed.
+// TestNeverRecommended checks that no lock with a harmful finding is recommended, whatever the weights of the criteria. If no
+// lock is needed, the report names the best lock. The test checks this lock too.
 func TestNeverRecommended(t *testing.T) {
 	recommended, findings := 0, 0
 	for seed := range uint64(60) {
@@ -111,8 +111,8 @@ func TestNeverRecommended(t *testing.T) {
 	}
 }
 
-// outlivesPauses reports whether the lock does no damage if its holder is paused for longer than the lease. Shorter pauses
-// then do not matter.
+// outlivesPauses reports whether mutual exclusion and all other checked properties hold in trials of the fault process-pause.
+// In these trials a holder is paused for longer than the lease.
 func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {

@@ -79,7 +79,8 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the recorded checksum. The argument in is the folder of the source.
+// each calls read for every history that exists and has the recorded checksum. The parameter in of read is the folder
+// to which the parameter file is relative.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -141,7 +142,7 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time compares the quantiles of acquire times with those computed from the histories.
+// time compares the quantiles of acquire times with the quantiles computed from the histories.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
@@ -209,8 +210,8 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare compares recomputed values with those of a figure. It also checks that the median and interval of the figure follow
-// from its values.
+// compare compares recomputed values with the values of a figure. It also checks the median and the confidence interval of the
+// figure.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)

@@ -13,8 +13,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// measuredOf holds typical figures of each lock: goodput and min/max share of 16 clients with holds of 1 ms, commands per
-// grant, and the median time in ms of an uncontended acquire.
+// measuredOf holds typical figures of each lock: goodput, min/max share, commands per grant, and acquire time. Goodput and
+// share are for 16 clients with holds of 1 ms. The acquire time is the median without contention, in ms.
 var measuredOf = map[string][4]float64{
 	"set-px-lua": {568, 0.15, 60, 0.15}, "redisson": {658, 0.4, 13, 0.16}, "fenced": {733, 0.96, 9, 0.2}, "redlock": {300, 0.3, 90, 0.5},
 	"redsync": {716, 0, 4.4, 0.2}, "redsync-tuned": {603, 0.38, 16, 0.2}, "redislock": {759, 0, 6.1, 0.17}, "redislock-tuned": {710, 0.12, 17, 0.17},
@@ -44,7 +44,7 @@ func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	return e
 }
 
-// expected returns a finding for each cell of all stages, as the author of the lock expects it.
+// expected returns a finding for each cell of all stages. Each finding agrees with the expectation of the lock's author.
 func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selection.Finding {
 	var list []selection.Finding
 	for _, s := range Stages() {
@@ -74,15 +74,15 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether exclusion is assumed to hold although the lock states no expectation. This applies to session locks: a
-// lost message does not end a session.
+// held reports whether exclusion is assumed to hold for a lock without a stated expectation. The assumption is made for session
+// locks, because a lost message does not end a session.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding for a pause that is shorter than the advised lease. For the lock named fenced, exclusion is
-// violated, because a hand-off of this lock uses a shorter lease.
+// outliving returns the finding for a pause that is shorter than the advised lease: exclusion holds. The lock named fenced is
+// an exception. A hand-off of this lock uses a shorter lease, so exclusion is violated.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held

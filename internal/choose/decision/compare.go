@@ -26,8 +26,8 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns the lock that dominates o, or nil if no lock does. A lock dominates o if it is better than o beyond
-// noise in one criterion and not worse in any other.
+// dominates returns a lock that dominates o, or nil if no lock does. A lock dominates o if it is not worse in any criterion,
+// and better beyond noise in at least one criterion. Criteria with weight 0 are ignored.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -109,8 +109,8 @@ const (
 	fewest    = 6    // minimum number of trials for a confidence interval
 )
 
-// scores returns the scores from best to worst. Two candidates share a rank if the confidence interval of their score
-// difference contains 0.
+// scores returns the scores from best to worst. A candidate shares the rank of a better one unless the confidence interval of
+// their score difference is above 0. If there are not enough trials for a confidence interval, the candidates share a rank.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)
@@ -159,7 +159,7 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	drawn := make([][]float64, len(s.options))
 	r := rand.New(rand.NewPCG(1, 2))
 	for range resamples {
-		at := lo.Times(most, func(int) float64 { return r.Float64() }) // random positions of the resampled trials, scaled to [0, 1)
+		at := lo.Times(most, func(int) float64 { return r.Float64() }) // random indexes of the resampled trials, scaled to [0, 1)
 		for i, parts := range s.parts(func(v value) float64 { return drawnMedian(v.values, at) }) {
 			drawn[i] = append(drawn[i], weigh(parts, weights))
 		}
@@ -167,8 +167,8 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	return drawn
 }
 
-// drawnMedian returns the median of a bootstrap resample of values. at holds the random positions of the resampled values,
-// scaled to [0, 1).
+// drawnMedian returns the median of a bootstrap resample of values. Each element of at is the index of one resampled value,
+// divided by the number of values.
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
 	if n == 0 {

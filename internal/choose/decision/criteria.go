@@ -15,12 +15,12 @@ import (
 type criterion struct {
 	selection.Criterion
 	contended bool                          // true: measured with one key for all clients; false: with one key per client
-	of        convert                       // converts a measured value to the conditions of the requirements; nil: no conversion
+	of        convert                       // adjusts a measured value to the requirements, such as to a longer hold; nil: no adjustment
 	asked     func(selection.Needs) float64 // limit that the requirements set, in the unit of the criterion; 0 or nil: no limit
 	limit     limit
 }
 
-// limit names the requirement that a criterion stays within a limit. The zero value means that there is no such requirement.
+// limit describes a requirement that limits the values of a criterion. The zero value means that there is no such requirement.
 type limit struct{ requirement, title, need string }
 
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -58,7 +58,7 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // name of the fairness criterion; its values are shares of at most 1, which are never capped
+const fairness = "fairness" // name of the criterion for fairness; its values are never capped, because a share is at most 1
 
 // weighed returns all criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -76,7 +76,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // a value counts as no better than its limit improved by this factor
+const plenty = 10 // a value that is better than its limit by more than this factor gets no higher score
 
 // counted returns v, capped at c.Enough: a value better than c.Enough counts as c.Enough.
 func (c criterion) counted(v float64) float64 {
@@ -143,20 +143,20 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance returns how far the conditions of a measurement are from the requirements: the sum of the logarithmic differences
+// distance returns how much the conditions of a measurement differ from the requirements. It adds the logarithmic differences
 // of client count and hold duration.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns how much longer the usual hold of the requirements is than the hold of the measurement, in seconds.
+// longer returns the usual hold of the requirements minus the hold of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold converts a measured goodput to the usual hold of the requirements. It assumes that a longer hold lengthens the time
-// between grants by the same amount.
+// atHold converts a measured goodput to the usual hold of the requirements. It assumes that the time between grants grows by
+// the same amount as the hold.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v

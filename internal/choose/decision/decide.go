@@ -49,7 +49,7 @@ func newDeciding(n selection.Needs, options []selection.Option, e selection.Evid
 		ttl:   map[selection.Lease]time.Duration{selection.Fixed: AdviseTTL(n, selection.Fixed), selection.Renewed: AdviseTTL(n, selection.Renewed)}}
 }
 
-// decide computes the report, except its fields Wins, Turns, Changes, Lease and Against.
+// decide computes the report, except the fields Wins, Turns, Changes, Lease and Against.
 func (d *deciding) decide() *selection.Report {
 	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence, Cells: []selection.Cell{},
 		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),
@@ -102,8 +102,7 @@ func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge checks a candidate against each requirement. out holds the reason for elimination, or nil if the candidate meets all
-// requirements.
+// judge checks a candidate against each requirement. If the candidate is eliminated, out is the reason. Otherwise out is nil.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
 	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
@@ -129,9 +128,9 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity ranks the reasons for an elimination. A requirement that is checked without trials and not met ranks highest. Next
-// are other requirements that are not met, before unknown ones. Ties are decided first by safety, then by whether the answer
-// was measured.
+// gravity returns the rank of a reason for an elimination. A higher rank is graver. Unmet requirements that are checked without
+// trials have the highest rank. Next are other unmet requirements, then unknown ones. Among equals, safety requirements rank
+// higher, then measured answers.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {
@@ -145,8 +144,9 @@ func gravity(c selection.Cell, r rule) (g int) {
 	return g
 }
 
-// against returns the disadvantages of the recommended candidates: violations that no requirement covers, trials that
-// disagree with the lease model, and criteria that were not measured or in which another candidate is better.
+// against returns the disadvantages of the recommended candidates. It lists violations that no requirement covers, and trials
+// that disagree with the lease model. It also lists criteria that were not measured, and criteria in which another candidate is
+// better.
 func (d *deciding) against(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
@@ -192,10 +192,11 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	})
 }
 
-// quoted reports whether the report may cite the author's expectation for a property that was not observed.
+// quoted reports whether the report may show an author's expectation for an untested property.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
-// documented returns the violations that the author of a lock expects and that no trial has confirmed or refuted.
+// documented returns the violations that the author of a lock expects. It omits violations that a trial has confirmed or
+// refuted.
 func (d *deciding) documented(o selection.Option) []selection.Cell {
 	return lo.FilterMap(o.Expectations, func(c selection.Expectation, _ int) (selection.Cell, bool) {
 		seen := slices.ContainsFunc(d.Findings, func(f selection.Finding) bool {
@@ -206,8 +207,8 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns only the evidence that affects the decision, or would affect it if one requirement were different. It
-// renumbers the evidence.
+// Trim returns the part of the evidence that affects the decision, now or after a change of one requirement. The evidence gets
+// new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -224,7 +225,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // without this finding, the report would cite the author's expectation instead
+	quotes := func(f selection.Finding) bool { // reports whether the finding replaces an author's expectation in the report
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{

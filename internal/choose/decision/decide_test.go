@@ -37,7 +37,7 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails returns the names of the requirements that the only lock does not meet or is not known to meet.
+// fails returns the names of all unmet and unknown requirements of the first eliminated candidate.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
 	if len(d.Eliminated) == 0 {
@@ -123,8 +123,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a cell of the report shows the limit that the requirements set. It tests criteria in which more is
-// better and in which less is better.
+// TestLimit checks that the report shows the limits that the requirements set. It tests the criteria goodput (more is better)
+// and commands (less is better).
 func TestLimit(t *testing.T) {
 	options, e := passing(1)
 	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {

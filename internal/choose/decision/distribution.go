@@ -13,7 +13,7 @@ import (
 // Distribution is a distribution of durations, given by quantiles. Between two quantiles, the probability that a duration is
 // longer than x is a power function of x. In the zero Distribution, every duration is 0.
 type Distribution struct {
-	knots []knot // in ascending order; the first has over = 1, and the last has the longest duration
+	knots []knot // sorted by duration; the first knot has over = 1, and the last knot has the longest duration
 }
 
 // knot is a duration in nanoseconds, with the share of durations that exceed it.
@@ -21,7 +21,7 @@ type knot struct{ at, over float64 }
 
 const rarest = 1e-4 // assumed probability of the longest duration if only quantiles are known
 
-// FromTimes returns the distribution with these quantiles. Below the median it uses the same exponent as between p50 and p99.
+// FromTimes returns the distribution with these quantiles. The power function between p50 and p99 is also used below p50.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
@@ -36,7 +36,7 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := range 1000 { // quantiles in steps of 1 %, and of 0.1 % for the longest 1 %
+	for q := range 1000 { // use every percentile, and every 0.1 % above the 99th percentile
 		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
 			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
@@ -86,7 +86,7 @@ func (d Distribution) quantile(over float64) (at float64) {
 	return at
 }
 
-// area returns the integral of exceeds from 0 to x.
+// area returns the integral from 0 to x of the survival function: the probability that a duration exceeds t.
 func (d Distribution) area(x float64) float64 {
 	if len(d.knots) == 0 || x <= 0 {
 		return 0
@@ -108,7 +108,8 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions approximates the distribution by durations with their probabilities. about is the approximate number of durations.
+// portions approximates the distribution by a list of durations with probabilities. The argument is the approximate length of
+// the list.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -128,8 +129,8 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns portions with each probability weighted by the duration. It approximates the duration of the interval that
-// contains a random point in time.
+// met returns portions with each probability multiplied by the duration, and scaled to a sum of 1. A random point in time falls
+// into the durations with these probabilities.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// FuzzReport checks that any report file is either rejected or gives the same report and pages each time it is read.
+// FuzzReport checks any report file. The file must be rejected, or give the same report and pages each time it is read.
 func FuzzReport(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/inventory/" + selection.DataName)
 	if err != nil {

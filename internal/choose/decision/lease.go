@@ -20,7 +20,7 @@ type LeaseInputs struct {
 	HandOff  Recorded      // times from the expiry of a lease to the next grant
 }
 
-// Recorded holds durations that were recorded in histories.
+// Recorded contains durations from histories, with a description of their source.
 type Recorded struct {
 	Sample   []time.Duration
 	Where    string   // lock and conditions of the recording
@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // add the leases to test to the curve, converted back to unscaled times
+	for _, p := range a.Points { // the curve also contains the leases to test, as unscaled times
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -71,17 +71,18 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
-// Needed returns the shortest lease with which no hold overlaps, even during the longest pause that the requirements state.
+// Needed returns the shortest lease with which two holds cannot overlap, even during the longest pause that the requirements
+// state.
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // worst case: the pause begins when a renewal is due, and two thirds of the lease minus two round trips are left
+	if m.Lease == selection.Renewed { // the worst pause begins when a renewal is due: two thirds of the lease minus two round trips are left
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
 }
 
-const clockError = 2 * time.Millisecond // allowance for clock errors, in addition to 1 % of the lease; the same as in checker/judge
+const clockError = 2 * time.Millisecond // allowance for clock errors, the same as in checker/judge; Needed also adds 1 % of the lease
 
 // leases returns the leases for which predictions are made, up to about ten times the needed lease.
 func leases(needed time.Duration) []time.Duration {
@@ -164,8 +165,8 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with predictions. It ignores trials of leases that are not among the advised points, which may
-// belong to other requirements.
+// confirm compares trials with the predictions for a.Points. It ignores trials of other leases, because these trials may belong
+// to other requirements.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
 		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })

@@ -29,7 +29,7 @@ func TestAdvisedLease(t *testing.T) {
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // 0: the test does not check it
+		needed time.Duration // shortest lease without overlaps; 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
 		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},
@@ -58,8 +58,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve checks that a longer lease neither makes overlaps more probable nor recovery faster. It also checks that no
-// single pause exceeds the advised lease.
+// TestLeaseCurve checks longer and longer leases: overlaps must not become more probable, and recovery must not become faster.
+// It also checks that no single pause exceeds the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))
@@ -85,7 +85,7 @@ func TestLeaseCurve(t *testing.T) {
 	}
 }
 
-// TestLeaseInputs checks that the report contains the inputs of the lease curve and their evidence.
+// TestLeaseInputs checks that the report contains the inputs of the lease curve and the evidence for these inputs.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}
@@ -107,8 +107,8 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose checks that a lock without a lease has no lease curve, and that a candidate that is not a lock has no
-// lease advice.
+// TestNoLeaseToChoose checks that a lock without a lease has no lease curve. A candidate that is not a lock must have no lease
+// advice.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))

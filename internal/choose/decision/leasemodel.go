@@ -7,24 +7,22 @@ import (
 	"lockbench/reports/selection"
 )
 
-// LeaseModel predicts the effect of a lease of any length, under these assumptions:
+// LeaseModel predicts the effect of a lease of any length. A hold overlaps if another client is granted the lock before the
+// holder has finished. The model makes these assumptions:
 //
-//   - A client always waits, and is granted the lock the moment the lease expires.
-//   - A lease begins when the successful attempt is sent. The holder starts its work when it has read the answer, a time
-//     Acquire later.
-//   - Pauses are a Poisson process with rate PerHour in each process, independent of work and round trips. A pause delays the
-//     end of the work by its length.
-//   - Distributions are as in Distribution. No pause exceeds the longest observed one, so each probability is a lower bound.
+//   - Another client always waits, and is granted the lock the moment the lease expires.
+//   - A lease begins when the successful acquire is sent. The holder starts to work when the reply arrives, after the time
+//     Acquire.
+//   - Pauses in each process are a Poisson process with rate PerHour, independent of work and round trips. A pause delays the
+//     end of the work by the length of the pause.
+//   - No pause is longer than the longest observed pause, so each probability is a lower bound.
+//   - A pause or a death may occur at any time of a hold. The probability is proportional to the length of the hold.
 //
-// A hold overlaps if another client is granted the lock before its holder has finished.
+// With a fixed lease, a hold overlaps if the acquire, the work and all pauses together take longer than the lease.
 //
-// With a fixed lease, a hold overlaps if its acquire, its work and all pauses in both together take longer than the lease.
-//
-// With a renewed lease, the holder's process renews each time a third of the lease and a round trip (from Acquire) have
-// passed. A hold overlaps if a single pause is longer than the lease minus the time since the last renewal was sent, minus
-// the round trip of the next renewal. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
-//
-// The probability that a pause or a death falls into a hold is proportional to the length of the hold.
+// With a renewed lease, the process renews each time a third of the lease and a round trip have passed. A round trip takes as
+// long as Acquire. The lease is counted from the time when the last renewal was sent. A hold overlaps if a renewal that is
+// sent right after a pause is answered too late.
 type LeaseModel struct {
 	Lease   selection.Lease
 	Acquire Distribution // duration of the successful acquire attempt
@@ -32,7 +30,7 @@ type LeaseModel struct {
 	Pause   Distribution
 	PerHour float64 // number of pauses per hour of one process
 
-	// Mean and maximum time from the expiry of a lease to the next grant. It includes retry intervals and delays of the
+	// Mean and maximum time from the expiry of a lease to the next grant. These times include retry intervals and delays of the
 	// store.
 	HandOffMean, HandOffMax time.Duration
 }
@@ -56,8 +54,8 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to
-// the end of the work, and share is the probability of the combination.
+// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to the
+// end of the work. share is the probability of the combination.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -99,8 +97,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a hold overlaps, given a pause during the hold. granted is the time from the start of
-// the lease to the next client's grant.
+// struck returns the probability that a hold overlaps if there is a pause during the hold. granted is the time from the start
+// of the lease to the next client's grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -111,10 +109,11 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the expected total time within a hold at which a pause must begin to make the hold overlap.
+// deadly returns the total time in a hold during which the start of a pause would cause an overlap. Pauses have random lengths,
+// so the result is an expected value. length is the length of the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	upTo := func(since float64) float64 { // integral over the time since the last renewal
+	upTo := func(since float64) float64 { // integrates over the time since the last renewal, from 0 to since
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}
@@ -122,9 +121,10 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	return whole*upTo(period) + upTo(length-whole*period)
 }
 
-// recovery returns the mean time from the death of a holder to the end of its lease. The holder may die at any time of its hold.
+// recovery returns the mean time from the death of a holder to the end of the lease. The holder may die at any time of the
+// hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	upTo := func(since float64) float64 { // integral of the remaining lease over the time since the last renewal
+	upTo := func(since float64) float64 { // integrates the remaining lease over the time since the last renewal
 		since = min(since, ttl)
 		return since * (ttl - since/2)
 	}

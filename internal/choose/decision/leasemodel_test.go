@@ -47,14 +47,13 @@ func TestRoundTripCounts(t *testing.T) {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
 	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
-	// The lease is renewed every 500 ms + 100 ms. A pause may begin up to 600 ms after a renewal, and must end within 1500 ms
-	// - 100 ms of it.
+	// The lease of 1500 ms is renewed every 600 ms. A pause must end within 1400 ms of the last renewal.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a pause of 1 s is not deadly in 200 of each 600 ms: %v", p)
 	}
 }
 
-// TestLongRoundTrip checks that a hold overlaps whatever the length of the pause if the next renewal is too slow.
+// TestLongRoundTrip checks a renewal that is too slow: even a short pause then makes the hold overlap.
 func TestLongRoundTrip(t *testing.T) {
 	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
@@ -66,7 +65,7 @@ func TestManyPauses(t *testing.T) {
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
-// TestLeaseRecovery checks the mean recovery time after the death of a holder that may die at any time of its hold.
+// TestLeaseRecovery checks the mean recovery time after the death of a holder. The holder may die at any time of the hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
 		lease     selection.Lease
@@ -128,14 +127,15 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold and reports whether it overlaps. at is the start of its only pause. If at is negative, pauses occur
-// at random.
+// play simulates one hold and reports whether the hold overlaps. If at is not negative, the hold has one pause, which begins at
+// this time. Otherwise the pauses are random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)
 }
 
-// struck simulates a hold with one pause. weight is the length of the hold; overlap is 1 if the hold overlaps.
+// struck simulates a hold with one pause at a random time. weight is the length of the hold. overlap is 1 if the hold overlaps,
+// and otherwise 0.
 func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {

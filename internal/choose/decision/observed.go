@@ -12,13 +12,13 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked describes the evidence that a requirement needs: trials with the given faults in which the given properties hold.
+// asked describes the trials that a requirement needs as evidence: the faults, the workload, and the properties to check.
 type asked struct {
 	property string   // property that must have been checked
 	with     []string // other properties that must not be violated
 	faults   []string // faults that must have been injected
 	either   bool     // whether one of the faults is enough, because each store supports different faults
-	workload string   // name of the workload; "": any workload that is not special
+	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
 
@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether the pause of a finding, relative to its lease, was at least as long as the longest pause of the
-// requirements.
+// longEnough reports whether the pause in a finding was long enough. The ratio of the pause to the lease must be at least the
+// ratio of the longest required pause to ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
@@ -93,10 +93,11 @@ const (
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario in which a holder is paused for the given time, with a longer lease.
+// PauseScenario returns the name of the scenario in which a holder is paused for the given time. The lease in this scenario is
+// longer than the pause.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
-// LeaseScenario returns the name of the scenario that tests one lease of the lease curve.
+// LeaseScenario returns the name of the scenario that tests a lease of length ttl.
 func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String() }
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
@@ -162,8 +163,8 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed checks a requirement against findings. The answer is no if a property is violated, unknown if one is undecided or
-// a trial is missing, and otherwise yes.
+// observed checks a requirement against findings. It answers no if a property is violated. It answers unknown if a property is
+// undecided or a required trial is missing. Otherwise it answers yes.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -204,8 +205,8 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding applies to the deployment of the candidate. Some faults are injected only in another
-// deployment of the store.
+// at reports whether a finding counts for the deployment of the candidate. For server faults such as failover, findings from
+// other deployments of the store also count, unless either deployment is a cluster.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -232,8 +233,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer no if the author of the lock expects a violation, and otherwise the given cell. An expectation
-// never counts in favour of a lock.
+// expected returns the answer no if the author of the lock expects a violation. In all other cases, it returns its parameter
+// otherwise. An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

@@ -48,7 +48,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	_, err = record.Replay(next, func(ev record.Event) error {
 		op, h := ev.Op, holds[ev.Op.Client]
 		switch {
-		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other open hold of the key now overlaps with this one
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other current hold of the key now overlaps with this one
 			for client, other := range holds {
 				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}
@@ -93,16 +93,16 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 	return nil
 }
 
-// sums holds the probabilities that several pauses together are longer than a time, for evenly spaced times (a grid).
+// sums holds probabilities that several pauses together are longer than a time. The times form a grid of equal steps.
 type sums struct {
 	one    Distribution
 	cell   float64     // distance between two times of the grid
-	longer [][]float64 // probabilities, indexed by the number of pauses minus two, then by grid time
+	longer [][]float64 // probabilities; the first index is the number of pauses minus two, the second the position in the grid
 }
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // maximum number of pauses considered per hold; a higher number counts as this many, so that each probability remains a lower bound
+	mostPauses = 64 // maximum number of pauses per hold; more pauses are treated as this number, so each probability is a lower bound
 )
 
 // newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
@@ -154,7 +154,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // probability of two or more pauses
+			chance = max(0, rest) // probability of this number of pauses or more
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)
@@ -163,7 +163,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// Half of the probability at a grid time counts as longer.
+	// If x is a time of the grid, half of the probability at x counts as longer than x.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

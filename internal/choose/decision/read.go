@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // the paths of sources are resolved in the same way
+	base, err1 := filepath.Abs(resolved(base)) // resolve symbolic links in the same way as in the paths of sources
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)

@@ -73,7 +73,8 @@ func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the names of the network faults that a lock must survive if two holders at once would corrupt data.
+// NetworkFaults returns the names of network faults. A lock must survive these faults if two holders at once would corrupt
+// data.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
@@ -160,7 +161,8 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers checks whether some lease is longer than the work and still expires in time after the death of a holder.
+// covers checks whether there is a lease with which holds cannot overlap. After the death of a holder, this lease must still
+// expire in time.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

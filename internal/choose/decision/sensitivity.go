@@ -15,8 +15,8 @@ import (
 
 const steps = 10 // weights are multiples of 1/steps
 
-// weightings counts for each candidate the weightings in which it has the best score. It tries all weightings whose weights
-// are multiples of 0.1 and add up to 1. total is the number of weightings.
+// weightings counts for how many combinations of weights each candidate has the best score. All weights are multiples of 0.1
+// and add up to 1. total is the number of combinations.
 func (s *scoring) weightings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
@@ -64,8 +64,8 @@ func (s *scoring) turns(leading string) []selection.Turn {
 	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns returns the nearest weights of a criterion, below and above the present one, at which another candidate takes
-// the lead. The other weights keep their proportions, so each score is a linear function of the weight.
+// weightTurns varies the weight of one criterion. It returns the nearest lower and higher weights at which another candidate
+// takes the lead. The other weights keep their proportions, so each score is a linear function of the varied weight.
 func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
@@ -95,7 +95,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 
 const furthest = 100 // largest factor by which a measured value is made worse
 
-// valueTurn returns how bad a measured value of the leading candidate must be for another candidate to take the lead.
+// valueTurn worsens a measured value of the leading candidate. It returns the value at which another candidate takes the lead.
 func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[leading]][c.Name]
@@ -137,7 +137,7 @@ type variation struct {
 	change      func(*selection.Needs)
 }
 
-// variations returns variations of the requirements. Each changes one requirement.
+// variations returns variations of the requirements. Each variation changes one requirement.
 func variations(n selection.Needs) []variation {
 	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{

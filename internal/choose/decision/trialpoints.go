@@ -10,15 +10,15 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to test. In its trials, holders are paused while other clients wait. The lengths of the pauses are
+// TrialPoint is a lease to test. In the trials, holders are paused while other clients wait. The lengths of the pauses are
 // random. All times except round trips and retry intervals are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
 	Scale     float64 // factor by which all times except round trips and retry intervals are multiplied
-	Predicted float64 // predicted share of the paused holds that overlap
+	Predicted float64 // predicted share of overlapping holds among the paused holds
 
 	Hold, Pause       Distribution
-	HoldCut, PauseCut time.Duration // maximum of the drawn holds and pauses
+	HoldCut, PauseCut time.Duration // upper limits of random holds and pauses
 }
 
 // Struck is a hold during which a pause occurs.
@@ -28,8 +28,8 @@ type Struck struct {
 	Pause time.Duration
 }
 
-// Draw returns a random hold with a pause. The probability of a hold is proportional to its length, and the pause begins at a
-// random time within it.
+// Draw returns a random hold with a pause. The probability of a hold is proportional to its length. The pause begins at a
+// random time within the hold.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {
@@ -48,14 +48,15 @@ const (
 	longestTried  = 8 * time.Second        // longest pause or work in a trial
 	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // share of paused holds that overlap, for the first lease to test
-	rarerShare    = 0.15                   // share of paused holds that overlap, for the second lease to test
+	usualShare    = 0.5                    // share of overlapping holds among the paused holds, for the first lease to test
+	rarerShare    = 0.15                   // share of overlapping holds among the paused holds, for the second lease to test
 )
 
-// TrialPoints returns three leases to test: one at which half of the paused holds overlap, one at which few overlap, and the
-// advised lease. If advised is 0, it uses the needed lease instead. It returns nil if the pauses are too short to inject.
-// shortest is the shortest lease that the lock supports. backOff is the longest retry interval of a waiter. It delays the
-// next grant, because only two clients wait. All other times are scaled by one factor to fit into a trial.
+// TrialPoints returns three leases to test, or nil if the pauses are too short for a test. With the first lease, half of the
+// paused holds overlap. With the second lease, few of them overlap. The third is the advised lease, or m.Needed() if advised is
+// 0. shortest is the shortest lease that the lock supports. backOff is the longest retry interval of a waiter. Only two clients
+// wait in a trial, so backOff delays the next grant. All times except round trips and backOff are scaled by one factor, so that
+// they fit into a trial.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -64,11 +65,11 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // repeat until stable, because round trips are not scaled
+	for range 8 { // round trips are not scaled, so the scale is found by iteration
 		t := m.tried(scale, backOff)
 		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // the scale is limited, because the retry interval is not scaled
+		least = min(least, 4) // one step at most quadruples the scale, because the retry interval is not scaled
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
@@ -102,8 +103,8 @@ func untilTried(backOff float64) []portion {
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a waiter sleeps longer
-		at := 0.75 * (1 - left)                   // a time in the second half of an interval
+		left := math.Sqrt((float64(i) + 0.5) / n) // probability that one given waiter tries later
+		at := 0.75 * (1 - left)                   // formula for times up to half of backOff
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}

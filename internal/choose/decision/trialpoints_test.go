@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrialPoints checks that trials respect the limits of times and agree with the lease curve.
+// TestTrialPoints checks that the times in a trial are within the limits, and that the predictions agree with the lease curve.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -48,7 +48,8 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff checks that pauses shorter than the retry interval are scaled up, but no more than necessary.
+// TestScaleBesideBackOff checks the scale for pauses shorter than the retry interval. The lease to test must be near the
+// shortest lease of a trial.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
@@ -59,7 +60,7 @@ func TestScaleBesideBackOff(t *testing.T) {
 	}
 }
 
-// TestDraw checks that the share of randomly drawn holds that overlap agrees with the prediction.
+// TestDraw draws random holds and checks that the predicted share of these holds overlaps.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-const maxTries = 5 // maximum number of invalid answers to one question; stops a program that sends endless input
+const maxTries = 5 // maximum number of invalid answers to one question, so that endless input ends in an error
 
 // Ask asks the user questions and returns the requirements that follow from the answers. Each answer is one line of input.
 // Ask prints plain lines, which suit screen readers and pipes.
@@ -115,7 +115,7 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the current values of the keys that a question asks for. If named is true, it includes the names of the keys.
+// words returns the current values of a question's keys. If named is true, each value is preceded by the name of the key.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)

@@ -88,7 +88,8 @@ func TestKnown(t *testing.T) {
 
 var placed = regexp.MustCompile(`^n\.yaml:(\d+:\d+: .|: and \d+ more$)`)
 
-// FuzzParse checks that any text is either rejected with a line and column, or does not change when it is written and read again.
+// FuzzParse checks any text. Parse must either reject the text with a line and column, or return requirements. The requirements
+// must not change when they are written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	for _, b := range broken() {

@@ -102,7 +102,8 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles computes each missing quantile from the nearest stated one. It keeps the ratio of their default values.
+// quantiles computes each missing quantile from the nearest stated quantile. The ratio of the two is the ratio of their default
+// values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
@@ -136,7 +137,7 @@ func (r reader) checkTogether(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise reports an error if a stated quantile is lower than the previous stated one.
+// rise reports an error if the stated quantiles are not in ascending order.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -150,7 +151,8 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits reports an error if more holds are stated than fit into a second, or more pauses than fit into an hour.
+// fits reports an error if too many holds or pauses are stated: more holds than fit into a second, or more pauses than fit into
+// an hour.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",

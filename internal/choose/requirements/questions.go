@@ -180,7 +180,7 @@ func among(known []string, k yamlfile.Key) yamlfile.Key {
 	return k
 }
 
-// named rejects an empty name of a language. A name may contain any characters, as in C++ and C#.
+// named rejects an empty language name. Any characters are valid, as in C++ and C#.
 func named(into any) error {
 	if *into.(*string) == "" {
 		return errors.New("a name is empty")
@@ -207,7 +207,7 @@ func Write(n selection.Needs) []byte {
 	return b.Bytes()
 }
 
-// writeMapping writes a YAML mapping. If none of its values was stated, the whole mapping is commented out.
+// writeMapping writes a YAML mapping. If no value in the mapping was stated, the whole mapping is commented out.
 func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	inner := k.Of(k.Into)
 	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }

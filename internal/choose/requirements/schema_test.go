@@ -12,7 +12,8 @@ import (
 
 const schemaFile = "../../../docs/needs.schema.json"
 
-// fits returns a function that reports whether a YAML text matches the schema, and whether it is valid YAML.
+// fits returns a function that checks a YAML text against the schema. It reports whether the text matches the schema and
+// whether the text is valid YAML.
 func fits(t *testing.T) func(text string) (fits, valid bool) {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(schemaFile)

@@ -1,5 +1,5 @@
-// Package advise implements the commands advise, which writes a selection report, and verify-report, which computes a report
-// again from its evidence.
+// Package advise implements two commands: advise writes a selection report, and verify-report computes a report again from the
+// evidence in the report.
 package advise
 
 import (
@@ -90,7 +90,7 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // the run with all trials so far; nil before the first trial
+	tried          *cli.Runner // runner of all trials so far; nil before the first trial
 	from           []string    // evidence folders
 	told           []string    // notes that were already printed
 	stdout, stderr io.Writer
@@ -159,7 +159,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // no observed pause does not mean that none occur
+		if p.Longest == 0 { // pauses may occur although none was observed
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
@@ -239,8 +239,8 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated by trials or by their documented properties. An author's expectation alone
-// does not eliminate a lock here.
+// left returns the locks that are not eliminated by trials or by documented properties. An author's expectation alone does not
+// eliminate a lock here.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell of the report eliminates its candidate, whatever later trials show.
+// final reports whether a cell of the report eliminates the candidate for good. Later trials cannot change the answer.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))

@@ -171,7 +171,7 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn renders the report again and compares the files with the existing ones.
+// drawn renders the report again and compares the result with the existing report files.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {

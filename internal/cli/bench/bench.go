@@ -183,7 +183,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // so that the command in the report includes the seed
+	f.shape.seed = s.Seed // makes the command in the report include the seed
 	return s, earlier, nil
 }
 
@@ -203,7 +203,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	return f.shape.over(cmd, s)
 }
 
-// sameBench returns an error if the plan now differs from the plan of the benchmark to resume.
+// sameBench returns an error if the present plan differs from the earlier plan of a resumed benchmark.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the folder of results that is read by default when two locks are compared.
+// latestBench is the folder that the command compare reads by default to compare two locks.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -176,7 +176,7 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld returns an error if figures are withheld, and prints the reasons.
+// withheld returns an error if figures are unreliable and therefore not shown. It prints the reasons.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // flags of the benchmark, which is run if --run is not given
+	bench                flags // flags of bench, used if --run is not given
 }
 
 // GateCommand returns the command gate.
@@ -104,8 +104,8 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
-// measure runs the suite and returns the folder of the results. It ignores a failed or inconclusive benchmark, because only
-// the thresholds decide.
+// measure runs the suite and returns the folder of the results. A failed or inconclusive benchmark is not an error, because
+// only the thresholds count.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {

@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // the unknown lock is reported later, when it is looked up in known().Locks
+			return nil // suites.Parse reports an unknown lock
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}

@@ -14,8 +14,8 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kinds lists the kinds of result folders. Each entry has the name of a file in the folder that identifies the kind, the name
-// of the kind, and a hint with the command that reads it.
+// kinds lists the kinds of result folders. Field file is a file that only folders of this kind contain. Field verb is a hint
+// with a command for such folders.
 var kinds = []struct{ file, name, verb string }{
 	{run.ManifestName, "a run folder", "lockbench report %s shows a run"},
 	{bench.PlanName, "a bench folder", "lockbench report %s shows a bench"},
@@ -23,9 +23,8 @@ var kinds = []struct{ file, name, verb string }{
 	{selection.DataName, "the folder of a selection report", "lockbench verify-report %s/" + selection.DataName + " verifies it"},
 }
 
-// Misplaced returns the usage error for a path that a command cannot read. The error names the kind of the path and the
-// command that reads this kind. want is the kind that the present command reads. If lockbench did not write the path, the
-// error consists of err and hint.
+// Misplaced returns a usage error for a path that a command cannot read. want describes what the command reads. If lockbench
+// wrote the folder, the error says what the folder is, and the hint names a command for it.
 func Misplaced(path, want string, err error, hint string) error {
 	info, missing := os.Stat(path)
 	if errors.Is(missing, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the hint for errors about external servers that concern no particular store.
+// HintOwn is the general hint for errors about external servers.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
 // hintOn returns the hint for an invalid address of a store's external servers.
@@ -52,7 +52,7 @@ func Unreached(err error) error {
 func (s *Servers) Reach(ctx context.Context) error {
 	errs := make([]error, len(s.Remote.Targets))
 	var all sync.WaitGroup
-	for i, t := range s.Remote.Targets { // concurrent, so that an unreachable server is reported soon
+	for i, t := range s.Remote.Targets { // check all servers at once, because an unreachable server is slow to report
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -62,10 +62,10 @@ func (s *Servers) Reach(ctx context.Context) error {
 	return nil
 }
 
-// Servers holds the flags that select the servers on which locks run, and the external servers that Settle derives from them.
+// Servers holds the flags that select servers for the locks. Settle sets Remote to the external servers that the flags name.
 type Servers struct {
 	Own
-	How    string // one of the values of servers.Ways
+	How    string // value of --servers; servers.Ways returns the valid values
 	Remote servers.Remote
 }
 
@@ -78,7 +78,8 @@ func (s *Servers) Define(fl *pflag.FlagSet) {
 	s.Own.Define(fl)
 }
 
-// Settle checks the flags and sets Remote. If the flags name external servers, locks run on these.
+// Settle checks the flags and sets Remote. If the flags name external servers and --servers is not set, locks run on the
+// external servers.
 func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	if s.Remote, err = s.Own.Remote(); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (o *Own) given() []string {
 // Named reports whether the flags name any servers.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag for server addresses that contain secrets. Set accepts any text, because the flag library would print
-// a rejected value and so the secrets.
+// addressFlag is a flag for server addresses, which may contain passwords. Set accepts any text, because the flag library would
+// print a rejected text.
 type addressFlag struct {
 	store servers.Store
 	text  string
@@ -193,7 +194,7 @@ func (f *addressFlag) Type() string {
 	return "URL"
 }
 
-// String returns the addresses without their secrets. They are shown in help texts and in the command that repeats a run.
+// String returns the addresses without secrets. The result is shown in help texts and in the command that repeats a run.
 func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""

@@ -94,7 +94,7 @@ func Unknown(what, name string, known []string) error {
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code for the result of a check. It is 0 if the result is not a failure.
+// CodeOf returns the exit code for the result of a check. Results that are not failures have the exit code 0.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
@@ -281,7 +281,7 @@ func (l *Live) Close() {
 const elsewhere = "choose another folder with --out"
 
 // Folder creates the folder for results and returns its path. If out is given, it must be empty or missing. Otherwise Folder
-// creates a folder in runs/ whose name contains the time and name.
+// creates a folder in runs/. The folder name consists of the current time and the argument name.
 func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)

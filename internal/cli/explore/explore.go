@@ -1,5 +1,5 @@
-// Package explore implements the commands explore, which searches for violations in virtual time, and replay, which runs a
-// counterexample again.
+// Package explore implements two commands: explore searches for violations in virtual time, and replay runs a counterexample
+// again.
 package explore
 
 import (
@@ -206,7 +206,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 		return console.Environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
-		err = json.NewEncoder(x.stdout).Encode(result) // names of locks and faults contain no invisible characters
+		err = json.NewEncoder(x.stdout).Encode(result) // no escaping needed: names of locks and faults contain no invisible characters
 	} else {
 		_, err = io.WriteString(x.stdout, text)
 	}
@@ -219,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a nondeterministic trial has a verdict, so it does not count as inconclusive
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // nondeterministic trials are not counted here, because they have a verdict
 	}
 	return found.Err()
 }

@@ -142,8 +142,8 @@ func addEvent(t *format.Lines, mark, event string) {
 	t.Hang(mark+columns, event[len(columns):])
 }
 
-// addRates adds a row for each lock and property that was violated or expected to hold. The row names the first seed with a
-// result FAIL. If no seed has this result, it names the first seed with a violation.
+// addRates adds a row for each lock and property that was violated or expected to hold. The row shows the first seed with the
+// result FAIL, or otherwise the first seed with a violation.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -193,7 +193,8 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds a table that shows how often each fault took effect in each state of a client. It adds up all locks.
+// addMet adds a table of faults and client states. Each number counts how often the fault took effect in the client state, over
+// all locks.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {

@@ -23,10 +23,10 @@ import (
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and kind of the server
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // number of trials that were not discarded; the last one contains the violation, if any
+	Trials  int    `json:"trials"`            // number of completed trials; the last one contains the violation, if any
 	Of      int    `json:"of"`                // planned number of trials
-	Missed  int    `json:"missed,omitempty"`  // number of these trials in which some steps of the plan had no effect
-	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early, if no violation was found
+	Missed  int    `json:"missed,omitempty"`  // number of completed trials in which some steps of the plan had no effect
+	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early without a violation
 	Example string `json:"example,omitempty"` // one sentence that describes the violation
 	History string `json:"history,omitempty"` // path of the history that contains the violation
 	Folder  string `json:"folder,omitempty"`  // folder with all trials
@@ -52,8 +52,8 @@ func realCell(c explore.Case) (trial.Cell, error) {
 	return cell, nil
 }
 
-// onServers runs a counterexample repeatedly until its property is violated. The result is valid even if an error is
-// returned.
+// onServers runs a counterexample repeatedly until the property of the counterexample is violated. The result is valid even if
+// an error is returned.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay")

@@ -8,8 +8,8 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// TestReplayCodes checks that the exit code is 0 only if the property is violated in the simulation and, if requested, also on
-// servers.
+// TestReplayCodes checks that the exit code is 0 only if the property is violated in the simulation. If servers are requested,
+// the property must also be violated on servers.
 func TestReplayCodes(t *testing.T) {
 	shows, silent := simulated{Shows: true}, simulated{}
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestReplayCodes(t *testing.T) {
 	}
 }
 
-// TestServersSaid checks that the output does not state that a property holds only because no violation was observed.
+// TestServersSaid checks the output if no violation was observed. The output must not state that the property holds.
 func TestServersSaid(t *testing.T) {
 	for want, s := range map[string]onServers{
 		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                      {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Example: "who held", History: "h"},

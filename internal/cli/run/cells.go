@@ -92,7 +92,8 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks to run on their usual deployments. They include the negative control and the user's lock.
+// chosenLocks returns the locks to run on their usual deployments. They include the negative control, unless it was excluded,
+// and the user's lock, if any.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {
@@ -118,8 +119,8 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	return append(locks, own), err
 }
 
-// isPlaced reports whether a name has the form lock@deployment. A URL does not count: the text before its @ may be a
-// password, which must not be printed.
+// isPlaced reports whether a name has the form lock@deployment. It returns false for a URL. The text before the @ of a URL may
+// be a password, which must not be printed.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {

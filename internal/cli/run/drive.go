@@ -43,7 +43,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 		show.end(shown, out, err)
 		mu.Lock()
 		defer mu.Unlock()
-		if out.Server != "" { // Server is set if the server was started
+		if out.Server != "" { // out.Server is empty if no server was started
 			r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
 		}
 		if err == nil || ctx.Err() != nil {
@@ -80,10 +80,10 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials. Trials whose figures are compared run one at a time. All other trials run concurrently, in two
-// parts: trials that mostly wait, and trials that keep a core busy. Each cell is tried once before any cell is tried again,
-// so that an interrupted run has results of all cells. Successive trials in a part use different locks, so that few servers
-// of one store are needed at once.
+// parts divides the trials into lists. Trials whose figures are compared are in measured and run one at a time. With --jobs,
+// all trials are in measured. Otherwise all other trials run concurrently, in two lists: trials that mostly wait, and trials
+// that keep a core busy. Each cell is tried once before any cell is tried again, so that an interrupted run has results of all
+// cells. Successive trials use different locks, so that few servers of one store are needed at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}
@@ -107,8 +107,8 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials of a cell may run concurrently with other trials. They may not on a user's external
-// servers.
+// concurrent reports whether trials of a cell may run concurrently with other trials. On a user's external servers, trials must
+// run one at a time.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

@@ -28,14 +28,14 @@ func planned(t *testing.T, f flags) *Runner {
 	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
 }
 
-// TestParts checks that trials whose figures are compared run one at a time, that all others run concurrently, and that no
-// trial is lost.
+// TestParts checks that no trial is lost. Trials whose figures are compared must run one at a time. Other trials must run
+// concurrently.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    flags
-		measured []string // workloads of the trials that run one at a time; nil: all workloads; "-": none
-		atOnce   int      // number of other trials that run concurrently
+		measured []string // workloads of the trials whose figures are compared; nil: all workloads; "-": none
+		atOnce   int      // maximum number of concurrent trials among these trials
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},
@@ -83,8 +83,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDefaultCells checks the default cells. They include every lock, but no workload that gives the same verdict as another
-// workload.
+// TestDefaultCells checks the default cells. Every lock must be tested. Workloads that only measure must be omitted, because
+// they give no further verdict.
 func TestDefaultCells(t *testing.T) {
 	r := planned(t, flags{})
 	for _, l := range catalog.Own() {

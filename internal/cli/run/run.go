@@ -35,7 +35,7 @@ type flags struct {
 	asJSON, verbose          bool
 	lockParams               map[string]string
 	faultTTL                 time.Duration // value of --ttl; 0 if the flag is not set
-	shop                     trial.Asked   // values of --clients and --hold, for the workload shop
+	shop                     trial.Asked   // values of --clients and --hold, for the flash-sale workloads
 	params                   workloads.Params
 }
 

@@ -37,8 +37,8 @@ type Runner struct {
 	pool           trial.Pool // servers that trials share because no fault affects them
 }
 
-// New returns a Runner with the default parameters and creates its result folder. The cells are used only to check the
-// servers. Try runs cells.
+// New creates a result folder and returns a Runner with default parameters. It checks the servers that the cells need, but runs
+// no cells. Try runs cells.
 func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
 	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
@@ -48,9 +48,9 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs more cells, with the given number of trials for each cell. At most atOnce trials run at once. It adds the
-// scenarios to the report. The results cover all cells run so far. failed is the error of a trial that could not be
-// completed.
+// Try runs cells, with the given number of trials for each cell. At most atOnce trials run at once. Notes and scenarios are
+// added to the report. The results cover all cells that this Runner has run so far. failed is the reason if a trial could not
+// be completed.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -88,9 +88,8 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// measure runs every cell and writes the report. If a trial could not be completed or the run ended early, failed is the
-// reason, and the results are still valid. The manifest is written before the first trial, so that a report can be made even
-// if the run is killed.
+// measure runs every cell and writes the report. failed is the reason if a trial could not be completed or the run ended early.
+// The results are valid even then. The manifest is written before the first trial, so that a killed run can still be reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {
@@ -172,14 +171,14 @@ func parameters(p workloads.Params) []run.Parameter {
 	}
 }
 
-// checkServers returns an error if the locks cannot be run on any servers. It is called before anything is written.
+// checkServers returns an error if there are no servers on which the locks can run. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // external servers are all named by the user, so none is missing
+	if r.servers.How != servers.External { // the user named all external servers, so no store is missing
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}
 	}
-	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // all locks that need a store were left out
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // no lock that needs a store is left; the notes give the reasons
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:

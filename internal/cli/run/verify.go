@@ -50,7 +50,7 @@ violation was expected and not detected; 130 interrupted.`,
 	return cmd
 }
 
-// verify reads the expectations and returns a Runner for their cells. It does not start any trial.
+// verify reads the expectations and returns a Runner for the cells that check the expectations. It does not start any trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
 		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
@@ -112,7 +112,7 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 // expectation has not passed.
 func (r *Runner) inapplicable() error {
 	found := console.Codes{}
-	if r.results == nil { // run has returned an error
+	if r.results == nil { // no results: the run ended with an error
 		return nil
 	}
 	for _, o := range r.results.Cells {

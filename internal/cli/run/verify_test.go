@@ -113,8 +113,7 @@ func TestWorkerThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestExpectationsSchema checks that the published JSON schema accepts the example. It also checks that the schema rejects
-// what the reader rejects.
+// TestExpectationsSchema checks that the published JSON schema accepts the example file, and rejects invalid files.
 func TestExpectationsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/expectations.schema.json")
 	if err != nil {

@@ -1,6 +1,6 @@
 package faults
 
-// cancelledAcquire models an acquire request that times out: it is unknown whether the lock was acquired.
+// cancelledAcquire cancels an acquire while the reply is on its way. The client then cannot know whether it acquired the lock.
 var cancelledAcquire = Fault{
 	Name: "cancelled-acquire", Kind: Clients,
 	Doc: "a client cancels its acquire while the reply is on its way",

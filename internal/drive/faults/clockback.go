@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// clockBack makes every lease last a minute longer, including that of the killed holder.
+// clockBack makes every lease last a minute longer, including the lease of the killed holder.
 var clockBack = Fault{
 	Name: "clock-back", Kind: Servers,
 	Doc:   "the clock of the server is set back by a minute, and the holder dies",

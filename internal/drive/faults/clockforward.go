@@ -1,7 +1,7 @@
 package faults
 
-// clockForward models an operator or a time service that sets a server's clock forward. All leases on this server expire at
-// once. With five servers, the victim holds a bare majority, so one server is enough to break it.
+// clockForward sets the clock of one server forward, so that all leases on this server expire at once. An operator or a time
+// service may do this by mistake. If a lock uses five servers, the victim holds the lock on only three servers.
 var clockForward = Fault{
 	Name: "clock-forward", Kind: Servers,
 	Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",
@@ -14,8 +14,8 @@ var clockForward = Fault{
 	},
 }
 
-// onBareMajority returns a plan in which the victim acquires only three of five servers. It is cut off from the other two
-// until it is granted the lock. The given step affects one of the three.
+// onBareMajority returns a plan in which the victim acquires the lock on only three of five servers. The victim cannot reach
+// the other two servers until it is granted the lock. The step then affects one of the three servers.
 func onBareMajority(s Scene, then Step) Plan {
 	return aroundFirstHold(s,
 		Step{Do: Action{Verb: Cut, Process: victimProcess, Nodes: []int{3, 4}}, Until: granted(victim, 0)},

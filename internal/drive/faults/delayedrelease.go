@@ -18,6 +18,6 @@ var delayedRelease = Fault{
 	},
 }
 
-// releaseDelay returns how long to delay a release. When it arrives, the lease has expired and the next holder is still
-// working. There is a margin for slow machines.
+// releaseDelay returns how long a release is delayed. When the release arrives, the lease has expired and the next holder is
+// still working. The delay leaves a margin for slow machines.
 func releaseDelay(s Scene) time.Duration { return s.TTL * 3 / 5 }

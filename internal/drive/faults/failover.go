@@ -6,8 +6,8 @@ import (
 	"lockbench/workloads"
 )
 
-// failover first stops the replication, so that the replica lacks the grant. Then the plan or three Sentinels promote the
-// replica. With two replicas, the promoted one lacks the grant and the other has it.
+// failover promotes a replica that lacks the current grant. First the plan stops the replication to this replica. Then the
+// plan, or three Sentinels, promote the replica. In a deployment with two replicas, the other replica has the grant.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
 	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",
@@ -15,7 +15,7 @@ var failover = Fault{
 		switch s.Deployment {
 		case "sentinel": // an election takes up to five seconds
 			p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
-		case "two-replicas", "cluster": // a replica may need a second to follow the new primary, and a client to find it
+		case "two-replicas", "cluster": // extra time: after a failover, a replica or a client may need a second to find the new primary
 			p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
 		}
 	},
@@ -27,8 +27,8 @@ var failover = Fault{
 	},
 }
 
-// withReplica adds a replica to the deployment. For a lock that uses WAIT it adds two, because the replica that acknowledged
-// a write may not be the promoted one.
+// withReplica returns a deployment with one replica more than usual. A lock that uses the command WAIT gets two replicas. The
+// promoted replica may then lack a write that the other replica acknowledged.
 func withReplica(usual string) string {
 	if usual == "replica" {
 		return "two-replicas"
@@ -36,8 +36,8 @@ func withReplica(usual string) string {
 	return "replica"
 }
 
-// staleReplicas returns the replicas that lack the last grant. With Sentinels these are all replicas, because any may be
-// promoted.
+// staleReplicas returns the indexes of the replicas that lack the last grant. With Sentinels all replicas must lack the grant,
+// because Sentinels may promote any replica.
 func staleReplicas(s Scene) []int {
 	if s.Deployment == "sentinel" {
 		return []int{1, 2}

@@ -91,7 +91,7 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until another client reaches a moment of its run, or until the timeout.
+// Gate delays a client's first acquire until another client reaches the moment Until, or until the timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
@@ -108,8 +108,8 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens. The zero value means before the clients start. Otherwise the step happens at a moment
-// of a client's run, or when a command passes the network after that moment.
+// Trigger states when a step happens. The zero value means before the clients start. Otherwise the step happens at the moment
+// At of a client's run, or after the delay Later. If On is not nil, the step waits for a matching command after the moment.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
 	Later time.Duration    `json:"later_ns,omitempty"` // delay after the moment, during which the client continues
@@ -130,23 +130,23 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for the duration By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
-	GiveUp  Verb = "cancel"  // a client cancels its acquire after Wait, and the triggering reply is delayed by By
+	GiveUp  Verb = "cancel"  // a client cancels its acquire after the time Wait; the reply is delayed by the time By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
-	Delay Verb = "delay" // the triggering command is delayed by By
-	Lose  Verb = "lose"  // the triggering reply and the rest of its connection are lost
+	Delay Verb = "delay" // the command that triggers the step is delayed by the time By
+	Lose  Verb = "lose"  // the reply that triggers the step is lost, and so is everything after it on the connection
 	Cut   Verb = "cut"   // bytes between a process and Nodes are dropped
 	Slow  Verb = "slow"  // every command and reply is delayed by the duration By
 	Mute  Verb = "mute"  // published messages are dropped
 
-	Restart  Verb = "restart"  // Nodes are killed, and restart after the duration By; Keeps states whether they keep their data
+	Restart  Verb = "restart"  // Nodes are killed, and restart after the duration By; they keep their data if Keeps is true
 	Down     Verb = "down"     // Nodes are killed
 	Freeze   Verb = "freeze"   // Nodes are paused
 	Unlink   Verb = "unlink"   // Nodes, which are replicas, receive no more writes
-	Failover Verb = "failover" // the primary is killed, and Nodes[0] or the Sentinels' choice is promoted
-	Jump     Verb = "jump"     // the clocks of Nodes move by By, which may be negative
-	Drift    Verb = "drift"    // the clocks of Nodes gain By per second, which may be negative
+	Failover Verb = "failover" // the primary is killed; Nodes[0] is promoted, or a replica that the Sentinels choose
+	Jump     Verb = "jump"     // the clocks of Nodes are set forward by By, or back if By is negative
+	Drift    Verb = "drift"    // the clocks of Nodes run faster by By per second, or slower if By is negative
 	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
 	Evict    Verb = "evict"    // Nodes evict the lock's key
@@ -179,7 +179,8 @@ func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected"}
 }
 
-// The victim of a fault is the first client. No other client shares its process. Usually its first hold is affected.
+// The victim of a fault is the first client. No other client shares its process. Usually the fault affects the victim's first
+// hold.
 const (
 	victim        int32 = 0
 	victimProcess int   = 0
@@ -190,8 +191,8 @@ func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// gatesInTurn makes the second client start when the victim is granted the lock, and the third when the second is granted it.
-// So the second client waits for the victim, and the third for the second.
+// gatesInTurn returns gates that let one client start after the other. The second client starts when the victim is granted the
+// lock. The third client starts when the second client is granted the lock.
 func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},
@@ -208,7 +209,7 @@ func aroundFirstHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
 
-// warmUp is the number of short holds before the hold that is affected by a plan of aroundLaterHold.
+// warmUp is the number of short holds before the fault in a plan of aroundLaterHold.
 const warmUp = 3
 
 func aroundLaterHold(s Scene, steps ...Step) Plan {
@@ -222,7 +223,7 @@ func whenAnswered() Trigger {
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// reasonUnless returns "" if can is true, and otherwise why. It is used by functions in Fault.Only.
+// reasonUnless returns why if can is false, and otherwise "". Functions in Fault.Only use it.
 func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
@@ -233,8 +234,8 @@ func reasonUnless(can bool, why string) string {
 // longerThanLease returns a duration that is longer than a lease. It is shorter than a lease plus the next holder's work.
 func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each works for
-// most of a lease, so that a client that is granted the lock too early overlaps with the holder. A TTL of 0 means UsualTTL.
+// Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each client works
+// for most of a lease. Thus a client that is granted the lock too early overlaps with the holder. A TTL of 0 means UsualTTL.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -254,10 +255,11 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 // machine.
 const UsualTTL = 800 * time.Millisecond
 
-// OnItsWay reports whether an action affects a command or reply while it passes the network.
+// OnItsWay reports whether an action affects a single command or reply on its way through the network.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
-// Kind returns the kind of the plan's most severe step: servers, then network, then clients.
+// Kind returns Servers if any step affects servers. If not, it returns Network if any step affects the network. Otherwise it
+// returns Clients.
 func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
@@ -272,7 +274,7 @@ func (p Plan) Kind() Kind {
 	return kind
 }
 
-// Rest limits the number of iterations of a client in the plan.
+// Rest sets the maximum number of iterations of a client.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {
 		if p.Turns[i].Client == client {

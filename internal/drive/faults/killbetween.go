@@ -5,7 +5,7 @@ import (
 	"lockbench/workloads"
 )
 
-// killBetween affects locks that acquire with two commands.
+// killBetween affects locks that acquire with two commands. The process is killed between the two commands.
 var killBetween = Fault{
 	Name: "kill-between", Kind: Clients,
 	Doc:   "the process of a client is killed between the two commands of its acquire",
@@ -14,7 +14,8 @@ var killBetween = Fault{
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The other clients wait until the victim is dead, so that no other client acquires the lock first.
+		// The other clients start after a timeout. By then the victim is dead, so no other client acquires the lock before the
+		// victim.
 		return Plan{
 			Gates: []Gate{
 				{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

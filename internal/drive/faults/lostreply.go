@@ -7,7 +7,7 @@ var lostReply = Fault{
 	Plan: func(s Scene) Plan { return losing(s, false) },
 }
 
-// lostReplySilent drops a reply but keeps the connection open, so that the client waits until its timeout.
+// lostReplySilent drops a reply but keeps the connection open, so that the client waits until the request times out.
 var lostReplySilent = Fault{
 	Name: "lost-reply-silent", Kind: Network,
 	Doc:  "the reply to an acquire is lost, and the connection stays open without another reply",

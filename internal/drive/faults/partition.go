@@ -1,6 +1,6 @@
 package faults
 
-// partition keeps the holder from renewing and releasing, while it continues to work.
+// partition stops the holder from renewing and releasing, while the holder continues to work.
 var partition = Fault{
 	Name: "partition", Kind: Network,
 	Doc: "a holder's process is cut off from the server (or two of five) for longer than the lease",
@@ -9,7 +9,7 @@ var partition = Fault{
 	},
 }
 
-// partitionOneWay drops replies only: the server executes the holder's commands, but the holder receives no replies.
+// partitionOneWay drops replies to the holder. The server still executes the holder's commands.
 var partitionOneWay = Fault{
 	Name: "partition-one-way", Kind: Network,
 	Doc: "the server executes the commands of a holder's process and its replies are lost, for longer than the lease",
@@ -18,7 +18,7 @@ var partitionOneWay = Fault{
 	},
 }
 
-// minority returns the indexes of as many servers as a lock can lose, or of the only server.
+// minority returns the indexes of the largest minority of the servers, or the index of the only server.
 func minority(s Scene) []int {
 	switch s.Servers() {
 	case 1:

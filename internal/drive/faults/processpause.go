@@ -14,8 +14,8 @@ var processPause = Fault{
 	},
 }
 
-// pauseBeforeAnswer tests whether a lock checks the time when it reads a delayed reply to its acquire. The lease has already
-// expired then.
+// pauseBeforeAnswer pauses a process before it reads the reply to its acquire. When the process reads the reply, the lease has
+// already expired. The fault tests whether the lock checks this.
 var pauseBeforeAnswer = Fault{
 	Name: "pause-before-answer", Kind: Clients,
 	Doc: "the process is paused while its acquire is answered, and reads the grant after the lease has expired",
@@ -26,7 +26,8 @@ var pauseBeforeAnswer = Fault{
 	},
 }
 
-// pauseInRelease affects locks that release with two commands, a comparison and a deletion. The key may change between them.
+// pauseInRelease affects locks that release with two commands: a comparison and a deletion. The process is paused between the
+// two commands. Meanwhile the key may change.
 var pauseInRelease = Fault{
 	Name: "pause-in-release", Kind: Clients,
 	Doc:  "the process is paused between the comparison and the deletion of its release",

@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// Link is the connection between a process and a server: a proxy.Link, or a simulation of one.
+// Link is the connection between a process and a server: a proxy.Link or a simulated link.
 type Link interface {
 	On(proxy.Rule) (cancel func())
 	Delay(time.Duration)
@@ -32,7 +32,8 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 }
 
 // disturb applies a fault to network links. The effect is verified if a command passes an affected link during the fault. If
-// the proxy cannot parse the protocol, a request verifies it. A cut is also verified by the end of a stream.
+// the proxy cannot parse the protocol, requests count instead of commands. For Cut, the end of a stream also counts. For Mute,
+// only dropped messages count.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {
@@ -79,7 +80,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm makes a step wait until its process sends the selected command or receives the reply.
+// arm makes a step wait until the process sends the selected command or receives the reply to this command.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request
@@ -94,7 +95,7 @@ func (s *step) arm() {
 // pass carries out the step when the command that triggers it passes the proxy.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	if !s.claimed.CompareAndSwap(false, true) {
-		return proxy.Pass // a command to another server has triggered the step
+		return proxy.Pass // the step was already triggered by a command on another link
 	}
 	s.do(s.in.over)
 	switch s.Do.Verb {

@@ -1,6 +1,6 @@
-// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan
-// and a World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any.
-// Package drive/trial has a World of real processes and servers, and simulate/sim one in virtual time.
+// Package inject carries out the plan of a fault while clients run. The main type is Injector: it takes a faults.Plan and a
+// World, and adds operations to the history. Finish returns the reason why the trial is discarded, if any. Package drive/trial
+// implements World for real processes and servers. Package simulate/sim implements World in virtual time.
 package inject
 
 import (
@@ -29,15 +29,15 @@ type World interface {
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action. Heal undoes the action. Seen is called after Heal. It returns an error if the action
-// took no effect. Both may be nil.
+// Effect is the result of an action. Heal undoes the action. Seen is called after Heal, and returns an error if the action had
+// no effect. Heal and Seen may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
 }
 
-// Injector carries out a plan while clients run. Clients report their progress to it. It records the start and end of each
-// fault in the history.
+// Injector carries out a plan while clients run. Clients call At to report their progress. The injector records the start and
+// end of each fault in the history.
 type Injector struct {
 	plan  faults.Plan
 	world World
@@ -57,10 +57,10 @@ type step struct {
 	in   *Injector
 	name string // name in the history
 
-	claimed atomic.Bool // whether a command has triggered the step
+	claimed atomic.Bool // whether a matching command has triggered the step
 
 	mu     sync.Mutex
-	due    bool  // whether the step was triggered
+	due    bool  // whether the action was started
 	err    error // reason why the effect was not verified
 	effect Effect
 }
@@ -68,7 +68,7 @@ type step struct {
 // Strike is a step that was carried out.
 type Strike struct {
 	faults.Step
-	From, To time.Duration // To is histories.StillOpen if it was not healed
+	From, To time.Duration // To is histories.StillOpen if the step was never healed
 	Clients  []int32       // clients that the step affects; nil for steps that affect servers or the whole network
 }
 
@@ -108,14 +108,14 @@ func (in *Injector) Begin() {
 	}
 }
 
-// At implements workloads.Director. It waits at the client's gate. Then it heals the steps that end at this moment and
-// carries out the steps that start at it.
+// At implements workloads.Director. It delays the client until the client's gate opens. Then it heals the steps that end at
+// moment m, and carries out the steps that m triggers.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	if in.rests(m) {
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // deferred, so that clients that wait for this moment continue only after its steps
+	defer in.reached(m) // clients that wait for this moment must continue only after its steps
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -163,7 +163,7 @@ func (in *Injector) reached(m workloads.Moment) {
 	select {
 	case <-c:
 	default:
-		close(c) // a moment occurs only once
+		close(c) // m is reached for the first time
 	}
 }
 
@@ -235,7 +235,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // the pause began before it was verified
+		if s.Do.Verb == faults.Pause { // the time since began includes the verification of the pause, during which the process is paused
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
