@@ -121,8 +121,8 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether a lock needs no more trials under given conditions. This holds if the confidence interval of its
-// goodput is narrow, if it has no goodput, or if it is unsafe.
+// narrow reports whether a lock needs no more trials under given conditions. It returns true if the confidence interval of
+// the goodput is narrow, if the goodput was not measured, or if the lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -138,7 +138,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds all baselines to the pairs of a block. They are measured in the same block for comparison.
+// withBaselines adds all baselines to the pairs of a block, because a lock is compared with baselines of the same block.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -148,8 +148,8 @@ func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order returns pairs in a random order that depends on the seed and the block number. Round-trip measurements come first,
-// because other figures depend on them.
+// order returns pairs of lock and conditions in a random order that depends on the seed and the block number. Round-trip
+// measurements come first, because other figures depend on them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -159,8 +159,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block runs one trial of each given pair, except pairs whose results are already in the folder. If the budget is used up,
-// cut is the reason to stop.
+// block runs one trial of each given pair of lock and conditions, except pairs whose results are already in the folder. If
+// the budget is used up, cut is the reason to stop.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)

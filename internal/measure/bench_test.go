@@ -100,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // removes only histories of trials that again runs
+	again.Forget = true // removes only the histories of trials that the second bench runs
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {

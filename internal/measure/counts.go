@@ -104,7 +104,7 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less removes the server's background activity during a window from used, and returns used.
+// less subtracts the server's background activity during a window from the counts in used. It returns used.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

@@ -169,7 +169,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // c.Exists has no context, so it runs in a goroutine that ask need not wait for
+		answered := make(chan error, 1) // c.Exists accepts no context, so it runs in a goroutine
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

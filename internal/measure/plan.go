@@ -38,7 +38,7 @@ type Plan struct {
 	MinTrials int
 	MaxTrials int
 	Absent    []string              // missing stores
-	locks     map[string]impls.Impl // by name in the report
+	locks     map[string]impls.Impl // locks by their names in the report
 	stores    []store
 }
 

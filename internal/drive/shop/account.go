@@ -79,8 +79,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire returns the operation that records an acquire. The recorded call may be later than the time when the lock's
-// request was sent. Then acquire shortens the lease validity by the difference.
+// acquire returns the operation that records an acquire. If the recorded call is later than the real call, acquire may
+// shorten the lease validity, so that it is never recorded as too long.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -101,9 +101,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds bounds on the start time of each service's clock, in history time. A service reads a request after it was
-// sent, and answers before the answer is received. So each request can narrow the bounds. All clocks are assumed to run at
-// the same rate.
+// clocks holds bounds on the time at which each service's clock started, in history time. A service reads a request after it
+// was sent, and answers before the answer is received. So the times of each request can narrow the bounds. All clocks are
+// assumed to run at the same rate.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process

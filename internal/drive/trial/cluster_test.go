@@ -9,8 +9,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover checks the exclusion of clients after a failover. Two clients may hold the lock at once only if the
-// promoted replica had not received the first grant.
+// TestClusterFailover checks whether two clients hold the lock at once after a failover. They may do so only if the promoted
+// replica had not received the first grant.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel() // the test spends most of its time waiting
 	needRedis(t)

@@ -111,8 +111,8 @@ func (a acted) act(t *testing.T, own []string) {
 	}
 }
 
-// recorded returns the clients of the inject operations in a trial's history, and the clients of the heal operations, in
-// order.
+// recorded returns the clients of the inject operations in a trial's history, and the clients of the heal operations. Both
+// lists are in the order of the history.
 func recorded(t *testing.T, out Outcome) (injected, healed string) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))

@@ -56,12 +56,12 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether the clients run in separate processes. They do under a fault, and if the lock is an external
-// program.
+// InProcesses reports whether the clients run in separate processes. This is the case under a fault, or if the lock is an
+// external program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan returns a cell for each combination of lock, workload and fault that applies. The cells are in the order of locks,
-// then of loads, then of injected. A lock that uses no server is not combined with faults.
+// Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the arguments. A lock
+// that uses no server is not combined with faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
@@ -89,8 +89,8 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the cells that measure the unavailability of a lock after its holder is killed. There is one for each lock
-// that is expected to recover.
+// Kills returns the cells that measure how long a lock remains unavailable after its holder is killed. It returns one cell
+// for each lock that is expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
@@ -110,7 +110,7 @@ func Usual(plan []Cell) []Cell {
 	})
 }
 
-// Fitting returns the cells that servers with the start method how support. It also returns the reasons for which other
+// Fitting returns the cells that servers with the given start method support. It also returns the reasons for which other
 // cells are omitted.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
@@ -124,7 +124,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns an error if servers with the start method how do not support the cell.
+// unfit returns an error if servers with the given start method do not support the cell.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {

@@ -16,8 +16,8 @@ const (
 	markEvery = 500 * time.Millisecond // half of the longest interval between marks that the history format allows, so that even a late mark is valid
 )
 
-// whilePulsed runs do concurrently with pulse, and then closes the recorder. If the recorder fails, the context of do is
-// cancelled.
+// whilePulsed calls the function do concurrently with pulse, and then closes the recorder. If the recorder fails, the
+// context of do is cancelled.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))

@@ -319,8 +319,8 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping holds the folder for the files of trials with unexpected results. Files of at most keepAtMost trials are copied
-// there.
+// keeping holds a folder with the files of trials that had unexpected results. It keeps the files of at most keepAtMost
+// trials.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

@@ -117,8 +117,8 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return max(asked, c.Lock.Shortest)
 }
 
-// lockParams returns the parameters of a cell's lock. Under a fault, the default is that waiters pause between two tries.
-// Spinning waiters would slow the other processes, and could make a holder late without a fault.
+// lockParams returns the parameters of a cell's lock. Under a fault, waiters pause between two tries by default. Without a
+// pause, they would slow the other processes and could make a holder late without a fault.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -139,7 +139,7 @@ type trial struct {
 	group     *servers.Group // the group has no nodes if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // has no processes if all clients run in this process
+	world     *world // the world has no processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
@@ -242,8 +242,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the longest stall that does not discard a trial: 3/4 of the time from the end of a hold to the end of
-// its lease.
+// mayBeLate returns the longest stall with which a trial is kept. It is 3/4 of the difference between TTL and hold time.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }

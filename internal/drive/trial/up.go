@@ -160,7 +160,7 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting returns the servers' counters before and after it runs do.
+// counting calls the function do. It returns the counters of the servers before and after the call.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
 	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
 	read := func() (map[string]float64, error) {

@@ -82,7 +82,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
-	unread := p.send(open) // returned only if the process reports no error itself
+	unread := p.send(open) // the write error is returned only if the process reports no error itself
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -268,7 +268,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // an error is ignored: some pipes support no deadline, but killing the process also ends a blocked write
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // the error is ignored: some pipes support no deadline, but killing the process also ends a blocked write
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }

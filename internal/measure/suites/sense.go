@@ -53,8 +53,8 @@ func (r reader) sections(s *Suite) {
 	}
 }
 
-// rate checks that a section sets a rate unless each client waits for its previous acquire. In that case (closed arrivals),
-// the section must not set a rate.
+// rate checks that a section sets a rate if its arrivals are open. With closed arrivals, each client waits for its previous
+// acquire, and the section must not set a rate.
 func (r reader) rate(n string, c Section) {
 	switch closed := c.Arrivals == bench.Closed; {
 	case closed && len(c.Rate) > 0:

@@ -20,8 +20,8 @@ type Suite struct {
 	Trials    int           // number of trials of each lock under each combination of conditions
 	MaxTrials int           // maximum number of trials if the confidence interval stays wide
 	Budget    time.Duration // time limit of the whole bench; 0: unlimited
-	// Narrow is the width of a confidence interval below which a lock needs no more trials. It is half the width of the 95 %
-	// interval of the goodput, divided by the median.
+	// Narrow is the largest relative width of a narrow confidence interval: half the width of the 95 % interval of the
+	// goodput, divided by the median. A lock with a narrow interval needs no more trials.
 	Narrow     float64
 	Seed       uint64 // seed of all random choices; 0: a random seed
 	Sections   []Section

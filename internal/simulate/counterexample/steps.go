@@ -145,7 +145,7 @@ type fault struct {
 // lasts reports whether the fault plan specifies when the fault ends.
 func (f *fault) lasts() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
 
-// sameTime is the largest difference at which two recorded times count as equal.
+// sameTime is the largest difference between two recorded times that count as equal.
 const sameTime = time.Microsecond
 
 func (x *Example) faultsOf() []*fault {

@@ -108,7 +108,7 @@ type running struct {
 	seen Progress
 }
 
-// search tries a batch of seeds of each lock in turn, until the seeds or the time are used up.
+// search tries a batch of seeds for one lock after the other, and repeats this until the seeds or the time are used up.
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
