@@ -31,7 +31,8 @@ type pace struct {
 	err           error // first error of reading the counters
 }
 
-// run reads the counters at the start and the end of the window. It returns at the end of the window, or when ctx is done.
+// run reads the counters at the start and the end of the measured window. It returns at the end of the window, or when ctx
+// is done.
 func (p *pace) run(ctx context.Context, r trial.Running) {
 	begun := time.Now()
 	p.steady = p.warm(ctx, r)

@@ -69,8 +69,8 @@ func actedOut() []acted {
 	}
 }
 
-// TestEachFault injects every fault once. It checks that the fault took effect, that it was recorded for the right client,
-// and that every expectation is met.
+// TestEachFault injects every fault once. The fault must take effect and be recorded for the right client, and every
+// expectation must be met.
 func TestEachFault(t *testing.T) {
 	t.Parallel()
 	own, err := OwnWorker()

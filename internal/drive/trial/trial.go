@@ -247,7 +247,7 @@ func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// judge reads the history file and judges it.
+// judge judges the history file and returns the outcome of the trial.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})

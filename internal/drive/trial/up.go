@@ -138,7 +138,8 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// later registers a function to be called when the trial ends, in reverse order of registration.
+// later registers a function to be called when the trial ends. The functions are called in the reverse order of
+// registration.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {

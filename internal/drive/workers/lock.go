@@ -161,8 +161,7 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter returns the time from the acquire to the loss. If the worker did not report the loss, it returns the time until
-// now.
+// lostAfter returns the time from the acquire to the loss, or until now if the worker did not report the loss.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:

@@ -1,6 +1,5 @@
-// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. Start takes a
-// command and returns a Process, which offers the lock and the guarded resource to workloads, and can be paused and
-// killed.
+// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. Start takes a command
+// and returns a Process. A Process offers the lock and the guarded resource to workloads, and can be paused and killed.
 package workers
 
 import (

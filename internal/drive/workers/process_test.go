@@ -113,8 +113,8 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour checks that a protocol violation ends the process, that requests then fail with ErrGone, and that the
-// error explains the violation.
+// TestMisbehaviour checks that a protocol violation ends the process. Further requests must fail with ErrGone, and the error
+// must explain the violation.
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},

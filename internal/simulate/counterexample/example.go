@@ -28,7 +28,7 @@ type Trial struct {
 	Verdict    *checker.Verdict
 }
 
-// Example holds the events of a trial that are relevant to one property, whether or not it was violated.
+// Example holds the events of a trial that are relevant to one property. The property may be violated or not.
 type Example struct {
 	Trial
 	property string

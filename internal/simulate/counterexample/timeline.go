@@ -96,7 +96,7 @@ func (x *Example) Timeline(width int) string {
 	return strings.Join(append(append(lines, t.axis()...), t.legend(used)...), "\n") + "\n"
 }
 
-// span sets the time range: from a little before the first relevant event to a little after the last.
+// span sets the start of the timeline to a little before the first relevant event, and the end to a little after the last.
 func (t *timeline) span() {
 	t.from, t.to = t.until, t.until
 	for _, e := range t.events {
