@@ -41,14 +41,14 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		return err
 	}
 	h := figures.NewHistogram()
-	recorded := int64(0) // a stall may leave time for too few
+	recorded := int64(0) // number of recorded pings; after a stall, the loop continues until there are enough
 	for begun := time.Now(); recorded < figures.SamplesFor(0.5) || time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
 		if err := ask(); err != nil {
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // fails only above one hour
+			_ = h.RecordValue(int64(took)) // fails only for a time above one hour
 			recorded++
 		}
 	}
@@ -64,7 +64,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
 // bare measures SET NX PX and a compare-and-delete script in a loop, with a separate key for each client. No lock on one
-// Redis server can reach a higher goodput. Clients of one simulated process share a connection pool.
+// Redis server can reach a higher goodput. The clients share point.Processes connection pools.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
 		return errors.New("bare needs a key for each client")

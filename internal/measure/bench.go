@@ -32,16 +32,16 @@ type Bench struct {
 	End     func(p Progress, t *bench.Trial) // called after each trial
 
 	groups map[store]*servers.Group
-	idle   map[store]idle          // background activity of the servers, measured in the current block
-	trips  map[store]time.Duration // round-trip times measured in the current block
+	idle   map[store]idle          // background activity of each store's servers, measured once per block
+	trips  map[store]time.Duration // round-trip time of each store, measured once per block
 	begun  time.Time
-	took   map[bench.Pair]time.Duration // duration of the last trial of each pair, including overhead
+	took   map[bench.Pair]time.Duration // duration of the last trial of each lock under each set of conditions, including overhead
 }
 
 // Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // number of the current block, counted from 1, and the expected number of blocks
+	Block, Blocks  int // number of the current block, counted from 1, and the expected number of blocks; each block measures every lock once
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
@@ -49,7 +49,8 @@ type Progress struct {
 // fewest is the minimum number of trials that confidence intervals and self-checks require.
 const fewest = bench.FewestBlocks
 
-// Run measures blocks of trials until all intervals are narrow, the budget is used up, or ctx is done. It sets Stopped to the
+// Run measures blocks, which contain one trial of each pair of lock and conditions. It ends after the planned number of
+// blocks, when all confidence intervals are narrow, when the budget is used up, or when ctx is done. It sets Stopped to the
 // reason. Trials whose results are already in the folder are skipped, so Run can resume an interrupted bench.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
@@ -96,9 +97,9 @@ func (b *Bench) start(ctx context.Context, s store) error {
 	return nil
 }
 
-// todo returns the pairs of subject and point to measure in a block, or the reason why the bench ends before that block.
-// After MinTrials blocks the bench ends if every confidence interval is narrow. After Trials blocks it measures only the
-// pairs whose interval is still wide.
+// todo returns the pairs of lock and conditions to measure in a block, or the reason to end the bench. After MinTrials
+// blocks, the bench ends if every lock's confidence interval is narrow. After Trials blocks, todo returns only pairs with a
+// wide interval, and the baselines. After MaxTrials blocks, the bench ends.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -120,7 +121,8 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether a pair needs no more trials, because its confidence interval is narrow or its lock is unsafe.
+// narrow reports whether a lock needs no more trials under given conditions. It returns true if the confidence interval of
+// the goodput is narrow, if the goodput was not measured, or if the lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -136,7 +138,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds the pairs of all baselines, so that a block's other figures can be compared with them.
+// withBaselines adds all baselines to the pairs of a block, because a lock is compared with baselines of the same block.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -146,8 +148,8 @@ func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order returns the pairs of a block in a random order that the seed determines. Round-trip measurements come first, because
-// other figures depend on them.
+// order returns pairs of lock and conditions in a random order that depends on the seed and the block number. Round-trip
+// measurements come first, because other figures depend on them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -157,8 +159,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures the pairs of a block, except those whose results are already in the folder. If the budget is used up, cut
-// is the reason to stop.
+// block runs one trial of each given pair of lock and conditions, except pairs whose results are already in the folder. If
+// the budget is used up, cut is the reason to stop.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -232,7 +234,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known stores the round-trip time if the trial measured it, for other trials of the block.
+// known stores the round-trip time of a ping trial, for other trials in the same block. It ignores other trials.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
@@ -284,7 +286,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // a pace cannot be used, because the clients run in separate processes
+		p = nil // clients in separate processes do not use p's network and tally
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -301,21 +303,21 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 // setting returns the setting of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // high enough for the folder numbers of repeated trials
+	setting.Trials = 1000 // exceeds the number of blocks, so that repeated trials have unused folder numbers
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
 	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
-	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the block number to the seed
-	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // cannot fail: the plan was checked
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // setting.Try adds the block number to the seed
+	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // no error is possible: the plan was checked
 	p.Hiccup = duration(s.Params["stall"])
 	setting.Params = p
 	return setting
 }
 
 func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text) // cannot fail: the text comes from NewPlan or is empty
+	d, _ := time.ParseDuration(text) // no error is possible: the text is empty or comes from NewPlan
 	return d
 }

@@ -81,7 +81,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestGoesOn checks that an interrupted bench can be resumed, and that trials that had finished are not repeated.
+// TestGoesOn checks that an interrupted bench can be resumed, and that finished trials are not repeated.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cut := context.WithCancel(t.Context())
@@ -100,7 +100,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // applies only to trials that this bench runs
+	again.Forget = true // removes only the histories of trials that the second bench runs
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -117,7 +117,7 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // histories of the earlier trials, except those of baselines
+	if len(stored) < 3 || len(stored) > 5 { // only the trials before the interruption kept histories; ping and bare have none
 		t.Errorf("histories stored: %v", stored)
 	}
 }
@@ -141,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures checks that the figures of a small bench have the relations that hold on any machine.
+// checkFigures checks relations between the figures of a small bench that hold on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -200,8 +200,8 @@ func TestTheBudgetEndsIt(t *testing.T) {
 	}
 }
 
-// TestOrder checks that the seed determines the order, that the order differs between blocks, and that round trips come
-// first.
+// TestOrder checks that the seed determines the order of trials, and that the order differs between blocks. Round-trip
+// measurements must come first.
 func TestOrder(t *testing.T) {
 	order := func(seed uint64, block int) string {
 		p := small(t, 2)
@@ -231,8 +231,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestCheckSufficient checks that too few trials or too small a budget cause an error that names sufficient values, and that
-// the built-in suites are accepted.
+// TestCheckSufficient checks that too few trials or too small a budget cause an error that names sufficient values. The
+// built-in suites must cause no error.
 func TestCheckSufficient(t *testing.T) {
 	for _, c := range []struct {
 		trials int

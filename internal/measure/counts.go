@@ -20,7 +20,7 @@ type reading struct {
 	at      time.Duration // time since the start of the history
 	wall    time.Time
 	granted int64
-	server  map[string]float64 // server counters; nil if the server has none
+	server  map[string]float64 // counters of the servers; nil if the servers have no counters
 	counts
 }
 
@@ -61,7 +61,8 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 }
 
 // readServers reads the counters and the processor time of a group of servers. It prefers the processor time that the server
-// reports, which is more precise than that of the operating system. An emulator provides neither.
+// reports, because the value of the operating system is less precise. An emulator provides neither counters nor processor
+// time.
 func readServers(ctx context.Context, g *servers.Group) (now reading, err error) {
 	if now.server, err = trial.Counters(ctx, g); err != nil {
 		return now, err
@@ -69,7 +70,7 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 	now.wall, now.counts = time.Now(), counts{}
 	if user, ok := now.server["used_cpu_user"]; ok {
 		now.counts["server_cpu"] = 1e6 * (user + now.server["used_cpu_sys"])
-	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // fails for remote servers
+	} else if took, err := g.ProcessorTime(); err == nil && now.server != nil { // ProcessorTime fails for remote servers
 		now.counts["server_cpu"] = microseconds(took)
 	}
 	return now, nil
@@ -77,7 +78,8 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle holds the background activity of an unused server: the part that each measurement causes, and the part per second.
+// idle holds the background activity of an unused server. The field fixed is the activity that each measurement causes;
+// perSecond is the activity per second.
 type idle struct{ fixed, perSecond counts }
 
 // idleFor is the duration of the measurement of an unused server.
@@ -102,7 +104,7 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less subtracts the background activity during a window from the counts.
+// less subtracts the server's background activity during a window from the counts in used. It returns used.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

@@ -145,7 +145,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds the percentiles of h that are metrics, unless there are too few samples.
+// percentiles adds the percentiles of h that are metrics, unless h has too few samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -203,7 +203,7 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again recomputes figures from the stored history of a trial: latencies, rates and shares. dir is the bench folder.
+// Again recomputes latencies, rates and shares from the stored history of a trial. The parameter dir is the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {
@@ -212,7 +212,7 @@ func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error)
 	return ofHistory(stats, point, 0), nil
 }
 
-// StatsAgain recomputes the statistics from the stored history of a trial. dir is the bench folder.
+// StatsAgain recomputes the statistics from the stored history of a trial. The parameter dir is the bench folder.
 func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
 		return nil, errors.New("its history was not stored")

@@ -45,7 +45,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // whether a write was not followed by a read yet
+	pending atomic.Bool // whether the last write has not been followed by a read
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {
@@ -65,7 +65,7 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is an upper bound on the time by which a sleep usually exceeds its duration.
+// oversleep is an upper bound on the usual delay of time.Sleep beyond its duration.
 const oversleep = time.Millisecond
 
 // holdUp waits for the configured delay with microsecond precision. It spins at the end, because a sleep is too imprecise.
@@ -98,7 +98,7 @@ type pinger struct {
 // askWithin is the timeout of a ping.
 const askWithin = 5 * time.Second
 
-// errURL omits the URL, because it may contain a password.
+// errURL does not quote the URL, because the URL may contain a password.
 var errURL = errors.New("parse the URL of a server: wrong format")
 
 func openPinger(store string, front []string) (pinger, error) {
@@ -169,7 +169,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // Exists has no context parameter
+		answered := make(chan error, 1) // c.Exists accepts no context, so it runs in a goroutine
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	slice       = 50 * time.Millisecond // period in which grants are counted during the warm-up
+	slice       = 50 * time.Millisecond // length of a time slice; grants are counted for each slice during the warm-up
 	shortWarmUp = 2 * slice
 	longWarmUp  = time.Second
 	// trialOverhead is the approximate time for the warm-up and the judging of a trial.
 	trialOverhead = 2 * shortWarmUp
-	steadyWithin  = 0.1 // relative difference up to which the grant rates of two slices count as equal
-	chance        = 3.0 // number of standard deviations by which two counts may differ at random
+	steadyWithin  = 0.1 // relative difference up to which the grant rates of two time slices count as equal
+	chance        = 3.0 // number of standard deviations up to which two grant counts are considered equal
 )
 
 // pace waits until the grant rate is steady, and then reads the counters at the start and the end of the measured window.
@@ -31,7 +31,8 @@ type pace struct {
 	err           error // first error of reading the counters
 }
 
-// run reads the counters at the start and the end of the window. It returns at the end of the window, or when ctx is done.
+// run reads the counters at the start and the end of the measured window. It returns at the end of the window, or when ctx
+// is done.
 func (p *pace) run(ctx context.Context, r trial.Running) {
 	begun := time.Now()
 	p.steady = p.warm(ctx, r)
@@ -43,8 +44,8 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
-// warm waits until two consecutive slices have the same grant rate and there were at least as many grants as clients. It
-// returns false if the rate is not steady within the time limit.
+// warm waits until two consecutive time slices have the same grant rate. There must also be at least as many grants as
+// clients. It returns false if the rate is not steady within the time limit.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {
@@ -61,7 +62,7 @@ func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	return false
 }
 
-// alike reports whether the counts of two slices are consistent with the same rate.
+// alike reports whether the grant counts of two time slices are consistent with the same rate.
 func alike(a, b int64) bool {
 	diff, mean := float64(max(a-b, b-a)), float64(a+b)/2
 	return mean > 0 && (diff <= steadyWithin*mean || diff*diff <= chance*chance*2*mean)

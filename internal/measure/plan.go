@@ -1,5 +1,5 @@
-// Package measure runs a bench. NewPlan turns a suite into a Plan with self-checks and round trips; Bench starts the
-// servers, runs the trials of the plan in randomised blocks, and writes the folder that reports/bench reads.
+// Package measure runs a bench. NewPlan adds self-checks and round-trip measurements to a suite and returns a Plan. Bench
+// starts the servers and runs the trials of the plan in random order. It writes the folder that package reports/bench reads.
 package measure
 
 import (
@@ -31,14 +31,14 @@ const (
 	pingPoint = "round-trip"
 )
 
-// Plan is a suite that is ready to run: the plan as stored in the report, and the locks and stores to use.
+// Plan is a suite that is ready to run. It contains the plan that the report stores, and the locks and stores to use.
 type Plan struct {
 	bench.Plan
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
 	Absent    []string              // missing stores
-	locks     map[string]impls.Impl // locks by subject name
+	locks     map[string]impls.Impl // locks by their names in the report
 	stores    []store
 }
 
@@ -175,7 +175,7 @@ func find[T any](all []T, name string, of func(T) string) (T, bool) {
 	return all[i], true
 }
 
-// subject returns the index of a subject, which it adds if it is new.
+// subject returns the index of a lock or baseline in the plan, after adding it if necessary.
 func (p *Plan) subject(s bench.Subject) int {
 	i := slices.IndexFunc(p.Subjects, func(o bench.Subject) bool { return o.Name == s.Name })
 	if i < 0 {
@@ -192,8 +192,8 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// baseline adds a baseline to a point. It does nothing if the point has a fault, because clients then run in separate
-// processes.
+// baseline adds a baseline to the plan, under the given conditions. It does nothing under a fault, because clients then run
+// in separate processes.
 func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
@@ -211,8 +211,8 @@ func (p *Plan) baseline(name string, point bench.Point, at int) {
 	}
 }
 
-// again adds the reference lock a second time, under another subject name, at the points with few clients. The results of
-// both subjects must agree.
+// again adds a self-check: the reference lock is measured a second time, under another name, with few clients. Both results
+// must agree.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]

@@ -12,7 +12,7 @@ const (
 	mostSlices   = 50
 	shortestTime = 10 * time.Millisecond // minimum length of a time slice
 	firstEdge    = 8 * time.Microsecond
-	edges        = 44 // number of latency ranges; each limit is the previous one times the square root of 2
+	edges        = 44 // number of latency ranges; the limits grow by a factor of the square root of 2
 )
 
 // timeline counts granted acquires by time and latency.
@@ -60,7 +60,7 @@ func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil
 	}
-	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // includes the upper edge of the last range
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // Edges also contains the upper limit of the last range
 	for _, counts := range t.counts {
 		out.Counts = append(out.Counts, counts[t.low:t.high+1])
 	}

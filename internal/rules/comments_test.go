@@ -88,8 +88,8 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 	return nil
 }
 
-// commentsIn returns a comment for each name in a group of constants or variables: the comment of the name, or that of the
-// group.
+// commentsIn returns the comments in a group of constants or variables. If the whole group has a comment, it also returns
+// the names, which need no comments then.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)

@@ -49,7 +49,7 @@ const (
 	maxFile     = 400
 )
 
-// crowded holds the maximum number of files directly in a folder. Further files must go into subfolders.
+// crowded holds the maximum number of files for some folders. Files in their subfolders are not counted.
 var crowded = map[string]int{"impls": 12, "checker": 12, "reports": 12, "internal/cli": 12}
 
 func TestImports(t *testing.T) {
@@ -76,7 +76,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// roomOf returns the longest path in the import table that contains a folder, or "".
+// roomOf returns the folder of the import table that contains a folder, or "". If there are several, it returns the longest.
 func roomOf(folder string) string {
 	longest := ""
 	for room := range mayImport {

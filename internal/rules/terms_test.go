@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// scope is a bit set of text kinds in which a term is forbidden.
+// scope is a set of text kinds in which a term is forbidden. Each bit stands for one kind.
 type scope uint8
 
 const (
@@ -101,7 +101,7 @@ var exceptions = []struct{ pattern, path, because string }{
 // finder finds a pattern in a text.
 type finder struct {
 	*regexp.Regexp
-	literals []string // every match contains one of these literals; they are searched first, because that is faster
+	literals []string // literals to search first, which is faster; every match contains one of the literals
 }
 
 func finderOf(pattern string) finder {

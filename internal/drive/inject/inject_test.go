@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// long is longer than any passing test takes.
+// long exceeds the duration of every passing test.
 const long = time.Minute
 
 // injecting returns an injector for three clients in separate processes, and a function that returns the recorded operations.
@@ -36,7 +36,7 @@ func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op
 	}
 }
 
-// nowhere is a World that has no network links and fails every action.
+// nowhere is a World without network links. Its actions always fail.
 type nowhere struct{}
 
 func (nowhere) ClientsOf(process int) []int32 { return []int32{int32(process)} }
@@ -130,7 +130,7 @@ func TestGateTimeout(t *testing.T) {
 	}
 }
 
-// TestNotTriggered checks that a trial is discarded if a fault was not injected because its trigger did not occur.
+// TestNotTriggered checks that a trial is discarded if the trigger of its fault did not occur.
 func TestNotTriggered(t *testing.T) {
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	on := faults.Trigger{At: moment(0, workloads.Asking), On: &faults.Passing{Commands: []string{"SET"}, Nth: 1}}
@@ -155,8 +155,8 @@ func TestNotTriggered(t *testing.T) {
 	}
 }
 
-// TestFailedStep checks that a fault that could not be verified is recorded with an unknown outcome and that its trial is
-// discarded.
+// TestFailedStep checks a trial with a fault that could not be verified. The fault must be recorded with an unknown outcome,
+// and the trial must be discarded.
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
@@ -203,7 +203,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// passing is a fake network link with a counter of passed commands that the test can change.
+// passing is a fake network link. Tests set the number of commands that it reports.
 type passing struct {
 	commands int64
 	rules    proxy.Rules
@@ -216,7 +216,7 @@ func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
-// TestDisturbed checks which network faults count as verified, and that each is healed once.
+// TestDisturbed checks which network faults count as verified, and that each network fault is healed once.
 func TestDisturbed(t *testing.T) {
 	message := func(l *passing) {
 		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {

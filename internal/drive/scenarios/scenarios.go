@@ -1,5 +1,5 @@
-// Package scenarios lists scenarios. Each shows one known pitfall of distributed locks. Scenario.Cells returns its trials:
-// some with locks that fall into the pitfall, some with locks that avoid it.
+// Package scenarios lists scenarios. A scenario shows one known pitfall of distributed locks. Scenario.Cells returns the
+// trials of a scenario: some with locks that fall into the pitfall, some with locks that avoid it.
 package scenarios
 
 import (
@@ -23,14 +23,14 @@ type Scenario struct {
 	Parts   []Part
 }
 
-// Part lists the locks, faults and workloads of some of a scenario's trials.
+// Part describes trials of a scenario: several locks under one fault and one workload.
 type Part struct {
 	Locks    string // lock names separated by spaces; lock@deployment selects a deployment
 	Fault    string // "": none
 	Workload string // "": counter
 }
 
-// Cells returns the trials of the scenario, or an error if a lock, fault or workload is unknown.
+// Cells returns the trial configurations of the scenario. It returns an error if a lock, fault or workload is unknown.
 func (s Scenario) Cells() ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for _, p := range s.Parts {

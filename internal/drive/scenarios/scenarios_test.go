@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/trial"
 )
 
-// cells returns the trials of all scenarios.
+// cells returns the trial configurations of all scenarios.
 func cells(t *testing.T) []trial.Cell {
 	t.Helper()
 	var all []trial.Cell
@@ -58,7 +58,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestCells checks that each cell has a unique folder, a fault that applies to its lock, and an expectation.
+// TestCells checks that each trial configuration has a unique folder, a fault that applies to its lock, and an expectation.
 func TestCells(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range cells(t) {
@@ -75,7 +75,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// situation returns the conditions under which a cell runs its lock, in the form that impls.Impl.Expected takes.
+// situation returns the workload, fault and deployment of a trial configuration as an impls.Situation.
 func situation(c trial.Cell) impls.Situation {
 	return impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 2}
 }

@@ -101,7 +101,7 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime lists the scenarios in which a lease expires early or late, or one of several servers loses a lock.
+// ofTime lists scenarios with wrong lease times: a lease expires early or late, or one of several servers loses a lock.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",

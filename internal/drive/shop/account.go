@@ -10,16 +10,15 @@ import (
 	"lockbench/histories"
 )
 
-// shortest is the minimum duration of a recorded hold, after clock uncertainty has been subtracted.
+// shortest is the minimum duration of a recorded hold.
 const shortest = time.Microsecond
 
-// account converts the steps that a service reports for an order to operations of the history. The service's clock differs
-// from that of the history by an offset that is known only within bounds. account chooses times within these bounds so that a
-// recorded hold is never longer than the real one. If the bounds leave no time for a hold, it records the acquire as unknown
-// and no release.
+// account converts the steps that a service reports for an order to operations of the history. The service's clock has an
+// uncertain offset from the clock of the history, so account chooses times within bounds. A recorded hold is never longer
+// than the real hold. If the bounds leave no time for a hold, account records the acquire as unknown and no release.
 type account struct {
 	bounds
-	sent, received time.Duration // when the request was sent, and when its answer was received
+	sent, received time.Duration // times at which the request was sent and its answer was received
 	hold           func() int64  // returns a new hold number
 	ops            []histories.Op
 	last           time.Duration // end time of the last operation
@@ -57,7 +56,7 @@ func (a *account) one(steps []Step) {
 			end = min(end, a.early(s.Called))
 		}
 	}
-	room := time.Duration(2*len(inside) + 2) // enough time for a nanosecond between the client's operations
+	room := time.Duration(2*len(inside) + 2) // minimum duration that leaves 1 ns for each operation and for each gap between operations
 	placed := a.earliest <= a.latest && end-acquire.Return >= max(shortest, room)
 	if !placed {
 		a.unplaced++
@@ -71,7 +70,7 @@ func (a *account) one(steps []Step) {
 		case s.Kind == histories.Release && placed:
 			a.add(a.op(s, end, max(end, a.late(s.Returned))))
 		case s.Kind == histories.Lost && placed:
-			a.ops = append(a.ops, a.op(s, end, end)) // may overlap other operations of the client
+			a.ops = append(a.ops, a.op(s, end, end)) // the loss may overlap other operations of the client
 		case s.Kind != histories.Release && s.Kind != histories.Lost:
 			latest := end - time.Duration(2*(len(inside)-i))
 			call := min(max(a.last+1, a.early(s.Called)), latest)
@@ -80,8 +79,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire returns the operation that records an acquire. If the recorded call is later than the request was sent, it
-// shortens the lease validity by the difference.
+// acquire returns the operation that records an acquire. If the recorded call is later than the real call, acquire may
+// shorten the lease validity, so that it is never recorded as too long.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -102,9 +101,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds, for each service process, bounds on the start of its clock in history time. The bounds follow from each
-// request: the process reads it after it was sent, and answers before the answer is received. All clocks are assumed to run
-// at the same rate, so each request can narrow the bounds.
+// clocks holds bounds on the time at which each service's clock started, in history time. A service reads a request after it
+// was sent, and answers before the answer is received. So the times of each request can narrow the bounds. All clocks are
+// assumed to run at the same rate.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process
@@ -114,7 +113,8 @@ type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn narrows the bounds of a process's clock by the times of one more request, and returns the new bounds.
+// learn updates the bounds of a service's clock with the times at which a request was sent and its answer received. It
+// returns the new bounds.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ type Figures struct {
 	Processes int           `json:"processes"`
 	Buyers    int           `json:"buyers"`
 	Segments  int           `json:"segments"` // number of segments of the stock; 1: not segmented
-	Hold      time.Duration `json:"hold_ns"`  // duration of a simulated order while the lock is held
+	Hold      time.Duration `json:"hold_ns"`  // time for which an order simulates work while it holds the lock
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
@@ -141,7 +141,7 @@ type Figures struct {
 	Refused int     `json:"refused"`             // orders answered "sold out"
 	Busy    int     `json:"busy"`                // orders that did not get the lock in time
 	Unknown int     `json:"unknown"`             // orders with an unknown result
-	Seconds float64 `json:"seconds_to_sell_out"` // from the start of the sale to the last sold order; 0 if nothing was sold
+	Seconds float64 `json:"seconds_to_sell_out"` // time from the start of the sale to the last sold order; 0 if nothing was sold
 	Goodput float64 `json:"goodput_per_second"`  // sold orders per second, until the sell-out
 	P50     int64   `json:"order_p50_ns"`        // median duration of a sold order
 	P99     int64   `json:"order_p99_ns"`
@@ -154,7 +154,7 @@ type Figures struct {
 	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded, because the clock offset is too uncertain
 }
 
-// Figures returns the results of the sale. Form, Left and the command counts are not set.
+// Figures returns the results of the sale. The fields Form, Left and the command counts remain unset.
 func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,14 +8,15 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order with its true times on two clocks: that of the history, and that of a service started at time began.
+// truth holds an order with its true times. The fields sent and received are history times. The times in answer are relative
+// to began, the start of the service.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order returns a random order. The last segment that it tries has stock left.
+// order returns a random order that finds every segment empty except the last.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {
@@ -47,8 +48,8 @@ func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	return t
 }
 
-// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and that a
-// client's operations do not overlap.
+// TestHoldsAppearShorter checks with random delays that a recorded hold or lease validity is never longer than the real one.
+// It also checks that a client's operations do not overlap.
 func TestHoldsAppearShorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	placed, holds := 0, 0
@@ -87,7 +88,7 @@ func acquires(steps []Step) (n int) {
 func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	last, step := o.sent, -1
 	for i, op := range ops {
-		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // the release of a recorded hold may not be recorded
+		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be missing from the recorded operations
 			if o.answer.Steps[step].Kind != histories.Release {
 				t.Errorf("step %d is missing", step)
 			}
@@ -113,7 +114,7 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHold checks that a recorded hold ends no later than when the client noticed that the lock was lost.
+// TestLostHold checks that a recorded hold ends when the client noticed the loss of the lock, or earlier.
 func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{

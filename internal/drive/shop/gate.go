@@ -84,8 +84,8 @@ type gateSettings struct {
 	Port                 int
 }
 
-// StartGate starts a gate in front of services and returns when it answers. It writes nginx's files to dir. The gate is
-// killed when keeper ends. stock is the URL of the Redis that holds the stock under keys.
+// StartGate starts a gate in front of services and returns when the gate answers. It writes nginx's files to dir. The keeper
+// k kills the gate when lockbench ends. The Redis at the URL stock holds the stock under the given keys.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {

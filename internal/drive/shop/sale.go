@@ -36,7 +36,7 @@ type Sale struct {
 
 type counts struct {
 	Figures
-	ended  time.Duration   // when the buyer of the last item received the answer
+	ended  time.Duration   // time at which the buyer of the last item received the answer
 	orders []time.Duration // durations of orders that were sold
 	turned []time.Duration // durations of orders sent after the sell-out
 }
@@ -108,7 +108,7 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	return a, err
 }
 
-// Sell runs the sale until everything is sold, limit has passed or ctx is done. Orders in progress are then given more time:
+// Sell runs the sale until everything is sold, limit has passed or ctx is done. Then it waits for orders in progress: for
 // the TTL plus one second, or 2 s after an interrupt.
 func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
@@ -192,8 +192,8 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations to record for an order: those that the service reported, one refused append if the gate
-// answered, or one acquire with an unknown outcome after an error.
+// record returns the operations to record for an order. Usually the service reported them. If the gate answered, the only
+// operation is a refused append. After an error, the only operation is an acquire with an unknown outcome.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

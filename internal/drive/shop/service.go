@@ -20,8 +20,8 @@ import (
 	"lockbench/impls"
 )
 
-// inside is the time limit for the work of an order under the lock, in addition to the hold time. The work continues even if
-// the buyer disconnects.
+// inside limits the time that an order spends under the lock, in addition to the hold time. If the buyer disconnects, the
+// order is still completed.
 const inside = 10 * time.Second
 
 // Service handles the orders that one process receives. It sells the stock under a lock.
@@ -156,7 +156,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing records that a segment is empty. It returns SoldOut if all segments are known to be empty, and elsewhere
+// The method nothing notes that a segment is empty. It returns SoldOut if every segment was found empty, and elsewhere
 // otherwise.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
@@ -201,7 +201,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // more than the number of buyers, so that no lock holder waits for a connection
+	opts.PoolSize = 1024 // exceeds the number of buyers, so that no lock holder waits for a connection
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }

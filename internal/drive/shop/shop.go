@@ -44,8 +44,8 @@ const (
 	Failed  Outcome = "failed"   // unknown
 )
 
-// Answer is the reply to an order. It lists the operations of the service, with times measured from the start of the service
-// process.
+// Answer is the reply to an order. It lists the operations of the service. Their times are relative to the start of the
+// service process.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
@@ -96,7 +96,7 @@ type Process struct {
 	log   children.Tail
 }
 
-// Start starts a service process and returns when it listens. The process is killed when keeper ends.
+// Start starts a service process and returns when it listens. The keeper k kills the process when lockbench ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, o Opening) (*Process, error) {
 	p := &Process{}
 	child, in, out, err := k.StartPiped(command, &p.log)

@@ -82,8 +82,8 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService checks the steps that a service reports: for a sold order, with an empty segment, after the sell-out, with a
-// lost lock, and if the stock's Redis is down.
+// TestService checks the operations that a service reports for orders. The cases include an empty segment, a sell-out, a
+// lost lock and a Redis that is down.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)
@@ -203,8 +203,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate checks that a gate forwards orders until the stock is known to be empty, answers them itself after the sell-out,
-// and ends when closed.
+// TestGate checks that a gate forwards orders while there is stock, and answers orders itself after the sell-out. It also
+// checks that Close ends the gate.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {

@@ -9,8 +9,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover checks that two clients hold the lock at once after a failover only if the promoted replica had not
-// received the first client's grant.
+// TestClusterFailover checks whether two clients hold the lock at once after a failover. They may do so only if the promoted
+// replica had not received the first grant.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel() // the test spends most of its time waiting
 	needRedis(t)
@@ -37,7 +37,8 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// TestWhereALockIsDeployed checks that a deployment which a lock does not support is refused with a one-sentence error.
+// TestWhereALockIsDeployed checks which deployments a lock supports, and that the error for any other deployment is one
+// sentence.
 func TestWhereALockIsDeployed(t *testing.T) {
 	for _, c := range []struct{ lock, on, why string }{
 		{"set-px-lua", servers.Cluster, ""},
@@ -59,7 +60,7 @@ func TestWhereALockIsDeployed(t *testing.T) {
 	}
 }
 
-// TestNotOnACluster checks that faults that do not apply to a cluster are omitted from the plan with a reason.
+// TestNotOnACluster checks that a plan omits faults that do not apply to a cluster, and gives a reason.
 func TestNotOnACluster(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// needRedis skips a test if redis-server is missing, or fails it if the environment requires redis-server.
+// needRedis skips the test if redis-server is missing. It fails the test if the environment requires redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {
@@ -29,14 +29,14 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// acted holds a fault, a lock, and the clients of the inject and heal operations that the history must contain.
+// acted is a test case: a fault, a lock, and the inject and heal operations that the history must contain.
 type acted struct {
 	fault, lock string
 	injected    string // clients of the inject operations, in order; "harness" for a server fault
 	healed      string // clients of the heal operations, in order
 }
 
-// actedOut returns each fault except "none", together with a lock to test it with.
+// actedOut returns a test case for each fault except "none".
 func actedOut() []acted {
 	return []acted{
 		{"holder-stall", "set-px", "0", "0"},
@@ -69,8 +69,8 @@ func actedOut() []acted {
 	}
 }
 
-// TestEachFault injects every fault once. It checks that the fault took effect, that it was recorded for the right client,
-// and that every expectation is met.
+// TestEachFault injects every fault once. The fault must take effect and be recorded for the right client, and every
+// expectation must be met.
 func TestEachFault(t *testing.T) {
 	t.Parallel()
 	own, err := OwnWorker()
@@ -111,7 +111,8 @@ func (a acted) act(t *testing.T, own []string) {
 	}
 }
 
-// recorded returns the clients of the inject operations and of the heal operations in a trial's history, in order.
+// recorded returns the clients of the inject operations in a trial's history, and the clients of the heal operations. Both
+// lists are in the order of the history.
 func recorded(t *testing.T, out Outcome) (injected, healed string) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -131,7 +132,7 @@ func recorded(t *testing.T, out Outcome) (injected, healed string) {
 			who = fmt.Sprint(" ", l.Op.Client)
 		}
 		switch {
-		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // an open operation is listed a second time, with its outcome
+		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // an unfinished operation is recorded again later, with its outcome
 		case l.Op.Outcome != histories.OK || l.Op.Fault != out.Header.Fault:
 			t.Errorf("%s of %s: %s %s", l.Op.Kind, l.Op.Fault, l.Op.Outcome, l.Op.Error)
 		case l.Op.Kind == histories.Inject:

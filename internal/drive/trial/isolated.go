@@ -97,8 +97,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns an error if the cell has a server fault that lockbench cannot inject into servers with this start
-// method. Containers can be paused and killed, but they restart too slowly for the other server faults.
+// unreachable returns an error if lockbench cannot inject the cell's server fault into servers with the given start method.
+// Containers can be paused and killed, but they restart too slowly for the other server faults.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns an error if the cell's fault does not apply to a cluster. For example, a restarted cluster node
-// refuses commands for two seconds, and each node has separate memory and a separate clock.
+// unclustered returns an error if the cell has a server fault that does not apply to a cluster. For example, each cluster
+// node has a separate clock.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

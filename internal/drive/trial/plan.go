@@ -21,7 +21,7 @@ import (
 // Cell is one combination of lock, deployment, workload and fault, for which trials are run.
 type Cell struct {
 	Lock       impls.Impl
-	Deployment string // "" for the default deployment of the lock or the fault
+	Deployment string // "": the deployment that the fault requires, or else the lock's default deployment
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // name of the scenario; "": none
@@ -56,12 +56,12 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether each client runs in a separate process. This is so under a fault, and if the lock is an
+// InProcesses reports whether the clients run in separate processes. This is the case under a fault, or if the lock is an
 // external program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the lists. A lock that
-// uses no server is not combined with faults.
+// Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the arguments. A lock
+// that uses no server is not combined with faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
@@ -89,8 +89,8 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the cells that measure how long a lock stays unavailable after its holder is killed, for each lock that is
-// expected to recover.
+// Kills returns the cells that measure how long a lock remains unavailable after its holder is killed. It returns one cell
+// for each lock that is expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
@@ -102,14 +102,16 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, injected)
 }
 
-// Usual returns a plan without the cells that should run only if the user names both the lock and the workload.
+// Usual returns a plan without the cells that run only on request. The user requests such a cell by naming its lock and
+// workload.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
 	})
 }
 
-// Fitting returns the cells that servers with this start method support, and one reason for each group of omitted cells.
+// Fitting returns the cells that servers with the given start method support. It also returns the reasons for which other
+// cells are omitted.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		err := c.unfit(how, remote)
@@ -122,7 +124,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns an error if servers with this start method do not support the cell.
+// unfit returns an error if servers with the given start method do not support the cell.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -147,7 +149,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut returns a description of an omitted cell: the store if it is missing, otherwise the lock, workload and fault.
+// leftOut describes what is omitted: the store if it is missing, otherwise the lock, with the workload or fault if relevant.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -194,11 +196,11 @@ const (
 	mostProcesses = 16 // maximum number of client processes, each of which needs proxies
 )
 
-// Planned returns a cell that injects a given fault plan instead of a built-in fault. The given parameters replace those of
-// the run, except for the seed, which differs between trials. A trial is kept even if a step of the plan was not carried
-// out. Planned returns an error if an action of the plan is not supported on real processes and servers.
+// Planned returns a cell that injects a given fault plan instead of a built-in fault. Its parameters replace the parameters
+// of the run, except for the seed, which differs between trials. A trial is kept even if a step of the plan was not carried
+// out. Planned returns an error if real processes and servers do not support an action of the plan.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
-	w.Adapt = nil // the parameters were already adapted to the workload
+	w.Adapt = nil // the caller has already adapted p to the workload
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
 		Name: name, Kind: plan.Kind(),
 		Shape: func(of *workloads.Params, _ faults.Scene) {

@@ -32,7 +32,8 @@ func plannedParams() workloads.Params {
 	return p
 }
 
-// TestPlanned checks that the parameters of a planned cell replace those of the run, except for the seed.
+// TestPlanned checks that the parameters of a cell with a given fault plan replace the parameters of the run, except for the
+// seed.
 func TestPlanned(t *testing.T) {
 	p := plannedParams()
 	c, err := plannedFor(t, "single", p, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: time.Second})

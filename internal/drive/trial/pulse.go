@@ -13,10 +13,11 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // half of the interval that the history format requires, so that a late tick does not exceed it
+	markEvery = 500 * time.Millisecond // half of the longest interval between marks that the history format allows, so that even a late mark is valid
 )
 
-// whilePulsed calls do while pulse runs, and then closes the recorder. If the recorder fails, it cancels the context of do.
+// whilePulsed calls the function do concurrently with pulse, and then closes the recorder. If the recorder fails, the
+// context of do is cancelled.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -35,8 +36,8 @@ func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.C
 	return err
 }
 
-// pulse drains the recorder and writes marks until ctx is done. A late tick means that this process was stalled, so no client
-// could run; pulse records the longest stall in the next mark. It returns the first error of the recorder.
+// pulse drains the recorder and writes marks until ctx is done. It measures stalls of this process by late ticks, and
+// records the longest stall in the next mark. It returns the first error of the recorder.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -63,7 +64,7 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	}
 }
 
-// stalls measures how long a worker process did not run although no fault had paused it. A trial with a long stall is
+// stalls measures the longest time that a worker process was stalled without a fault. A trial with a long stall is
 // discarded, because a busy machine can delay a holder just as a fault does.
 type stalls struct {
 	ended sync.WaitGroup
@@ -72,7 +73,7 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	excused map[int]time.Time // for each process, the end of its last pause by a fault; far in the future while it is paused
+	excused map[int]time.Time // for each process, the end of its last pause by a fault; far in the future during a pause
 }
 
 const (
@@ -124,7 +125,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end stops the probes. It returns a reason to discard the trial if a stall was longer than most, and "" otherwise.
+// end stops the probes. It returns a reason to discard the trial if the longest stall exceeded most, and "" otherwise.
 func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()

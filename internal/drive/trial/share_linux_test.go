@@ -18,9 +18,9 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkRecordingShare measures which share of the total processor time is used by the thread that encodes and compresses
-// histories. It measures the most expensive case: the lock set-px-lua on a real server, with many keys, no hold time and no
-// think time. The goal is at most 2 %.
+// BenchmarkRecordingShare measures the cost of encoding and compressing histories, as a share of all processor time. It
+// measures the most expensive case: the lock set-px-lua on a real server, with many keys, no hold time and no think time.
+// The goal is at most 2 %.
 func BenchmarkRecordingShare(b *testing.B) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		b.Skip("redis-server is not on the PATH: apt install redis-server")

@@ -22,7 +22,7 @@ const (
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked holds the shop parameters that the user set. A parameter that is nil was not set and has its default value.
+// Asked holds the shop parameters that the user set. A nil parameter was not set, and has its default value.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration

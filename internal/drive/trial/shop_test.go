@@ -66,8 +66,8 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale checks that every shop workload sells exactly its stock and meets every expectation, and that orders after
-// the sell-out reach a service only if there is no gate.
+// TestFlashSale checks that every shop workload sells exactly its stock and meets every expectation. Without a gate, all
+// orders after the sell-out must reach a service. With a gate, at most one of twenty may.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{
 		{"plain", "set-px-lua", "flash-sale"}, {"split", "segmented", "flash-sale"},
@@ -97,7 +97,7 @@ func TestFlashSale(t *testing.T) {
 	}
 }
 
-// soldUnderAHold returns the number of items sold during a recorded hold.
+// soldUnderAHold returns the number of sold items for which the history contains a hold.
 func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -122,8 +122,8 @@ func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	return n
 }
 
-// TestSplitStockSellsFaster checks that splitting the stock into five segments makes the sale at least four times as fast if
-// most time is spent in holds. It makes up to three attempts, because other load can slow a sale.
+// TestSplitStockSellsFaster checks that a stock in five segments sells at least four times as fast as an undivided stock. It
+// makes up to three attempts, because other load can slow a sale.
 func TestSplitStockSellsFaster(t *testing.T) {
 	needRedis(t)
 	s := saleSetting(t, 20*time.Millisecond)
@@ -148,8 +148,8 @@ func sham() impls.Impl {
 		Open: func(impls.Env) (impls.Lock, error) { return catalog.All()[0].Open(impls.Env{}) }}
 }
 
-// TestOversold checks that a shop with a lock that does not exclude sells more than its stock, and that the history shows the
-// violation.
+// TestOversold checks a shop with a lock that grants every acquire. The verdict must be that mutual exclusion and resource
+// integrity are violated.
 func TestOversold(t *testing.T) {
 	s := saleSetting(t, 2*time.Millisecond)
 	var granted atomic.Int64

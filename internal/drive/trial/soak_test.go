@@ -40,7 +40,7 @@ type soakCell struct {
 	why       string
 	longest   time.Duration
 	server    string
-	tallies   []*tally // one for each property with an expectation
+	tallies   []*tally // one tally for each property with an expectation
 }
 
 // tally counts the results of one property over all trials of a cell.
@@ -56,8 +56,9 @@ type tally struct {
 // of returns the number of trials in which the property was applicable.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak runs many trials: of the best locks under every fault that they are expected to survive, and of every lock under
-// each fault that is expected to violate a property. It tolerates no FAIL, and an xpass in at most one of twenty trials.
+// TestSoak runs many trials. The best locks run under every fault that they are expected to survive. Every lock runs under
+// each fault that is expected to violate a property. TestSoak tolerates no FAIL, and an xpass in at most one of twenty
+// trials.
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -165,7 +166,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	return nil
 }
 
-// voidReason reads from a file why a trial was discarded.
+// voidReason reads the reason for discarding a trial from a file.
 func voidReason(file string) string {
 	var discarded struct{ Reason string }
 	text, err := os.ReadFile(file)
@@ -178,7 +179,8 @@ func voidReason(file string) string {
 	return discarded.Reason
 }
 
-// tallyOf returns the tally of a property, which it adds if necessary. It returns nil if nothing is expected of the property.
+// tallyOf returns the tally of a property, and creates the tally if necessary. It returns nil if the property has no
+// expectation.
 func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally {
 	if expected == histories.Unspecified {
 		return nil
@@ -193,7 +195,7 @@ func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally 
 	return y
 }
 
-// add counts a finding and reports whether it is unexpected.
+// add counts the result of one trial and reports whether the result is unexpected or inconclusive.
 func (y *tally) add(f checker.Finding) (odd bool) {
 	switch checker.ResultOf(y.expected, f.Observed) {
 	case checker.Pass, checker.XFail:
@@ -240,14 +242,14 @@ func tooManyXPass(cells []*soakCell) string {
 	return ""
 }
 
-// soakCells returns the cells of a soak. Each of the best locks gets n trials, spread over the faults under which a property
-// is expected to hold. Each cell with an expected violation gets n/5 trials.
+// soakCells returns the cells of a soak test. Each of the best locks gets n trials, spread over the faults under which a
+// property is expected to hold. Each cell with an expected violation gets n/5 trials.
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
-	all := []*soakCell{underSentinels(n)} // first, because these trials take longest
+	all := []*soakCell{underSentinels(n)} // the Sentinel cell comes first, because its trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // another CI test fails if a store that should be installed is missing
+			continue // only a separate CI test fails if a store is missing
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)
@@ -280,8 +282,8 @@ func underSentinels(n int) *soakCell {
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
 }
 
-// faultyCells returns the cells of a lock under faults. Each has the workload and deployment that the expectation names, or
-// else the workload counter and the lock's default deployment.
+// faultyCells returns a cell for each expectation of a lock under a fault. The expectation names the workload and the
+// deployment. The defaults are the workload counter and the lock's default deployment.
 func faultyCells(l impls.Impl) []*soakCell {
 	var cells []*soakCell
 	seen := map[string]bool{}
@@ -317,7 +319,8 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping copies the files of trials with unexpected results to a folder, for at most keepAtMost trials.
+// keeping holds a folder with the files of trials that had unexpected results. It keeps the files of at most keepAtMost
+// trials.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

@@ -31,13 +31,13 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // largest number of trials of any cell; less than n if a time limit ended the soak test
+	begun := 0 // largest number of trials of any cell; a time limit can end the soak test early
 	for _, c := range cells {
 		begun = max(begun, c.done+c.abandoned)
 	}
 	bound := ""
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
-		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // the time limit ended the soak before any cell had n trials
+		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // the summary states the time limit only if it ended the soak test
 	}
 	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
@@ -68,7 +68,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 }
 
 // expectedToHold writes a table row with the properties that are expected to hold in a cell. It writes nothing if no
-// property is.
+// property is expected to hold.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0
@@ -103,7 +103,7 @@ func wilson(k, n int) string {
 	return fmt.Sprintf("%.1f to %.1f %%", 100*max(0, mid-half), 100*min(1, mid+half))
 }
 
-// TestComplaint checks that unexpected results make a soak fail.
+// TestComplaint checks which results make a soak test fail.
 func TestComplaint(t *testing.T) {
 	const holds, violated = histories.ToHold, histories.ToBeViolated
 	for _, c := range []struct {

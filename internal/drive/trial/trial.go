@@ -39,7 +39,7 @@ type Setting struct {
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// The fields below are for benchmarks.
-	Pace  func(context.Context, Running)                                    // waits and returns when the clients should stop; nil: they stop after Params.Duration
+	Pace  func(context.Context, Running)                                    // returns when the clients should stop; nil: the clients stop after Params.Duration
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens a lock's connections to its servers; nil: ordinary network connections
 	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: not counted
 }
@@ -48,7 +48,7 @@ type Setting struct {
 type Running struct {
 	Since   func() time.Duration // returns the time since the start of the history
 	Granted *atomic.Int64
-	Group   *servers.Group // group without nodes if the lock uses no server
+	Group   *servers.Group // the group has no nodes if the lock uses no server
 }
 
 // Outcome is the result of a trial that ended.
@@ -69,11 +69,11 @@ var ErrDiscarded = errors.New("trials in a row were discarded")
 // attempts is the largest number of attempts at one trial.
 const attempts = 5
 
-// Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns ErrDiscarded.
-// The folders in dir are named 001, 002, ... by trial; those of repeated trials have higher numbers. granted is increased
-// with each grant. If ctx ends, the trial ends early and the recorded part is judged.
+// Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns
+// ErrDiscarded. The folders in dir are named 001, 002, ... by trial. The folders of repeated trials have higher numbers.
+// Each grant increases granted. If ctx ends, the trial ends early and the recorded part is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
-	s.Params.Seed += uint64(n) // must come first, because the duration of a fault can depend on the seed
+	s.Params.Seed += uint64(n) // set before params is called, because a fault's duration can depend on the seed
 	s.Params = s.params(c)
 	s.LockParams = s.lockParams(c)
 	var out Outcome
@@ -117,8 +117,8 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return max(asked, c.Lock.Shortest)
 }
 
-// lockParams returns the parameters of a cell's lock. Under a fault, waiters back off between tries unless the user set the
-// parameter. Spinning waiters would slow the other processes, and could make a holder late without a fault.
+// lockParams returns the parameters of a cell's lock. Under a fault, waiters pause between two tries by default. Without a
+// pause, they would slow the other processes and could make a holder late without a fault.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -136,17 +136,17 @@ type trial struct {
 	prefix  string // prefix of all keys of the trial
 	watch   *workloads.Watch
 
-	group     *servers.Group // group without nodes if the lock uses no server
+	group     *servers.Group // the group has no nodes if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // without processes if all clients run in this process
+	world     *world // the world has no processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
 }
 
-// begun is the number of trials started by this process. It is part of each trial's keys, because a late command of one trial
-// may reach servers that the next trial uses.
+// begun is the number of trials that this process has started. Each trial uses the number in its keys. So a late command of
+// one trial cannot affect the next trial on the same servers.
 var begun atomic.Int64
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
@@ -242,12 +242,12 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the longest stall that is sure not to make a holder outlive its lease.
+// mayBeLate returns the longest stall with which a trial is kept. It is 3/4 of the difference between TTL and hold time.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// judge reads the history file and judges it.
+// judge judges the history file and returns the outcome of the trial.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})
@@ -259,7 +259,7 @@ func (t *trial) judge() (Outcome, error) {
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // a stall of this process makes a hold longer
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // a stall of lockbench delays holders, as a fault does
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	if out.Discarded != "" {

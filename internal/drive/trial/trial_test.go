@@ -20,8 +20,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEachCell checks every cell without a fault in a short trial on the emulator. All expectations must be met. Each
-// property that can be violated without a fault must be violated by some known-broken lock and by no correct one.
+// TestEachCell checks every cell without a fault in a short trial on the emulator. All expectations must be met. A property
+// that can be violated without a fault must be violated by some known-broken lock. No correct lock may violate it.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -144,7 +144,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // from here on, writes block and so stall the pulse
+	file.active = true // from now on, slow writes stall the pulse
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 	}
 }
 
-// TestUsual checks that a usual plan has shop workloads only for a few locks, and no shop workloads under faults.
+// TestUsual checks that Usual keeps shop workloads only for a few locks, and no shop workloads under faults.
 func TestUsual(t *testing.T) {
 	var got []string
 	for _, c := range Usual(Plan(catalog.All(), workloads.All(), faults.All())) {

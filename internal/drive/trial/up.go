@@ -87,7 +87,7 @@ func (t *trial) open(process int) (impls.Lock, error) {
 	return lock, err
 }
 
-// opening returns the first line that a worker process reads.
+// opening returns the settings that a worker process reads as its first line.
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}
@@ -116,8 +116,8 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOne acquires and releases a key. If that fails, it retries with another key, because connecting may take longer than
-// the lock's timeout.
+// connectOne acquires and releases a key. After an error it retries with another key, because connecting may take longer
+// than the lock's timeout.
 func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
 		name := fmt.Sprintf("%s.%d", who, try)
@@ -126,7 +126,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // some known-broken locks return ErrNotHeld here
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // some known-broken locks return ErrNotHeld from Release
 			return nil
 		}
 		select {
@@ -138,7 +138,8 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// later registers a function to be called when the trial ends, in reverse order of registration.
+// later registers a function to be called when the trial ends. The functions are called in the reverse order of
+// registration.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {
@@ -149,8 +150,8 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is the content of counters.json: the server counters before and after the workload. They are null if the servers have
-// no counters.
+// counted is the content of counters.json: the server counters before and after the workload. Both maps are nil if the
+// servers have no counters.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`
@@ -160,7 +161,7 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting calls do and returns the counters of the servers before and after the call.
+// counting calls the function do. It returns the counters of the servers before and after the call.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
 	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
 	read := func() (map[string]float64, error) {

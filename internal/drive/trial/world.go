@@ -110,7 +110,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	return inject.Effect{Heal: heal}, errors.Join(errs...)
 }
 
-// failover kills the primary and promotes a replica. It returns an error if this takes almost as long as the lease.
+// failover kills the primary and promotes a replica. It returns an error if the failover takes almost as long as the lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
 	if err := w.trial.group.Nodes[0].Kill(); err != nil {

@@ -41,7 +41,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
-	g.SentAfter = min(g.SentAfter, time.Since(call)) // the worker must not report more time than has passed
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // SentAfter comes from the worker, and must not exceed the elapsed time
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
 		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
@@ -49,8 +49,8 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	return hold, nil
 }
 
-// milliseconds converts a duration to milliseconds, rounded up so that a short wait is not 0. It returns -1 for a negative
-// duration, which means no limit.
+// milliseconds converts a duration to milliseconds, rounded up so that a short wait is not 0. A negative duration means no
+// limit; it is converted to -1.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -68,7 +68,7 @@ func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
 	return outcome(l.p.call(ctx, worker.RequestOn("release", g), 0))
 }
 
-// Renew extends a grant, if the worker has the capability.
+// Renew extends a grant. It returns an error if the worker process does not announce that it can renew.
 func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	if !l.p.Can(worker.CanRenew) {
 		return g, fmt.Errorf("renew: the worker %s does not announce the capability %q", l.p.Ready.Name, worker.CanRenew)
@@ -112,7 +112,8 @@ func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }
 
-// outcome returns the error that a line reports. An error unknown to impls and workloads leaves the result indeterminate.
+// outcome returns the error that a worker's answer reports, or nil. If impls and workloads do not define the error, it is
+// unknown whether the request took effect.
 func outcome(l worker.Line, err error) error {
 	switch {
 	case err != nil:
@@ -131,8 +132,8 @@ func outcome(l worker.Line, err error) error {
 	return errors.New(l.Error)
 }
 
-// holds maps the IDs of acquire requests to holds, so that later notices can be matched with them. A refused acquire is
-// removed at once. A released hold is kept for a while, since a notice of renewal may follow the release.
+// holds maps the ID of each acquire request to its hold. A worker's notice of a renewal or loss contains the ID. A refused
+// acquire is removed at once. A released hold is kept for a while, because a notice may follow the release.
 type holds map[int64]*hold
 
 type hold struct {
@@ -146,7 +147,7 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is the number of later requests for which a released or lost hold is kept.
+// remembered is the minimum number of later requests before a released or lost hold is deleted from holds.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {
@@ -160,8 +161,7 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter returns the time from the acquire to the loss. If the worker did not report the loss, it returns the time until
-// now.
+// lostAfter returns the time from the acquire to the loss, or until now if the worker did not report the loss.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:
@@ -171,8 +171,8 @@ func (h *hold) lostAfter() time.Duration {
 	}
 }
 
-// refused removes the record of a refused acquire. An unanswered acquire has id 0 and its record is kept, because it may have
-// been granted.
+// refused removes the record of a refused acquire. An unanswered acquire has ID 0. Its record is kept, because the lock may
+// have been granted.
 func (p *Process) refused(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -211,10 +211,10 @@ func (p *Process) released(g impls.Grant) {
 	}
 }
 
-// notice handles a worker's report of a renewal or a loss. It replaces a time in the future by the current time.
+// notice handles a worker's report of a renewal or a loss. It replaces a time in the future with the current time.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // one of the two IDs is 0
+	h := p.held[l.Lost+l.Renewed] // a notice has one of the IDs; the other is 0
 	if h == nil {
 		p.mu.Unlock()
 		return

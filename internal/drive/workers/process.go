@@ -1,6 +1,5 @@
-// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. Start takes a
-// command and returns a Process, which offers the lock and the guarded resource to workloads, and can be paused and
-// killed.
+// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. Start takes a command
+// and returns a Process. A Process offers the lock and the guarded resource to workloads, and can be paused and killed.
 package workers
 
 import (
@@ -22,7 +21,7 @@ import (
 
 type bounds struct {
 	ready  time.Duration // limit on the time from the start of the process to its first line
-	answer time.Duration // limit on the time from a request to its answer, without the wait time in the request; must exceed the longest pause that a fault causes
+	answer time.Duration // time limit for the answer to a request, in addition to its wait time; must exceed the longest pause that a fault causes
 	giveUp time.Duration // limit on the time from a cancel request to the answer
 	end    time.Duration // limit on the time to exit after a shutdown request, or after the output of the process has ended
 	write  time.Duration // time limit for writing a request
@@ -41,7 +40,7 @@ type Process struct {
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when the output of the process has ended
 
-	writing sync.Mutex // guards in; separate from mu, so that answers can be read while a write of a request blocks
+	writing sync.Mutex // guards the field in; separate from mu, so that answers can be read while a write of a request blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards the fields below
@@ -53,8 +52,8 @@ type Process struct {
 	failed  error // first protocol violation or other failure
 }
 
-// Start starts a worker process and returns when it has written its first line. It calls renewed for each renewal by the lock
-// itself; see impls.Env. The process is killed when keeper ends.
+// Start starts a worker process and returns when it has written its first line. The function renewed is called for each
+// renewal that the lock makes itself; see impls.Env. The keeper k kills the process when lockbench ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	return startWithin(ctx, usualBounds(), k, command, open, renewed)
 }
@@ -82,7 +81,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
-	unread := p.send(open) // an error reported by the process is returned instead, if there is one
+	unread := p.send(open) // the write error is returned only if the process reports no error itself
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -96,8 +95,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads lines until the output ends or a line is invalid, and then kills the process. It sends the result of the first
-// line to the channel first.
+// read reads the first line of the process and sends its error, or nil, to first. It then reads lines until the output ends
+// or a line is invalid, and kills the process.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -192,7 +191,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
 			return p.lastWord(answer)
 		}
-		go func() { _ = p.Running(ctx) }() // fails the process if it does not answer a ping
+		go func() { _ = p.Running(ctx) }() // an unanswered ping kills the process
 		timer.Reset(bound)
 	}
 }
@@ -268,7 +267,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // if the pipe supports no deadlines, a blocked write ends when the process is killed
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // the error is ignored: some pipes support no deadline, but killing the process also ends a blocked write
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }
@@ -295,7 +294,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed returns the reason for which the process failed, such as an early exit, or nil.
+// Failed returns the error that made the process fail, such as an early exit, or nil.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed
@@ -315,7 +314,7 @@ func (p *Process) Can(capability string) bool {
 	return slices.Contains(p.Ready.Capabilities, capability)
 }
 
-// Running pings the process. It returns nil if the process answers.
+// Running returns nil if the process answers a ping.
 func (p *Process) Running(ctx context.Context) error {
 	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
 	return outcome(l, err)
@@ -340,7 +339,7 @@ func (p *Process) Kill() error {
 func (p *Process) shut() error {
 	select {
 	case <-p.gone:
-	case <-time.After(p.bounds.end): // the output stays open if a child process of the worker still has it open
+	case <-time.After(p.bounds.end): // a child process of the worker may keep the output open
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err

@@ -22,7 +22,7 @@ import (
 // testTimeout is the time limit of every wait in a test.
 const testTimeout = 20 * time.Second
 
-// generous returns bounds that suffice on a busy machine. A test of one bound shortens only that bound.
+// generous returns time limits that suffice on a busy machine. A test of one limit shortens only that limit.
 func generous() bounds {
 	return bounds{testTimeout, testTimeout, testTimeout, testTimeout, testTimeout}
 }
@@ -57,7 +57,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// gone checks that the process exits and its output ends.
+// gone checks that the process exits and that its output ends.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
@@ -113,8 +113,8 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour checks that a protocol violation ends the process, that requests then fail with ErrGone, and that the
-// error explains the violation.
+// TestMisbehaviour checks that a protocol violation ends the process. Further requests must fail with ErrGone, and the error
+// must explain the violation.
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
@@ -158,7 +158,7 @@ func TestWorkerThatReadsNothing(t *testing.T) {
 	b := generous()
 	b.write = short
 	p := begin(t, b, "deaf", nil)
-	req := request(strings.Repeat("x", 1<<20)) // larger than a pipe buffer
+	req := request(strings.Repeat("x", 1<<20)) // longer than a pipe buffer, so that writing the request blocks
 	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
 		t.Errorf("%v, want %v", err, workloads.ErrGone)
 	}
@@ -241,7 +241,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestLateGrant checks that a grant is released if its acquire was cancelled before.
+// TestLateGrant checks that a grant is released if it arrives after the acquire was cancelled.
 func TestLateGrant(t *testing.T) {
 	b := generous()
 	b.giveUp = time.Millisecond
@@ -262,7 +262,8 @@ func TestLateGrant(t *testing.T) {
 	}
 }
 
-// TestNotices checks that each notice is matched with its hold, and that impossible times are corrected.
+// TestNotices checks that each notice of a renewal or a loss is applied to the right hold. Times in the future must be
+// corrected.
 func TestNotices(t *testing.T) {
 	var renewed []string
 	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {
@@ -355,7 +356,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds checks that the documentation of the protocol states the same bounds as the code.
+// TestPageOfBounds checks that the documentation of the protocol states the same time limits as the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {

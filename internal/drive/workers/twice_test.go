@@ -9,7 +9,7 @@ import (
 // request.
 func TestAnswersTwice(t *testing.T) {
 	p := begin(t, generous(), "scripted", nil)
-	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // succeeds or fails, depending on when the second answer is read
+	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // the result depends on when the second answer is read
 	gone(t, p)
 	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "answered request 1 twice") || !strings.Contains(err.Error(), "the worker scripted") {
 		t.Errorf("got %v", err)

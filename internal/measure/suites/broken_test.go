@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is a suite with only the required keys.
+// few is a minimal suite, which has only the required configuration keys.
 const few = `name: few
 sections:
   - name: one
@@ -22,10 +22,10 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// with returns the suite few with an additional line in its section.
+// with returns the minimal suite with an additional line in its section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held returns the suite few with an additional threshold.
+// held returns the minimal suite with an additional threshold.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {

@@ -41,7 +41,7 @@ func Write(s Suite) []byte {
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold as written in the YAML file. It may apply to several subjects and several numbers of clients.
+// limit is a threshold as written in the YAML file. It may apply to several locks and several numbers of clients.
 type limit struct {
 	Lock       string
 	Section    string
@@ -61,7 +61,7 @@ func thresholds(limits []limit) []bench.Threshold {
 	})
 }
 
-// orZero returns list, or a list that contains only a zero if list is empty.
+// orZero returns list. If list is empty, it returns a list that contains only a zero.
 func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
 // UnmarshalText parses a lock name, optionally followed by @ and a deployment.
@@ -173,7 +173,7 @@ func metrics() []string {
 	return lo.Map(bench.Metrics(), func(m bench.Metric, _ int) string { return m.Name })
 }
 
-const maxPoints = 1000 // maximum number of points of a suite; more would take days
+const maxPoints = 1000 // maximum number of combinations of conditions in a suite; more would take days
 
 const handOver = 300 * time.Microsecond // approximate time from the end of a hold to the next grant
 
@@ -192,8 +192,8 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	}
 }
 
-// window returns the measured duration of a trial. It is at least Duration, and long enough for each client to have Rounds
-// turns.
+// window returns the measured duration of a trial. It is at least Duration, and long enough for each client to hold a lock
+// Rounds times.
 func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))

@@ -53,7 +53,8 @@ func (r reader) sections(s *Suite) {
 	}
 }
 
-// rate checks that a section has a rate unless its arrivals are closed.
+// rate checks that a section sets a rate if its arrivals are open. With closed arrivals, each client waits for its previous
+// acquire, and the section must not set a rate.
 func (r reader) rate(n string, c Section) {
 	switch closed := c.Arrivals == bench.Closed; {
 	case closed && len(c.Rate) > 0:
@@ -63,7 +64,8 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects checks that a subject name stands for the same lock in all sections.
+// subjects checks that a name stands for the same lock in all sections. It also checks that the section names a lock or a
+// baseline.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Baselines) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor baselines: want one of them", c.Name)
@@ -88,7 +90,7 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	}
 }
 
-// limit checks that a threshold applies to at least one point. A threshold that applies to none could never fail.
+// limit checks that a threshold applies to at least one measurement. Otherwise the threshold could never fail.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })

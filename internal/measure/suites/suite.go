@@ -17,18 +17,18 @@ import (
 type Suite struct {
 	Name      string
 	Doc       string
-	Trials    int           // number of trials for each pair of lock and point
-	MaxTrials int           // maximum number of trials of a pair if its confidence interval stays wide
+	Trials    int           // number of trials of each lock under each combination of conditions
+	MaxTrials int           // maximum number of trials if the confidence interval stays wide
 	Budget    time.Duration // time limit of the whole bench; 0: unlimited
-	// Narrow ends the trials of a pair: no more are needed if the half width of the 95 % confidence interval of the goodput,
-	// relative to the median, is below Narrow.
+	// Narrow is the largest relative width of a narrow confidence interval: half the width of the 95 % interval of the
+	// goodput, divided by the median. A lock with a narrow interval needs no more trials.
 	Narrow     float64
 	Seed       uint64 // seed of all random choices; 0: a random seed
 	Sections   []Section
-	Thresholds []bench.Threshold // Each threshold applies to one number of clients, and is relative to at most one other lock.
+	Thresholds []bench.Threshold // Each threshold applies to one number of clients. It compares a lock with a fixed value or with one other lock.
 }
 
-// Section lists locks and points, which are combinations of conditions. Every lock is measured at every point.
+// Section lists locks and conditions. Every lock is measured under every combination of the conditions.
 type Section struct {
 	Name      string
 	Locks     []Lock
@@ -44,14 +44,14 @@ type Section struct {
 	Rate      []float64 // acquires per second by all clients together; empty if each client waits for its previous acquire
 	Fault     string
 	Duration  time.Duration // minimum duration of the measurement
-	Rounds    int           // number of turns that each client must have during the measurement
+	Rounds    int           // minimum number of times that each client can hold a lock during the measurement
 }
 
 // Lock names a lock and sets its parameters.
 type Lock struct {
 	Name       string            // lock name, as in the table of locks
 	Deployment string            // empty: the default deployment of the lock
-	As         string            // subject name in figures and thresholds; empty: the name of the lock
+	As         string            // name in figures and thresholds; empty: the name of the lock
 	Params     map[string]string // parameters of the lock
 }
 

@@ -16,7 +16,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// whole is the YAML text of a suite that sets every key.
+// whole is the YAML text of a suite with every configuration key.
 const whole = `name: all
 doc: every key
 trials: 8
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Points returns the points of all sections.
+// Points returns all combinations of conditions in the suite.
 func (s *Suite) Points() []bench.Point {
 	return lo.FlatMap(s.Sections, func(c Section, _ int) []bench.Point { return c.Points() })
 }

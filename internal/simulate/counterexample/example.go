@@ -28,7 +28,7 @@ type Trial struct {
 	Verdict    *checker.Verdict
 }
 
-// Example holds the events of a trial that are relevant to one property, whether or not it was violated.
+// Example holds the events of a trial that are relevant to one property. The property may be violated or not.
 type Example struct {
 	Trial
 	property string
@@ -37,24 +37,24 @@ type Example struct {
 	waits    bool             // whether the property is about acquires that take too long
 	holds    []*hold
 	of       map[holdKey]*hold
-	inner    map[holdKey]bool // holds whose key was already held by the same client
+	inner    map[holdKey]bool // re-entrant holds: the same client already held the key
 	faults   []*fault
 	until    time.Duration // operations called after this time are ignored
-	granted  time.Duration // time of the last grant in the violation; holds after it have a lower weight
+	granted  time.Duration // time of the last grant in the violation; later holds are less relevant
 	events   []*event
 }
 
-// event is a line of the list: the start or end of a fault, or operations of one client.
+// event is a line of an event list: the start or end of a fault, or operations of one client.
 type event struct {
 	at     time.Duration
 	rank   int
-	weight int // if there are too many events, those with the lowest weight are removed first
+	weight int // relevance: if there are too many events, the least relevant are removed first
 	fault  *fault
-	ops    []*histories.Op // one operation, or several failed acquires
+	ops    []*histories.Op // one operation, or several failed acquires by the same client
 	text   string
 }
 
-// Ranks determine the order of events that have the same time.
+// The rank of an event determines its position among events with the same time.
 const (
 	faultEnds = iota
 	returns
@@ -119,7 +119,7 @@ func (x *Example) addFault(f *fault) {
 	}
 }
 
-// addOp adds the events of an operation. It does nothing if the operation has the weight ignored.
+// addOp adds the events of an operation, unless the operation is irrelevant.
 func (x *Example) addOp(op *histories.Op) {
 	weight := x.weigh(op)
 	if weight == ignored {
@@ -154,8 +154,8 @@ func (x *Example) addOp(op *histories.Op) {
 	add(when, rank, x.line(op, when))
 }
 
-// triesAgain adds a failed acquire to the event of the client's previous failed acquire, if the client did nothing else in
-// between. It reports whether it added the acquire.
+// triesAgain adds a failed acquire to the event of the client's previous failed acquire. It does so only if the client did
+// nothing else in between. It reports whether it added the acquire.
 func (x *Example) triesAgain(op *histories.Op) bool {
 	for _, e := range slices.Backward(x.events) {
 		if e.fault != nil || e.ops[0].Client != op.Client {
@@ -171,7 +171,7 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 	return false
 }
 
-// weigh returns the weight of an operation's event.
+// weigh returns the relevance of an operation: one of the constants from ignored to essential.
 func (x *Example) weigh(op *histories.Op) int {
 	switch {
 	case op.Call > x.until || !x.key(op) || op.Kind == histories.Inject || op.Kind == histories.Heal:
@@ -217,8 +217,8 @@ func (x *Example) weigh(op *histories.Op) int {
 	return ignored
 }
 
-// removeLightest removes the oldest of the events with the lowest weight. If the event begins or ends a hold, it removes all
-// events of the hold.
+// removeLightest removes the oldest of the least relevant events. If the event begins or ends a hold, it also removes the
+// other events of the hold, unless they are essential.
 func (x *Example) removeLightest() {
 	least := slices.MinFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
 	whole := least.fault == nil && least.ops[0].Hold != 0 && (least.ops[0].Kind == histories.Acquire || least.ops[0].Kind == histories.Release)
@@ -237,8 +237,8 @@ func (x *Example) inWitness(op *histories.Op) bool {
 	})
 }
 
-// ofWitness reports whether an operation belongs to a hold in the witness, or is an acquire with an unknown outcome by a
-// client in the witness.
+// ofWitness reports whether an operation belongs to a hold in the witness. It also returns true for an acquire with an
+// unknown outcome by a client in the witness.
 func (x *Example) ofWitness(op *histories.Op) bool {
 	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
 		return w.Client == op.Client && (w.Hold == op.Hold && op.Hold != 0 || op.Kind == histories.Acquire && op.Outcome == histories.Unknown)

@@ -23,8 +23,8 @@ type holdKey struct {
 
 func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
 
-// holdsOf returns the holds in the order of their acquires, a map of the holds by hold key, and the hold keys of re-entrant
-// grants.
+// holdsOf returns the holds in the order of their acquires, also as a map by hold key. The set inner contains the hold keys
+// of re-entrant grants.
 func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[holdKey]bool) {
 	of, inner = map[holdKey]*hold{}, map[holdKey]bool{}
 	current := map[int32]*hold{}
@@ -60,8 +60,8 @@ func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[h
 	return all, of, inner
 }
 
-// promise returns the end of a hold's lease, as far as it was known at a given time; ok is false if the hold has no stated
-// lease.
+// promise returns the end of a hold's lease. It ignores renewals after the given time. If the hold has no stated lease, ok
+// is false.
 func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 	until, ok = h.acquire.Until(0)
 	for _, renewal := range h.renewals {
@@ -83,7 +83,7 @@ func (x *Example) overlaps(h *hold) []*hold {
 	return all
 }
 
-// others returns the holds of an operation's key by other clients at a given time, at most one for each client.
+// others returns the holds of other clients on an operation's key at a given time, at most one for each client.
 func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	var all []*hold
 	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {

@@ -14,8 +14,8 @@ import (
 	"lockbench/workloads"
 )
 
-// phrase holds the text for the start of a fault, and the text for its end, which is empty if the end is not shown.
-// Example.say replaces names in braces.
+// phrase holds the texts for the start and the end of a fault. If the end is not shown, its text is empty. Example.say
+// replaces names in braces.
 type phrase struct{ begins, ends string }
 
 // phrases holds the texts for each faults.Verb.
@@ -58,7 +58,7 @@ func (x *Example) describe(f *fault) string {
 	case faults.OnItsWay(f.Do.Verb):
 		return text
 	case f.Do.Verb == faults.Stall || f.Do.Verb == faults.Restart:
-	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended before the fault
+	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended before the end of the fault
 	case f.For > 0:
 		text += " for " + lasting(f.For)
 	case f.lasts():
@@ -75,7 +75,8 @@ func (x *Example) describeEnd(f *fault) string {
 	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-// say replaces the names in braces. It uses message if the command or reply is unknown.
+// say replaces the names in braces. If the command or reply that triggered the fault is unknown, {passing} is replaced with
+// message.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
 	either := func(yes bool, text, otherwise string) string {
@@ -93,7 +94,8 @@ func (x *Example) say(text string, f *fault, message string) string {
 		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }
 
-// process returns the name of the process that a fault affects, with the process's clients if the fault affects them too.
+// process returns the name of the process that a fault affects. If the fault affects the clients in the process, the name
+// includes them.
 func (f *fault) process() string {
 	if f.Do.Process < 0 {
 		return "every process"
@@ -134,7 +136,7 @@ func numbered[N int | int32](noun string, n []N) string {
 	return noun + " " + joined(words)
 }
 
-// fault is an injected fault and the command or reply that triggered it.
+// fault is an injected fault. The field passing names the command or reply that triggered the fault.
 type fault struct {
 	inject.Strike
 	passing string
@@ -143,7 +145,7 @@ type fault struct {
 // lasts reports whether the fault plan specifies when the fault ends.
 func (f *fault) lasts() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
 
-// sameTime is the largest difference between two recorded times that are the same time of the virtual clock.
+// sameTime is the largest difference between two recorded times that count as equal.
 const sameTime = time.Microsecond
 
 func (x *Example) faultsOf() []*fault {

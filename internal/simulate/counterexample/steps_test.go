@@ -15,7 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryVerb checks that the text for each verb states its magnitude.
+// TestEveryVerb checks that the text for each kind of fault states its magnitude.
 func TestEveryVerb(t *testing.T) {
 	for _, verb := range verbs(t) {
 		for _, deployment := range []string{"two-replicas", "five"} {
@@ -51,7 +51,7 @@ var magnitudes = map[faults.Verb][]string{
 	faults.Unlink: {"replica 2"}, faults.Failover: {"replica 2"},
 }
 
-// verbs returns the constants of type Verb. It reads them from the source so that a new one cannot be missing.
+// verbs returns the constants of type Verb. It reads them from the source, so that the list is always complete.
 func verbs(t *testing.T) []faults.Verb {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "drive", "faults", "faults.go"), nil, 0)

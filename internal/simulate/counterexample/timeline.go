@@ -45,8 +45,9 @@ type timeline struct {
 	from, to time.Duration
 }
 
-// Timeline returns the timeline as text, in lines of at most width or MinWidth characters, whichever is greater. It has a
-// line for each fault, with its event number, for each client and for the violation, and ends with a time axis in ms.
+// Timeline returns the timeline as text. A line has at most width or MinWidth characters, whichever is greater. There is a
+// line for each fault with its event number, for each client, and for the violation. The last lines show the time in ms and
+// explain the marks.
 func (x *Example) Timeline(width int) string {
 	t := &timeline{Example: x, names: len("violation") + 2}
 	type row struct {
@@ -95,7 +96,7 @@ func (x *Example) Timeline(width int) string {
 	return strings.Join(append(append(lines, t.axis()...), t.legend(used)...), "\n") + "\n"
 }
 
-// span sets the time range: from a little before the first relevant event to a little after the last.
+// span sets the start of the timeline to a little before the first relevant event, and the end to a little after the last.
 func (t *timeline) span() {
 	t.from, t.to = t.until, t.until
 	for _, e := range t.events {
@@ -148,7 +149,8 @@ func (t *timeline) fault(cells []rune, f *fault) {
 	}
 }
 
-// lane draws the operations of one client. A hold has at least one column, and overwrites the marks below it.
+// lane draws the operations of one client in a row of the timeline. A hold has at least one column, and overwrites the marks
+// of acquires and releases there.
 func (t *timeline) lane(cells []rune, client int32) {
 	var own []*histories.Op
 	for i := range t.Ops {
@@ -196,7 +198,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // the next column may show the release
+		cells[max(column-1, 0)] = writes // one column to the left, because a release may be shown in this column
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
@@ -212,7 +214,8 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// after returns the column that marks the end of a hold: the next column if the hold itself occupies only this one.
+// after returns the column in which the end of a hold is marked. It is the given column, or the next column if the hold
+// occupies only the given one.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {

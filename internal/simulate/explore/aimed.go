@@ -7,8 +7,8 @@ import (
 	"lockbench/workloads"
 )
 
-// aimed returns a plan of one or two faults at critical moments: between two commands of an operation, while the reply to an
-// acquire is in transit, just before a renewal, or when a hold begins or ends.
+// aimed returns a plan of one or two faults at critical moments. Such moments are the start and the end of a hold, the time
+// just before a renewal, and the times when commands or replies are in transit.
 func aimed(s *scene) (p faults.Plan) {
 	for range 1 + s.rand.IntN(2) {
 		p.Steps = append(p.Steps, s.aim()...)
@@ -43,8 +43,8 @@ func (s *scene) aim() []faults.Step {
 	return s.narrow(c, when, steps)
 }
 
-// trigger returns a random point of a client's iteration as a trigger. In half of the cases, the trigger is a command sent
-// after that point.
+// trigger returns a random point of a client's iteration as a trigger. With a probability of 50 %, the trigger is a command
+// sent after the point.
 func (s *scene) trigger(c int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {
@@ -53,8 +53,8 @@ func (s *scene) trigger(c int32) faults.Trigger {
 	return t
 }
 
-// narrow changes the steps so that the fault affects a hold that only three of five servers granted: it cuts the client off
-// from the other two during the acquire.
+// narrow may add a step before the given steps, so that only three of five servers grant the affected hold. The added step
+// cuts the client off from the other two servers during the acquire.
 func (s *scene) narrow(c int32, when faults.Trigger, steps []faults.Step) []faults.Step {
 	if !s.several() || !s.allows("partition") || when.At.Point == workloads.Asking || len(steps) == 0 || s.chance(40) {
 		return steps

@@ -15,13 +15,13 @@ import (
 	"lockbench/histories"
 )
 
-// Campaign describes a search: the locks, the seeds and the time.
+// Campaign describes a search for violations: the locks, the seeds and the time.
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // the first seed
-	Seeds           uint64        // number of seeds per subject; 0: as many as For allows
+	Seeds           uint64        // number of seeds per lock; 0: as many as the time limit For allows
 	For             time.Duration // time limit of searching and minimising together; ignored if Seeds is not 0
-	Counterexamples int           // maximum number of counterexamples per subject
+	Counterexamples int           // maximum number of counterexamples per lock
 
 	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
@@ -31,7 +31,7 @@ type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
 	Violating  int    // number of seeds with a violation
-	Minimising string // subject whose violations are being minimised; "": still searching
+	Minimising string // lock whose violations are being minimised; "": still searching
 }
 
 // ResultVersion is the version of the format of explored.json.
@@ -44,14 +44,14 @@ type Result struct {
 	Locks   []*LockResult `json:"locks"`
 }
 
-// LockResult holds the result for one subject.
+// LockResult holds the result for one lock.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
 	Operations int                       `json:"operations"`
 	Virtual    time.Duration             `json:"virtual_ns"`
 	ClientTime time.Duration             `json:"client_time_ns"` // virtual time multiplied by the number of clients
-	Digest     string                    `json:"digest"`         // digest of the digests of all seeds, in order
+	Digest     string                    `json:"digest"`         // hash of the history digests of all seeds, in seed order
 	Properties []*PropertyResult         `json:"properties"`
 	Strategies []*StrategyResult         `json:"strategies"`
 	Met        map[string]map[string]int `json:"met"` // number of faults by fault name and client state; see States
@@ -66,7 +66,7 @@ type PropertyResult struct {
 	Violated  int    `json:"violated"`
 	First     uint64 `json:"first_seed"` // the first seed with a violation, if Violated > 0
 	Expected  int    `json:"expected"`   // number of judged seeds in which the property was expected to hold
-	Fails     int    `json:"failed"`     // number of seeds with a violation among those counted by Expected
+	Fails     int    `json:"failed"`     // number of seeds in which the property was expected to hold but was violated
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
@@ -75,7 +75,7 @@ type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
 	Violating int    `json:"violating"`
-	After     int    `json:"after"` // number of seeds of this strategy up to and including the first with a violation; 0: no violation
+	After     int    `json:"after"` // number of seeds until the first violation, inclusive; 0: no violation
 }
 
 // batch is the number of seeds in one request to an exploring process. It is small so that all locks make progress.
@@ -102,13 +102,13 @@ func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 type running struct {
 	Campaign
 	pool  *Pool
-	seeds [][]Seed // results of the seeds of each subject, in seed order
+	seeds [][]Seed // results by lock, in seed order
 
 	mu   sync.Mutex
 	seen Progress
 }
 
-// search tries batches of seeds, one subject after the other.
+// search tries a batch of seeds for one lock after the other, and repeats this until the seeds or the time are used up.
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
@@ -165,10 +165,10 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// leastMinimising is the minimum time for minimising the violations of one subject, even after the campaign's time limit.
+// leastMinimising is the minimum time for minimising the violations of one lock, even after the campaign's time limit.
 const leastMinimising = 2 * time.Second
 
-// minimise minimises the violations of every subject, each subject in one process.
+// minimise minimises the violations of every lock. Each lock uses one process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
 	work.SetLimit(r.pool.size)
@@ -184,7 +184,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Minimised = done
-			if errors.As(err, new(died)) && ctx.Err() == nil { // continue with the other subjects
+			if errors.As(err, new(died)) && ctx.Err() == nil { // continue with the other locks
 				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
 				return nil
 			}
@@ -194,11 +194,11 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// timeLimit returns the time for minimising the violations of one subject, if left subjects share the remaining time of the
-// campaign.
+// timeLimit returns the time for minimising the violations of one lock. The remaining time of the campaign is divided by
+// left, the number of locks that share it.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // so long that the limit on trials is reached first
+		return mostMinimised * mostTime // maximum number of violations to minimise, times the maximum time for each
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
@@ -274,8 +274,8 @@ func (r *PropertyResult) add(x Seed) {
 // States returns the possible states of a client when a fault takes effect.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting holds the name of a fault that took effect, and the state of the affected client. If the fault affects no
-// particular client, the state is the first of held, releasing, asking and idle that any client has.
+// Meeting holds the name of a fault that took effect, and the state of the affected client. If all clients are affected, the
+// state is the first that any client has, in this order: held, releasing, asking, idle.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`
@@ -291,7 +291,8 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state returns the first of held, releasing, asking and idle that any affected client has when the fault begins.
+// state returns the state of the affected client when a fault begins. If all clients are affected, it is the first state
+// that any client has, in this order: held, releasing, asking, idle.
 func (r *Run) state(inject *histories.Op) string {
 	found := map[string]bool{"idle": true}
 	for i := range r.Ops {

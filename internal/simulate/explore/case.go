@@ -32,7 +32,7 @@ type Case struct {
 	Plan       faults.Plan       `json:"plan"`
 }
 
-// Fault is the fault name in the history of a trial with an explored plan.
+// Fault is the fault name that histories of explored trials contain.
 const Fault = "explored"
 
 // Run holds a case with its recorded history and verdict.
@@ -134,7 +134,7 @@ func (r *Run) read() (err error) {
 	return nil
 }
 
-// observed returns the properties with a given observation, in the order of the judge's table.
+// observed returns the properties with a given verdict, such as violated, in the order of the judge's table.
 func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
@@ -145,7 +145,7 @@ func (r *Run) observed(o checker.Observed) []string {
 	return names
 }
 
-// Violated returns the violated properties, except those that a trial under this fault plan cannot decide.
+// Violated returns the violated properties. It omits properties that a trial under the fault plan cannot decide.
 func (r *Run) Violated() []string {
 	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }

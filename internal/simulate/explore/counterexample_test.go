@@ -120,7 +120,7 @@ func TestEveryCounterexample(t *testing.T) {
 			}
 			c, err := faulty(l, f)
 			if err != nil {
-				continue // not simulated: the tests of package sim cover it
+				continue // not simulated here; the tests of package sim cover this case
 			}
 			t.Run(l.Name+"+"+f.Name, func(t *testing.T) {
 				r, err := c.Run()
