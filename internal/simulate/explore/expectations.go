@@ -88,7 +88,7 @@ func decides(p faults.Plan, property string) bool {
 		case "progress", "recovery":
 			switch s.Do.Verb {
 			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
-			case faults.GiveUp: // the late reply may delay a waiting client
+			case faults.GiveUp: // a late reply to a cancelled acquire may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
 				}
@@ -155,7 +155,8 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected returns the expectation for a property under a fault; it is unspecified if the lock does not state one.
+// expected returns the expectation for a property under a fault. If the lock states none, Expected is
+// histories.Unspecified in the result.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })

@@ -113,7 +113,7 @@ func (f File) check() error {
 	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
-// Limits for a case that is read from a file, so that its trial ends in a finite time.
+// Limits on cases that are read from files, so that every trial ends.
 const (
 	longest     = time.Hour // maximum of each duration in the case
 	mostClients = 1000

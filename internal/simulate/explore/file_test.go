@@ -84,7 +84,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// TestInvalidFiles checks that each mistake in a case file gives an error of one sentence that names the mistake.
+// TestInvalidFiles checks the errors for invalid case files. Each error must be one sentence that names the mistake.
 func TestInvalidFiles(t *testing.T) {
 	good, err := stalled(t).Encode()
 	if err != nil {

@@ -18,7 +18,7 @@ type Counterexample struct {
 	Seed     uint64 `json:"seed"`
 	Strategy string `json:"strategy"`
 	Property string `json:"property"`
-	Fails    bool   `json:"failed"` // whether the property was expected to hold
+	Fails    bool   `json:"failed"` // whether the violated property was expected to hold
 	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
 	Trials   int    `json:"trials"`            // number of trials run to minimise the case
@@ -39,7 +39,7 @@ type Shown struct {
 	History       *Recorded `json:"history,omitempty"`
 }
 
-// Recorded holds the history of a case as text, and its file name in the corpus.
+// Recorded holds the history of a case as text, and a suitable file name.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
@@ -69,7 +69,7 @@ func (f File) show(width int) (Shown, error) {
 	return r.Show(f.Property, width)
 }
 
-// Size is the size of a case. Minimising reduces it.
+// Size holds the numbers of faults and operations of a case. A smaller case is easier to understand.
 type Size struct {
 	Faults     int `json:"faults"`
 	Operations int `json:"operations"`
@@ -198,14 +198,15 @@ func compare(a, b Counterexample) int {
 	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// rank returns the position of a property in the order of significance, most significant first.
+// rank returns the position of a property in the order of significance. The most significant property has the
+// smallest rank.
 func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}
 	return slices.Index(order, property)
 }
 
-// names returns the sorted names of a plan's steps without duplicates.
+// names returns the sorted names of the faults in a plan, without duplicates.
 func names(p faults.Plan) []string {
 	var all []string
 	for _, s := range p.Steps {

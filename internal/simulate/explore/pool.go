@@ -100,8 +100,8 @@ func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return r.Minimised, err
 }
 
-// Replay runs a case and returns its result, with a timeline of the given width in characters. It runs the case in this
-// process if GOMAXPROCS is 1, and otherwise in a child process started from program.
+// Replay runs a case and returns the result, with a timeline of the given width in characters. If GOMAXPROCS is 1,
+// it runs the case in this process. Otherwise it starts a child process from program.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)

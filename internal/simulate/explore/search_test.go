@@ -47,7 +47,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses checks for each lock that a seed records the same history in two processes.
+// TestSameInTwoProcesses checks for each lock that two processes record the same history for the same seed.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -94,7 +94,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		seeds    uint64 // several times as many seeds as are needed to find the defect
+		seeds    uint64 // several times as many seeds as the search needs
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -124,7 +124,7 @@ func TestDefectsAreFound(t *testing.T) {
 				}
 				s := minimised.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
-				for i := range s.Case.Plan.Steps { // the counterexample is minimal: without any one step, the violation does not occur
+				for i := range s.Case.Plan.Steps { // the counterexample is minimal: no step can be removed without losing the violation
 					less := s.Case.clone()
 					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
 					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
@@ -217,7 +217,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer checks that if a seed kills its child process, only that seed is reported as failed.
+// TestDeadExplorer lets a seed kill the child process that runs it. Only this seed must be reported as failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {

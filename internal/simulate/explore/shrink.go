@@ -188,7 +188,7 @@ func (s *shrinker) simplify() {
 	}
 }
 
-// plainer maps each deployment to a simpler deployment of the same lock.
+// plainer maps a deployment to a simpler deployment of the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
 // plainTrigger simplifies the trigger of a fault step. It replaces a time or a command by a point in a client's

@@ -25,7 +25,7 @@ type link struct {
 	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards the fields below
-	pairs []*pair    // in order of creation
+	pairs []*pair    // all connections, in order of creation
 }
 
 var _ inject.Link = (*link)(nil)

@@ -137,7 +137,7 @@ func TestSlow(t *testing.T) {
 // after it is resumed.
 func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
-		c = c.WithTimeout(time.Second) // shorter than the pause
+		c = c.WithTimeout(time.Second) // the timeout is shorter than the pause
 		atReply := func() {
 			l.On(proxy.Rule{Commands: []string{"SET"}, Nth: 1, Point: proxy.Reply, Do: func(context.Context, proxy.Command) proxy.Fate {
 				n.processes[0].pause()

@@ -231,7 +231,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
 	c.in.waits = true       // always
-	c.out.soleWriter = true // each reply is sent in the same nanosecond as its command arrives
+	c.out.soleWriter = true // each reply is sent in the nanosecond in which the command arrives
 	return s
 }
 

@@ -234,7 +234,7 @@ func (t *turnstile) next() time.Duration {
 }
 
 type place struct {
-	isPaused atomic.Bool // whether paused; changed only with mu held
+	isPaused atomic.Bool // whether the process or server is paused; changed only with mu held
 
 	mu    sync.Mutex
 	queue []chan struct{} // goroutines that wait for the end of the pause; resume closes the channels in order

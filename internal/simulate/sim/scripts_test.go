@@ -106,7 +106,7 @@ func (s *store) eval(source string, args []string) string {
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // messages arrive in order: when this one is received, s.heard has all earlier ones
+	s.Publish("fe", "that was all") // messages arrive in order, so s.heard contains all earlier messages when this message is received
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -156,8 +156,8 @@ func Supported() error {
 	return nil
 }
 
-// inBubble runs f in virtual time. Only package testing can create a testing/synctest bubble, which needs a T; the T has no
-// other use.
+// inBubble runs f in virtual time. It uses package testing, because nothing else can create a testing/synctest
+// bubble.
 func inBubble(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

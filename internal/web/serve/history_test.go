@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// serverWith starts a server with one trial that has a history.
+// serverWith starts a server for a folder that contains one trial with a history.
 func serverWith(t testing.TB, ops []histories.Op) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,7 +99,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestLongHistory checks that the page of a long history is limited, and that a window at its start does not read all of it.
+// TestLongHistory checks that the page of a long history has a limited size. A window at the start of the history
+// must not read the whole history.
 func TestLongHistory(t *testing.T) {
 	const sections = 100_000
 	s := serverWith(t, sound(8, sections))
@@ -142,7 +143,7 @@ func TestLongHistory(t *testing.T) {
 	}
 }
 
-// TestTornHistory checks that the part of a history before an error is shown, with the error.
+// TestTornHistory checks that the page of an invalid history shows the part before the error, and the error.
 func TestTornHistory(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for name, text := range map[string]string{

@@ -50,7 +50,7 @@ const (
 	// except while servers start or a long history is judged.
 	idleTimeout = time.Minute
 
-	// Limits of an overview.
+	// Limits for the overview of a history.
 	buckets      = 96
 	mostClients  = 4096
 	mostKeys     = 1000
@@ -59,7 +59,7 @@ const (
 	mostParts    = 500 // maximum number of holds in one overlap; without exclusion, an overlap may last as long as the run
 	mostJumps    = 24
 
-	// Limits of the window of a history.
+	// Limits for the window of a history.
 	narrowest  = time.Microsecond
 	mostOps    = 300 // maximum number of operations that are drawn and listed one by one
 	mostLanes  = 40

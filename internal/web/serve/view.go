@@ -268,8 +268,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	w.Write(format.Visible(userinfo.ReplaceAll(text, []byte("://***@"))))
 }
 
-// pathOf returns the folder name and the file path in a request. If the folder does not exist, it responds with an error and
-// returns false.
+// pathOf returns the folder name and the file path in a request. If the folder does not exist, pathOf responds with
+// an error and returns false.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
 	if rest != "." && !strings.Contains(rest, `\`) {

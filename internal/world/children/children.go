@@ -40,7 +40,8 @@ func watch(cmd *exec.Cmd, reaped func()) *Child {
 	return c
 }
 
-// Pid returns the process ID, which is also the process group ID. The system may reuse it after the child has ended.
+// Pid returns the process ID, which is also the process group ID. The system may reuse the ID after the child has
+// ended.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the child process has ended and been reaped.
@@ -54,8 +55,8 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause pauses every process of the child, and returns when all threads are stopped. If it fails, the processes are resumed.
-// A paused process can still be killed. Data sent to it waits in the system's buffers.
+// Pause pauses every process of the child, and returns when all threads are stopped. If Pause fails, it resumes the
+// processes. A paused process can still be killed. Data sent to a paused process waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop calls ask, which requests the process to stop, and kills the process if it has not ended two seconds later.
+// Stop calls ask, which requests the process to stop. If the process has not ended after two seconds, Stop kills it.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil

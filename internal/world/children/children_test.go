@@ -118,7 +118,7 @@ func state(pid int) string {
 	return string(says[:1])
 }
 
-// runs reports whether a process exists and is not a zombie. It may be paused.
+// runs reports whether a process exists and is not a zombie. A paused process counts as running.
 func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
 
 func exists(path string) bool {

@@ -23,7 +23,7 @@ type conn struct {
 	mute     atomic.Bool // whether to drop everything read from now on, in both directions
 	deaf     atomic.Bool // whether to discard everything that the server sends from now on
 
-	// Guarded by the link's mutex.
+	// The following fields are guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
 	torn   Direction    // directions in which data was dropped during a cut
 	ended  Direction    // directions whose stream has ended
@@ -143,8 +143,8 @@ func (w *way) read() {
 	}
 }
 
-// pass applies the rules to the requests or replies in a chunk, and queues the data that the rules do not drop. It returns
-// false if a rule closes the connection.
+// pass applies the fault rules to each request or reply in a chunk, and queues the data that no rule drops. It
+// returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -190,7 +190,7 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// decide applies the rules to a request or reply. Before it calls a rule, it queues all earlier data.
+// decide applies the fault rules to a request or reply. Before it calls a rule, it queues all earlier data.
 func (w *way) decide(p Part) Fate {
 	link := w.conn.link
 	p.Command.Conn = w.conn.number
