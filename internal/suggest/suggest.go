@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// longest is the maximum length of a name for which Nearest searches, because the cost is quadratic in the length.
+// longest is the maximum length of a name for which Nearest searches. The cost of a search is quadratic in the
+// length.
 const longest = 80
 
-// Nearest returns the known name with the smallest edit distance from name, if the distance is at most half the length of
-// name. It also finds a known name that begins with name.
+// Nearest returns the known name with the smallest edit distance from name. The distance may be at most half the
+// length of name. A known name that begins with name is accepted at any distance.
 func Nearest(name string, known []string) (string, bool) {
 	if len(name) > longest {
 		return "", false

@@ -49,14 +49,14 @@ func {{.Name}}(t *testing.T) {
 
 const {{.Const}} = ` + "`{{.Text}}`\n"))
 
-// EmitTest writes a case as a Go test file of this module, in a package explored_test. The test passes if the case still
-// violates its property in virtual time.
+// EmitTest writes a Go test that runs the case of f in virtual time. The test is in package explored_test of this
+// module. It passes if the case still violates f.Property.
 func EmitTest(w io.Writer, f File) error {
 	text, err := f.Encode()
 	if err != nil {
 		return err
 	}
-	name := camel(f.Lock) + camel(f.Property) + camel(f.how()) // the same case always has the same name
+	name := camel(f.Lock) + camel(f.Property) + camel(f.how())
 	var source bytes.Buffer
 	err = testFile.Execute(&source, map[string]string{"Name": "Test" + name, "Const": "case" + name, "Lock": f.Lock, "Property": f.Property,
 		"Found": strings.Join(strings.Fields(f.Found), " "), "Text": strings.ReplaceAll(string(text), "`", `\u0060`)})
@@ -71,7 +71,8 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// how returns the distinct verbs of the plan, joined by hyphens, such as stall-pause.
+// how returns the distinct kinds of fault actions in the plan, joined by hyphens, such as stall-pause. It returns
+// "nothing" for a plan without faults.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -92,8 +93,9 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName returns the file name of a run's history in histories/corpus. It consists of the verdict and the case. The
-// name includes violated properties that Violated leaves out, because the file is judged without the plan.
+// HistoryName returns a file name for the history of r. The name states the violated and undecided properties, the
+// lock, and the kinds of faults. It includes properties that Run.Violated omits, because a reader of the file does
+// not know the fault plan.
 func HistoryName(r *Run) string {
 	var parts []string
 	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
@@ -104,7 +106,8 @@ func HistoryName(r *Run) string {
 	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
-// Rejudge writes the recorded history in the file format, reads it back, and judges it, with the oracle.
+// Rejudge encodes the recorded history, decodes it again, and returns the verdict on the decoded history. Unlike the
+// first verdict, this one includes the check by package oracle.
 func (r *Run) Rejudge() (*checker.Verdict, error) {
 	var file bytes.Buffer
 	if err := EmitHistory(&file, r); err != nil {
@@ -118,7 +121,8 @@ func (r *Run) Rejudge() (*checker.Verdict, error) {
 	return judge.History(lines.Header, lines.Next, judge.Options{})
 }
 
-// EmitHistory writes the recorded history as JSON lines. If the output is judged, the verdict is that of the run.
+// EmitHistory writes the recorded history as JSON lines. Judging the written file gives the same verdict as
+// r.Verdict.
 func EmitHistory(w io.Writer, r *Run) error {
 	if r.Verdict == nil {
 		return errors.New("write the history: the run was not judged")

@@ -16,8 +16,8 @@ import (
 	"lockbench/checker/judge"
 )
 
-// TestEmittedTest checks that an emitted test compiles, passes if the case violates its property, and fails if it does
-// not.
+// TestEmittedTest checks that an emitted test compiles. The test must pass if its case violates the property, and
+// fail otherwise.
 func TestEmittedTest(t *testing.T) {
 	shows, silent := stalled(t), stalled(t)
 	silent.Lock = "set-px-lua"
@@ -46,7 +46,7 @@ func TestEmittedTest(t *testing.T) {
 // runTest runs a test file in a temporary package of this module.
 func runTest(t *testing.T, source []byte) (output string, err error) {
 	t.Helper()
-	const parent = "testdata" // package patterns skip it
+	const parent = "testdata" // go test ./... skips folders with this name
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(dir)
-		os.Remove(parent) // has no effect if parent is not empty
+		os.Remove(parent) // fails if the folder is not empty, which is harmless
 	})
 	if err := os.WriteFile(filepath.Join(dir, "case_test.go"), source, 0o644); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,8 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	return string(out), err
 }
 
-// TestEmittedHistory checks that an emitted history has the verdict of its run, which its file name states.
+// TestEmittedHistory checks that judging an emitted history gives the verdict of the original run. The name of the
+// emitted file states this verdict.
 func TestEmittedHistory(t *testing.T) {
 	searched := 0
 	for _, fault := range []string{"holder-stall", "holder-kill", "process-pause", "server-restart"} {

@@ -10,14 +10,15 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// kinds returns the built-in faults that correspond to a step. A property is expected to hold under the step if it is
-// expected to hold under each of these faults. If kinds returns no fault, nothing is expected.
+// kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected
+// to hold under the step if the lock states so for all these faults. If kinds returns no fault, the property has no
+// expectation.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant { // a holder that acquires again waits for the reply, and its lease may expire meanwhile
+		if t.Workload.Reentrant { // a holder that acquires again waits for the reply, and the holder's lease may expire during this time
 			names = append(names, "process-pause")
 		}
-		if d > t.Params.TTL/4 { // the client may read a grant after its lease expired
+		if d > t.Params.TTL/4 { // the client may receive the grant after its lease has expired
 			names = append(names, "pause-before-answer")
 		}
 		return names
@@ -25,7 +26,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	several := faults.Scene{Deployment: t.On()}.Servers() > 1
 	switch s.Do.Verb {
 	case faults.GiveUp:
-		return late(s.Do.By, "cancelled-acquire") // the delayed reply may belong to a later acquire, which is not cancelled
+		return late(s.Do.By, "cancelled-acquire") // the delayed reply may belong to a later acquire that is not cancelled
 	case faults.Delay:
 		return late(s.Do.By, "delayed-release", "slow-network")
 	case faults.Slow:
@@ -43,7 +44,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // minority-down lasts until the server has restarted
+			return []string{"minority-down"} // a server that keeps its data is like a dead server until the restart
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:
@@ -61,7 +62,8 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
-// kindsOf holds the built-in faults for steps whose verb alone determines them.
+// kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits actions whose
+// faults also depend on other fields of the step.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
@@ -74,8 +76,8 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Evict:    {"eviction"},
 }
 
-// decides reports whether a trial under a fault plan can decide a property. It cannot decide a property with a time limit if
-// the plan delays clients or extends leases.
+// decides reports whether a trial under the fault plan can decide the property. For example, if the plan delays
+// clients, a trial cannot decide a property with a time limit.
 func decides(p faults.Plan, property string) bool {
 	for _, s := range p.Steps {
 		switch property {
@@ -86,7 +88,7 @@ func decides(p faults.Plan, property string) bool {
 		case "progress", "recovery":
 			switch s.Do.Verb {
 			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
-			case faults.GiveUp: // the late reply may delay a waiting client
+			case faults.GiveUp: // a late reply to a cancelled acquire may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
 				}
@@ -106,12 +108,12 @@ func decides(p faults.Plan, property string) bool {
 	return true
 }
 
-// safety lists the properties that hold under a combination of faults if they hold under each of them. Properties with a
-// time limit are not included: two faults together may leave no majority of servers, although each alone does.
+// safety lists the properties that hold under several faults at once if they hold under each fault alone. It omits
+// properties with a time limit. For example, two faults that each stop one server may together leave no majority.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// expectations returns the expectations under a plan of several faults. A property is expected to hold if it is
-// expected to hold without a fault and under each fault of the plan.
+// expectations returns the expectations for a trial whose plan has several faults. A property is expected to hold if
+// the lock states so for a trial without faults, and for each fault of the plan.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {
@@ -136,15 +138,16 @@ func expectations(t sim.Trial) []histories.Expectation {
 		switch worst.Expected {
 		case histories.ToHold:
 			all = append(all, one)
-		case histories.ToBeViolated: // this plan may or may not cause the violation
+		case histories.ToBeViolated: // the violation is possible, but not certain
 			all = append(all, histories.Expectation{Property: property, Because: worst.Because})
 		}
 	}
 	return all
 }
 
-// forgetsAndSetsClocks reports whether a plan both makes a server lose data and changes a clock. A lock that derives fencing
-// tokens from the clock after losing its counter tolerates either, but not both together.
+// forgetsAndSetsClocks reports whether a plan contains two kinds of faults: a server may lose data, and a clock is
+// changed. A lock may take fencing tokens from the clock after its counter was lost. Such a lock tolerates one of
+// the two faults, but not both together.
 func forgetsAndSetsClocks(p faults.Plan) bool {
 	does := func(verbs ...faults.Verb) bool {
 		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
@@ -152,7 +155,8 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected returns the expectation for a property under a fault; it is unspecified if the lock does not state one.
+// expected returns the expectation for a property under a fault. If the lock states none, Expected is
+// histories.Unspecified in the result.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
@@ -162,7 +166,8 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	return all[i]
 }
 
-// applies reports whether a fault can be injected into a lock. If it cannot, the lock states no expectation under the fault.
+// applies reports whether the fault can be injected into the lock. Locks state no expectation for a fault that does
+// not apply.
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })

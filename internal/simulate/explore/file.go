@@ -19,11 +19,11 @@ import (
 	"lockbench/workloads"
 )
 
-// Version is the current version of case files. Decode also reads version 1, which has other names for a
-// field and a fault action.
+// Version is the current version of case files. Decode also reads version 1, in which one field and one action had
+// other names.
 const Version = 2
 
-// renamedInVersion2 replaces the names that only version 1 of case files uses by their names in version 2.
+// renamedInVersion2 replaces names from version 1 of case files by the names in version 2.
 var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"give up"`, `"cancel"`)
 
 // File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
@@ -32,13 +32,13 @@ type File struct {
 	Found    string   `json:"found,omitempty"`    // origin or meaning of the case, in one sentence
 	Property string   `json:"property"`           // the violated property that the counterexample shows
 	Violated []string `json:"violated,omitempty"` // all violated properties, in the order in which the judge lists them
-	Seed     uint64   `json:"seed,omitempty"`     // seed of the case before it was minimised
+	Seed     uint64   `json:"seed,omitempty"`     // seed that produced the original case, before it was minimised
 	Strategy string   `json:"strategy,omitempty"`
-	Digest   string   `json:"digest,omitempty"` // digest of the recorded history, which may differ in other builds
+	Digest   string   `json:"digest,omitempty"` // digest of the recorded history; another build of lockbench may produce another digest
 	Case
 }
 
-// ReadFile reads a case file. An error is one sentence that names the file and the mistake in it.
+// ReadFile reads and checks a case file. An error states the file and the mistake in one sentence.
 func ReadFile(path string) (File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func WriteFile(path string, f File) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// Encode returns the case file as indented JSON.
+// Encode returns f as indented JSON, in the current version of the file format.
 func (f File) Encode() ([]byte, error) {
 	f.Version = Version
 	var text bytes.Buffer
@@ -98,7 +98,7 @@ func Decode(text []byte) (File, error) {
 	return f, f.check()
 }
 
-// check returns an error for an unknown name, an invalid parameter, or a plan that refers to an unknown client or point.
+// check returns an error if a name in the case is unknown or a parameter is invalid. It also checks the fault plan.
 func (f File) check() error {
 	t, err := f.Trial()
 	var unknown *Unknown
@@ -113,15 +113,15 @@ func (f File) check() error {
 	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
-// Limits for a case that is read from a file, so that its trial ends in a finite time.
+// Limits on cases that are read from files, so that every trial ends.
 const (
 	longest     = time.Hour // maximum of each duration in the case
 	mostClients = 1000
 	mostSteps   = 1000
 )
 
-// checkPlan returns an error if the fault plan is too large, does not suit the lock or the workload, or names an unknown
-// client or point. It does not check actions on servers: the trial does.
+// checkPlan returns an error if the fault plan is too large or does not suit the lock or the workload. Every client
+// and every point of an iteration that the plan names must exist. Servers are not checked: sim.Trial checks them.
 func (c Case) checkPlan(t sim.Trial) error {
 	lock, load := t.Lock, t.Workload
 	switch {
@@ -166,7 +166,8 @@ func (c Case) checkStep(s faults.Step) error {
 	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment returns an error if the moment names an unknown client or point. The zero value is valid and means "not set".
+// checkMoment returns an error if m names an unknown client, or an unknown point of the client's iteration. The zero
+// value is valid: it means that no moment is set.
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:

@@ -19,7 +19,7 @@ import (
 	"lockbench/workloads"
 )
 
-// tableCase returns the case of a lock under a fault that package faults defines.
+// tableCase returns a case in which clients use the lock under a built-in fault.
 func tableCase(lock, fault, load, on string) (File, error) {
 	l, err := lockNamed(lock)
 	if err != nil {
@@ -37,7 +37,7 @@ func tableCase(lock, fault, load, on string) (File, error) {
 		LockParams: map[string]string{"wait": "backoff"}, Plan: f.Plan(faults.Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes})}}, nil
 }
 
-// stalled returns a case in which a hold outlives its lease.
+// stalled returns a case with the fault holder-stall, in which a hold outlives its lease.
 func stalled(t testing.TB) File {
 	t.Helper()
 	f, err := tableCase("set-px", "holder-stall", "counter", "")
@@ -64,7 +64,7 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 }
 
-// TestVersion1 checks that names used in version 1 of case files are read as their names in version 2.
+// TestVersion1 checks that Decode replaces the old names in a case file of version 1.
 func TestVersion1(t *testing.T) {
 	want, err := tableCase("set-px", "cancelled-acquire", "counter", "")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// TestInvalidFiles checks that each mistake in a case file gives an error of one sentence that names the mistake.
+// TestInvalidFiles checks the errors for invalid case files. Each error must be one sentence that names the mistake.
 func TestInvalidFiles(t *testing.T) {
 	good, err := stalled(t).Encode()
 	if err != nil {
@@ -218,8 +218,8 @@ func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[st
 	}
 }
 
-// TestScaled checks that every duration is multiplied, that nothing else changes, and that the original case is not
-// modified.
+// TestScaled checks that Scaled multiplies every duration except clock drifts. Nothing else may change, and the
+// original case must stay the same.
 func TestScaled(t *testing.T) {
 	c := stalled(t).Case
 	c.Plan.Steps = append(c.Plan.Steps, faults.Step{Do: faults.Action{Verb: faults.Drift, By: time.Second}})
@@ -238,7 +238,7 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// FuzzCase checks that every case that can be read is equal after it is written and read again.
+// FuzzCase checks that every valid case file still has the same content after it is encoded and decoded again.
 func FuzzCase(f *testing.F) {
 	good, err := stalled(f).Encode()
 	if err != nil {

@@ -18,7 +18,7 @@ type Counterexample struct {
 	Seed     uint64 `json:"seed"`
 	Strategy string `json:"strategy"`
 	Property string `json:"property"`
-	Fails    bool   `json:"failed"` // whether the property was expected to hold
+	Fails    bool   `json:"failed"` // whether the violated property was expected to hold
 	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
 	Trials   int    `json:"trials"`            // number of trials run to minimise the case
@@ -35,18 +35,18 @@ type Shown struct {
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
 	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
-	Disagreements []string  `json:"disagreements,omitempty"` // differences between the verdicts of the monitor and the oracle
+	Disagreements []string  `json:"disagreements,omitempty"` // differences between the two independent checks of the history: a defect of lockbench
 	History       *Recorded `json:"history,omitempty"`
 }
 
-// Recorded holds the history of a case as text, and its file name in the corpus.
+// Recorded holds the history of a case as text, and a suitable file name.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Show judges the recorded history again and compares the verdict with the oracle's. It returns the result with the event
-// list and the timeline for a property. width is the width of the timeline in characters.
+// Show judges the recorded history again, with both independent checks. It returns the result with the event list
+// and the timeline for a property. width is the width of the timeline in characters.
 func (r *Run) Show(property string, width int) (Shown, error) {
 	verdict, err := r.Rejudge()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f File) show(width int) (Shown, error) {
 	return r.Show(f.Property, width)
 }
 
-// Size is the size of a case. Minimising reduces it.
+// Size holds the numbers of faults and operations of a case. A smaller case is easier to understand.
 type Size struct {
 	Faults     int `json:"faults"`
 	Operations int `json:"operations"`
@@ -79,22 +79,23 @@ func (s Size) compare(o Size) int {
 	return cmp.Or(cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Operations, o.Operations))
 }
 
-// Minimised holds the counterexamples found for a subject, and problems found while minimising.
+// Minimised holds the counterexamples found for one lock, and the problems found while minimising.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds whose second run recorded a different history
-	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the verdicts of monitor and oracle: a defect of lockbench
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded different histories when repeated
+	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the two independent checks of a history: a defect of lockbench
 }
 
 // timelineWidth is the width in characters of the timelines of counterexamples.
 const timelineWidth = 98
 
-// mostMinimised is the maximum number of violations that are minimised per subject.
+// mostMinimised is the maximum number of violations of one lock that are minimised.
 const mostMinimised = 16
 
-// Minimise minimises the violations found with the given seeds and returns at most the given number of counterexamples,
-// failed expectations first. It omits a counterexample if a smaller one violates the same property with a subset of its
-// faults. If the second run of a seed records a different history, the seed is listed as nondeterministic.
+// Minimise minimises the violations found with the given seeds. It returns at most the given number of
+// counterexamples, failed expectations first. It omits a counterexample if a smaller one shows the same violation
+// with the same faults or fewer. A seed that records a different history when repeated is listed as
+// nondeterministic.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s}
 	until := time.Now().Add(timeLimit)
@@ -117,8 +118,8 @@ type minimiser struct {
 	count   int
 }
 
-// take minimises the case of a seed for one violated property, unless the counterexamples cover every property that the
-// seed violates. It chooses the most significant property that is not covered.
+// take runs the case of a seed again and minimises it for one violated property. It chooses the most significant
+// property that no counterexample covers, failed expectations first. If every property is covered, it does nothing.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -162,13 +163,15 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether the counterexample violates the given property with a subset of the given faults. A failed
-// expectation is covered only by another failed expectation.
+// covers reports whether c makes a counterexample with the given property and faults unnecessary. c must violate the
+// property, with no other faults than those given. If the property was expected to hold (fails), c must be a failed
+// expectation too.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds a counterexample unless it is covered by one that is no larger, and removes the counterexamples that it covers.
+// add adds s, unless an existing counterexample of the same size or smaller covers s. It removes the counterexamples
+// that s covers, if s is not larger.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
@@ -180,8 +183,8 @@ func (m *minimiser) add(s Counterexample) {
 	m.Counterexamples = append(m.Counterexamples, s)
 }
 
-// compare orders counterexamples: failed expectations first, then violations without a server fault, then by property and
-// size.
+// compare orders counterexamples. Failed expectations come first, then violations without a fault on a server.
+// Counterexamples of the same class are ordered by property, then by size.
 func compare(a, b Counterexample) int {
 	class := func(s Counterexample) int {
 		switch {
@@ -195,14 +198,15 @@ func compare(a, b Counterexample) int {
 	return cmp.Or(cmp.Compare(class(a), class(b)), cmp.Compare(rank(a.Property), rank(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
-// rank returns the position of a property in the order of significance, most significant first.
+// rank returns the position of a property in the order of significance. The most significant property has the
+// smallest rank.
 func rank(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}
 	return slices.Index(order, property)
 }
 
-// names returns the sorted names of a plan's steps without duplicates.
+// names returns the sorted names of the faults in a plan, without duplicates.
 func names(p faults.Plan) []string {
 	var all []string
 	for _, s := range p.Steps {

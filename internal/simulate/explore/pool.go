@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Pool runs the cases of seeds in child processes. Each child process runs this program and calls Serve.
+// Pool runs cases in child processes. Each child process runs this program and calls Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
@@ -29,7 +29,8 @@ type explorer struct {
 	log     children.Tail // standard error of the child process
 }
 
-// batchTimeout is the timeout of a batch of seeds. One seed takes a few milliseconds.
+// batchTimeout is the maximum time in which a child process must run a batch of seeds. A seed takes a few
+// milliseconds.
 const batchTimeout = 30 * time.Second
 
 // NewPool starts a pool of size child processes. They end when Close is called or when this process ends.
@@ -75,8 +76,8 @@ func (e *explorer) end() {
 	_ = e.cmd.Wait()
 }
 
-// Search runs the cases of count seeds, starting with seed from, and returns their outcomes in seed order. If a seed hangs
-// or crashes its child process, its outcome has Failed set.
+// Search runs the cases of count consecutive seeds, starting with from, and returns their outcomes in the order of
+// the seeds. Seed.Failed is set in the outcome of a seed that hangs or crashes the child process.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
@@ -85,7 +86,7 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	case count == 1:
 		return []Seed{{Seed: from, Failed: err.Error()}}, nil
 	}
-	first, err := p.Search(ctx, s, from, count/2) // split the batch in halves until the failing seed is alone
+	first, err := p.Search(ctx, s, from, count/2) // halve the batch until it contains only the seed that fails
 	if err != nil {
 		return first, err
 	}
@@ -99,8 +100,8 @@ func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return r.Minimised, err
 }
 
-// Replay runs a case and returns its result, with a timeline of the given width in characters. It runs the case in this
-// process if GOMAXPROCS is 1, and otherwise in a child process started from program.
+// Replay runs a case and returns the result, with a timeline of the given width in characters. If GOMAXPROCS is 1,
+// it runs the case in this process. Otherwise it starts a child process from program.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)
@@ -114,8 +115,8 @@ func Replay(ctx context.Context, program []string, f File, width int) (Shown, er
 	return r.Shown, err
 }
 
-// send sends a request to an idle child process and returns the reply. A child process that exits or does not reply is
-// replaced.
+// send sends a request to an idle child process and returns the reply. If the child process exits or does not reply
+// in time, send starts a new one.
 func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 	var e *explorer
 	select {
@@ -155,7 +156,7 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 // died is the error for a child process that exited, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request asks a child process to run seeds, minimise the violations of seeds, or replay a case.
+// request asks a child process to run the cases of seeds, to minimise violations, or to replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`
@@ -175,8 +176,9 @@ type reply struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// Serve handles the requests of a Pool until it reads EOF from in. The process must run with GOMAXPROCS=1, because only then
-// are trials in virtual time reproducible. On EOF, Serve calls orphaned at once, even while it handles a request.
+// Serve handles the requests of a Pool until it reads EOF from in. Then it calls orphaned at once, even if a request
+// is still being handled. The process must run with GOMAXPROCS=1: otherwise trials in virtual time are not
+// reproducible.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {

@@ -6,11 +6,11 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// priorities chooses a plan that delays the network messages of each process by a different time, in a random order of
-// processes. Once or twice during the trial a random process becomes the slowest. Often the plan has another fault too. The
-// strategy applies PCT (Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS
-// 2010) to messages instead of threads. With d-1 changes of priority, PCT finds a bug that needs d events in a certain
-// order with a guaranteed minimum probability.
+// priorities returns a plan that delays the messages of each process by a different time. Once or twice, a random
+// process becomes the slowest. Often the plan has another fault too.
+//
+// The strategy applies PCT to messages instead of threads. Source: Burckhardt et al., A Randomized Scheduler with
+// Probabilistic Guarantees of Finding Bugs, ASPLOS 2010.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, ttl/6)
 	if s.allows("slow-network") {

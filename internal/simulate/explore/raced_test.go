@@ -2,4 +2,4 @@
 
 package explore
 
-const raced = true // the race detector is slow and changes the order in which goroutines run
+const raced = true // whether the race detector is enabled, which slows tests down and changes the order of goroutines

@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed holds the outcome of running the case of one seed.
+// Seed holds the outcome of one explored case, which is determined by a seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -15,7 +15,7 @@ type Seed struct {
 	Virtual    time.Duration `json:"virtual_ns"`
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
-	Judged     []string      `json:"judged"`             // properties that were judged
+	Judged     []string      `json:"judged"`             // properties for which the verdict has a result
 	Violated   []string      `json:"violated,omitempty"` // violated properties
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
@@ -25,7 +25,8 @@ type Seed struct {
 // Fails returns the properties that were expected to hold but were violated.
 func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
-// Try runs the case of a seed and returns the outcome. It returns an error if the lock cannot be explored.
+// Try runs the case that the seed determines, and returns the outcome. It returns an error if the lock cannot be
+// explored.
 func (s Subject) Try(seed uint64) (Seed, error) {
 	c, strategy, err := s.Choose(seed)
 	if err != nil {

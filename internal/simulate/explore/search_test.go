@@ -47,7 +47,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses checks for each lock that a seed records the same history in two processes.
+// TestSameInTwoProcesses checks for each lock that two processes record the same history for the same seed.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -94,7 +94,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		seeds    uint64 // several times as many seeds as are needed to find the defect
+		seeds    uint64 // several times as many seeds as the search needs
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -124,7 +124,7 @@ func TestDefectsAreFound(t *testing.T) {
 				}
 				s := minimised.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
-				for i := range s.Case.Plan.Steps { // the counterexample is minimal: without any one step, the violation does not occur
+				for i := range s.Case.Plan.Steps { // the counterexample is minimal: no step can be removed without losing the violation
 					less := s.Case.clone()
 					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
 					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
@@ -141,7 +141,8 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestCampaign checks that the result depends only on the seeds, not on the number of child processes.
+// TestCampaign checks that the result of Campaign.Run depends only on the seeds, not on the number of child
+// processes.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	var found [2]bytes.Buffer
@@ -176,7 +177,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignInTime checks that a campaign with a time limit ends and tries every lock.
+// TestCampaignInTime checks that Campaign.Run ends when its time limit is reached, and tries every lock.
 func TestCampaignInTime(t *testing.T) {
 	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
 	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
@@ -190,7 +191,7 @@ func TestCampaignInTime(t *testing.T) {
 	}
 }
 
-// TestReplay checks that a replay in a child process has the same result as one in this process with GOMAXPROCS=1.
+// TestReplay checks that Replay returns the same result from a child process as from this process with GOMAXPROCS=1.
 func TestReplay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	self, err := os.Executable()
@@ -216,7 +217,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer checks that if a seed kills its child process, only that seed is reported as failed.
+// TestDeadExplorer lets a seed kill the child process that runs it. Only this seed must be reported as failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {
@@ -233,8 +234,8 @@ func TestDeadExplorer(t *testing.T) {
 	}
 }
 
-// TestNondeterministic checks that a seed whose second run records a different history is listed as nondeterministic and
-// yields no counterexample.
+// TestNondeterministic checks a seed that records a different history when repeated. The seed must be listed as
+// nondeterministic and yield no counterexample.
 func TestNondeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := Subject{Lock: "reentrant-flag"}
@@ -249,8 +250,8 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
-// TestExpectationsOfPlans checks that a property is expected to hold under a combination of faults only if it is expected to
-// hold under each of them.
+// TestExpectationsOfPlans checks the expectations under several faults. A property must be expected to hold only if
+// it is expected to hold under each fault alone.
 func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
@@ -293,8 +294,8 @@ func TestExpectationsOfPlans(t *testing.T) {
 	}
 }
 
-// TestStepsAreFaultsOfTheTable checks that every step has a name, and that package faults defines a fault for every kind of
-// step.
+// TestStepsAreFaultsOfTheTable checks that every step of a fault plan has the name of a fault that package faults
+// defines.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -324,8 +325,8 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestFixed replays cases that once violated an expectation because of a defect in one of lockbench's locks, and checks
-// that they no longer do.
+// TestFixed replays cases in which a defect of a lock of lockbench violated an expectation. The defects are fixed,
+// so every expectation must be met now.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")
@@ -358,7 +359,7 @@ func TestOrphanedExplorer(t *testing.T) {
 	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // the child process is probably handling the request now; if not, it must end too
+	time.Sleep(100 * time.Millisecond) // gives the child process time to begin the request
 	e.in.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.cmd.Wait() }()

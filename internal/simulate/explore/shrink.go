@@ -10,8 +10,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Limits of minimising one case. The number of trials is limited so that the result does not depend on the speed of the
-// machine. The time limit only matters on slow machines.
+// Limits for minimising one case. The limit on trials makes the result independent of the speed of the machine. The
+// time limit is reached on slow machines only.
 const (
 	mostTrials = 1200
 	mostTime   = 25 * time.Second
@@ -19,7 +19,8 @@ const (
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
 
-// Operations returns the number of operations by clients, without those after the end of the workload.
+// Operations returns the number of operations that clients called. It does not count operations after the end of the
+// workload.
 func (r *Run) Operations() int {
 	n := 0
 	for _, op := range r.Ops {
@@ -30,9 +31,9 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// shrink minimises a case that violates the property. It first reduces the number of faults, then the numbers of clients
-// and iterations, and then simplifies durations. The result is a local minimum: if any single fault, client or iteration is
-// removed, the case no longer violates the property.
+// shrink minimises a case that violates the property. It first reduces the number of faults, iterations and clients,
+// and then simplifies durations. Unless a limit is reached, no single fault, iteration or client can be removed from
+// the result without losing the violation.
 func (r *Run) shrink(property string) *shrinker {
 	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
 	for {
@@ -47,7 +48,7 @@ func (r *Run) shrink(property string) *shrinker {
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // a fault step that ordered the clients may no longer be needed
+	s.dropSteps() // the order of the clients may make some fault steps unnecessary
 	return s
 }
 
@@ -65,7 +66,8 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// try runs a modified case, and keeps it if it still violates the property and is not larger.
+// try changes a copy of the case and runs it. If the copy still violates the property and is not larger, the copy
+// replaces the case. try reports whether it did.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
 }
@@ -100,8 +102,8 @@ func (c Case) clone() Case {
 	return c
 }
 
-// reduce removes elements from a list in the case as long as the case still violates the property. It tries to remove half
-// of the elements at once, then fewer. It keeps at least least elements.
+// reduce removes elements from a list in the case while the case still violates the property. It first tries to
+// remove half of the elements at once, then fewer. At least least elements remain.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -118,8 +120,8 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first tries a modification of the case with each value in turn until one is accepted. It reports whether one was
-// accepted.
+// first applies the change to the case with one value after another, until a changed case is accepted. It reports
+// whether a change was accepted.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
@@ -128,7 +130,7 @@ func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger increments for larger numbers, to save trials
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // a large n grows faster, to save trials
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}
@@ -165,7 +167,7 @@ func (s *shrinker) dropClients() {
 	}
 }
 
-// simplify tries modifications that make a case easier to understand, although it keeps its size.
+// simplify makes a case easier to understand without making the case larger.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
 		s.try(func(c *Case) { c.Workload = "contend" })
@@ -186,11 +188,11 @@ func (s *shrinker) simplify() {
 	}
 }
 
-// plainer maps each deployment to a simpler deployment of the same lock.
+// plainer maps a deployment to a simpler deployment of the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-// plainTrigger tries to replace a step's trigger at a time or at a command by a trigger at a point of a client's iteration,
-// which does not depend on the machine. Otherwise it tries an earlier iteration.
+// plainTrigger simplifies the trigger of a fault step. It replaces a time or a command by a point in a client's
+// iteration, such as the grant. If this fails, it tries an earlier iteration.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
 	var moments []workloads.Moment
@@ -211,8 +213,8 @@ func (s *shrinker) plainTrigger(i int) {
 	}
 }
 
-// plainTimes replaces the durations of fault steps by simple fractions of the lease, and changes hold and think times to
-// usual values.
+// plainTimes simplifies the durations in the case. Durations of fault steps become simple fractions of the lease,
+// and hold and think times become common values.
 func (s *shrinker) plainTimes() {
 	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
 	for i := range s.Plan.Steps {
@@ -238,7 +240,7 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step. If For and By are equal, it sets both.
+// setTime sets the nth duration of a step. If For and Do.By were equal, setTime keeps them equal.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]
@@ -248,8 +250,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn adds gates so that clients get the lock one after another: each acquires only after the previous client was
-// granted the lock. The events are then easier to follow and do not depend on the machine's timing.
+// inTurn orders the clients. Each client then waits with its first acquire until the previous client has been
+// granted the lock. This makes the events easier to follow and independent of the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

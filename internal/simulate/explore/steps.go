@@ -8,10 +8,11 @@ import (
 	"lockbench/workloads"
 )
 
-// maker creates fault steps of one kind. If a step has no trigger, the strategy adds one.
+// maker creates the steps of a fault plan for one kind of fault. The caller adds a trigger to each step that has
+// none.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // where the fault is possible: "" everywhere, "one" with one server, "five" with five, "replica" with a replica, "notifies" if the lock uses notifications
+	on   string // required servers or lock: "" any, "one" or "five" servers, "replica" a server with a replica, "notifies" a lock that uses notifications
 
 	at              workloads.Point // point of the client's iteration that triggers the step
 	verb            faults.Verb
@@ -20,10 +21,11 @@ type maker struct {
 	by              func(*scene) time.Duration // nil: 0
 	oneWay, lasts   bool
 
-	make func(*scene, int32) []faults.Step // if set, it creates the steps, and the fields above except name and on are unused
+	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe the steps
 }
 
-// makers returns the makers of all kinds of steps except those returned by passing.
+// makers returns a maker for each kind of fault. The function passing returns the makers for faults in single
+// messages.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -46,7 +48,8 @@ func makers() []maker {
 	}
 }
 
-// steps creates fault steps without names. Changing the order of its random draws would change the case of every seed.
+// steps returns new steps for a fault plan; the caller sets their names. The order of the random draws must not
+// change, because it determines the case of every seed.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)
@@ -75,7 +78,8 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 
 func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
 
-// minorityDown stops one or two servers until the trial ends. A plan stops at most two servers in this way.
+// minorityDown returns a step that stops one or two servers until the trial ends. It returns nil if the plan would
+// then stop more than two servers.
 func minorityDown(s *scene, _ int32) []faults.Step {
 	nodes := s.nodes(2)
 	if s.down += len(nodes); s.down > 2 {
@@ -92,7 +96,8 @@ func drifting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
 }
 
-// failover promotes the replica. In three of four cases the replica stops replicating first, so that it misses later writes.
+// failover returns steps that promote the replica. In three of four cases the replica stops replicating before, so
+// that the replica lacks later writes.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
 		return nil // the only replica has been promoted already
@@ -105,8 +110,8 @@ func failover(s *scene, c int32) []faults.Step {
 	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
-// restarting restarts servers at once or after a delay, with or without their data. In deployment five-delayed the delay is
-// longer than a lease.
+// restarting returns a step that restarts servers, at once or after a delay, with or without their data. In
+// deployment five-delayed the delay is longer than a lease.
 func restarting(s *scene, _ int32) []faults.Step {
 	step := faults.Step{Do: faults.Action{Verb: faults.Restart, Nodes: s.nodes(3), Keeps: s.chance(20)}}
 	away := time.Duration(0)
@@ -123,7 +128,7 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing returns the makers of steps that affect a single command of a client, or its reply, on the network.
+// passing returns the makers of steps that affect a single command of a client, or the reply to this command.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -173,7 +178,7 @@ func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
 
-// StepNames returns the names of all kinds of fault steps, as used in histories.
+// StepNames returns the sorted names of all faults that an explored fault plan can contain.
 func StepNames() []string {
 	var all []string
 	for _, m := range slices.Concat(makers(), passing()) {

@@ -9,7 +9,7 @@ import (
 	"lockbench/workloads"
 )
 
-// strategies lists the strategies that choose a fault plan. Consecutive seeds use them in turn.
+// strategies lists the strategies that choose a fault plan. Seeds 0, 1, 2, ... use the strategies in turn.
 var strategies = []struct {
 	name string
 	plan func(*scene) faults.Plan
@@ -27,11 +27,11 @@ func Strategies() []string {
 // points lists the points of a client's iteration in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the lease in explored cases. It equals the lease in fault trials on real servers, so that cases can be replayed
-// there.
+// ttl is the duration of leases in explored cases. Fault trials on real servers use the same duration, so that
+// explored cases can be replayed on real servers.
 const ttl = 800 * time.Millisecond
 
-// Subject is a lock to explore, optionally restricted to one deployment and to some faults.
+// Subject is a lock to explore. Deployment and Faults optionally restrict the explored cases.
 type Subject struct {
 	Lock       string   `json:"lock"`
 	Deployment string   `json:"deployment,omitempty"` // "": a random one of the lock's deployments
@@ -56,7 +56,8 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	return c, strategy.name, nil
 }
 
-// deployments returns the deployments on which a lock is explored. One may occur twice so that it is chosen more often.
+// deployments returns the deployments on which a lock is explored. The usual deployment is listed twice, so that it
+// is chosen more often.
 func deployments(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
@@ -64,14 +65,14 @@ func deployments(lock impls.Impl) []string {
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene holds the inputs and the state of the choice of a fault plan.
+// scene holds the random source, the chosen parameters and the state from which a strategy builds a fault plan.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of calls of own
+	steps      int // number of durations that were made unique
 	down       int // number of servers stopped until the trial ends
 	promoted   bool
 }
@@ -96,7 +97,7 @@ func (s *scene) chooseParams(seed uint64) {
 	s.params = p
 }
 
-// chooseWorkload chooses a workload that the lock supports, most often counter.
+// chooseWorkload chooses a random workload that the lock supports.
 func (s *scene) chooseWorkload() string {
 	names := []string{"counter", "counter", "counter", "contend"}
 	if s.lock.Reentrant {
@@ -108,8 +109,8 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// between returns a random duration from low to high. Short durations are more likely. Above 2 ms it is rounded to
-// milliseconds.
+// between returns a random duration from low to high. Short durations are more likely. The result is rounded to
+// microseconds, or to milliseconds above 2 ms.
 func (s *scene) between(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))
@@ -132,8 +133,8 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own adds some nanoseconds to a step's duration to make it unique, because simultaneous events would happen in an undefined
-// order.
+// own makes a duration unique in the fault plan by adding some nanoseconds. Otherwise two events could happen at the
+// same time, in an undefined order.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)

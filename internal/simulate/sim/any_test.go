@@ -54,8 +54,8 @@ func anyStep(r *rand.Rand, p workloads.Params, nodes int) faults.Step {
 	return s
 }
 
-// TestAnyPlan checks that a trial under a random fault plan ends, leaves no goroutines, and records the same history when
-// repeated. LOCKBENCH_PLANS sets the number of plans per lock.
+// TestAnyPlan checks trials under random fault plans. Each trial must end, leave no goroutines, and record the same
+// history when repeated. The environment variable LOCKBENCH_PLANS sets the number of plans per lock.
 func TestAnyPlan(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

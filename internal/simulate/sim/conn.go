@@ -14,7 +14,8 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// conn is one end of a connection. Like a socket, it lets a connection pool check whether it is alive.
+// conn is one end of a simulated connection. As with a socket, a connection pool can check whether the connection is
+// alive.
 type conn struct {
 	in, out       *pipe
 	local, remote endpoint
@@ -39,8 +40,11 @@ var (
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends bytes to the other end, except the command HELLO, to which it replies at once. Virtual time does not advance
-// while a goroutine waits for a mutex, and the client library may hold a mutex until it has received this reply.
+// Write sends bytes to the other end of the connection. It does not send the command HELLO, but replies to HELLO at
+// once.
+//
+// The reason is that the client library may hold a mutex until it has the reply. While another goroutine waits for
+// this mutex, virtual time does not advance.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
 		return c.out.send(b)
@@ -60,7 +64,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error { // the deadline is in the pipe that this end writes to
+func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	c.out.sendBy = t
@@ -77,8 +81,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn lets a connection pool check whether a connection is alive: Read returns an error if the connection is dead or
-// has unread bytes. It has no file descriptor.
+// rawConn lets a connection pool check whether a connection is alive. Its Read method returns an error if the
+// connection is dead or has unread bytes.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -90,28 +94,28 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. Messages arrive in order, at the times that the link's timetable determines.
-// Sending never blocks, so a client that sends while it holds a mutex does not stop virtual time.
+// pipe is one direction of a connection. Messages arrive in order, after delays that depend on the seed. Sending
+// never blocks. Otherwise a client that sends while it holds a mutex would stop virtual time.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
 
-	mu             sync.Mutex   // guards the fields below; never held across a wait
-	soleWriter     bool         // there is only one writer, so data need not pass through the outbox
+	mu             sync.Mutex   // guards the fields below
+	soleWriter     bool         // whether only one goroutine writes, so that data need not pass through the outbox
 	bell           *time.Timer  // timer that wakes the only reader
-	rings          time.Time    // time for which bell is set; zero if it is not set or is due at once
-	waits          bool         // whether the reader is waiting for bell
-	held           []proxy.Part // data that waits because the sender is paused or a rule delays it
-	deciding       bool         // whether a rule is being called for a request or reply
-	welcome        []byte       // unread bytes of the reply to greeting
+	rings          time.Time    // time for which the timer bell is set; zero if bell is stopped or due at once
+	waits          bool         // whether the reader is waiting for the timer bell
+	held           []proxy.Part // data that must wait, because the writer is paused or a fault rule delays earlier data
+	deciding       bool         // whether a fault rule is deciding about a request or reply
+	welcome        []byte       // unread bytes of the reply to the command HELLO
 	discards       bool         // whether to discard everything sent from now on
 	last           time.Time    // arrival time of the last message
 	queue          []message    // messages in flight, or arrived but unread
 	ended          bool         // whether the writer has closed this direction
 	abandoned      bool         // whether the reader has closed this direction
 	readBy, sendBy time.Time    // read and write deadlines; zero: none
-	awake          time.Time    // reads fail with a timeout only after this time
+	awake          time.Time    // a read does not time out before this time
 }
 
 // message holds the bytes of one write and their arrival time. Nil bytes mean the end of the stream.
@@ -152,7 +156,7 @@ func silent() *time.Timer {
 	return bell
 }
 
-// ring sets the timer named bell to the given time, or stops it if the time is zero.
+// ring sets the timer bell to the given time, or stops the timer if the time is zero.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -165,7 +169,8 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look sets the timer of a waiting reader again after the state of the pipe has changed.
+// look sets the timer of a waiting reader to the next arrival or deadline. It must be called after each change of
+// the pipe.
 func (p *pipe) look() {
 	switch {
 	case !p.waits:
@@ -177,8 +182,8 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the next arrival or deadline, whichever is earlier, or zero if there is neither or the reader is
-// paused.
+// next returns the time of the next arrival or read deadline, whichever is earlier. It returns zero if there is
+// neither, or if the reader is paused.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -190,8 +195,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read fails. It is slightly later than readBy, because a context's deadline may be at
-// the same time as readBy: it is the next nanosecond that belongs to the last request on the connection.
+// deadline returns the time at which a read fails, which is slightly later than the read deadline readBy. A context
+// may end at readBy too, and simultaneous events would happen in an undefined order.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -211,7 +216,7 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && !p.discards && len(b) > 0: // otherwise the data is lost without an error, as on a socket
+	case !p.abandoned && !p.discards && len(b) > 0: // otherwise the data is lost without an error, as on a real socket
 		p.write(slices.Clone(b))
 	}
 	return len(b), nil
@@ -233,18 +238,18 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // close both directions, because the other end would not receive the end of the stream
+		p.pair.sever() // the other end would not receive the end of the stream
 	}
 }
 
-// leave sends the chunks that the outbox collected for this pipe in one nanosecond.
+// leave sends chunks that were written to this pipe in the same nanosecond.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
 		p.offer(chunk)
 	}
 	p.mu.Unlock()
-	if p.direction == proxy.ToServer { // the reader's deadline depends on the last request sent
+	if p.direction == proxy.ToServer { // the deadline of the reader depends on the last request
 		back := p.pair.toClient
 		back.mu.Lock()
 		back.look()
@@ -252,12 +257,12 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk, or stores it if the writer is paused or a rule is being called. A nil chunk means the end of the
-// stream.
+// offer sends a chunk. It stores the chunk if the writer is paused or a fault rule is deciding about an earlier
+// message. A nil chunk means the end of the stream.
 func (p *pipe) offer(chunk []byte) {
 	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
 	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
-		// This fast path handles almost every chunk.
+		// This case is by far the most frequent.
 		if part, ok := talk.Whole(chunk, toServer); ok {
 			p.meet(part)
 			return
@@ -284,8 +289,8 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-// receive waits for bytes, the end of the stream, the deadline, or the closing of this end, and returns the bytes or an
-// error.
+// receive reads into b. It waits until bytes or the end of the stream arrive, the read deadline passes, or the
+// reader closes the connection.
 func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,8 +309,8 @@ func (p *pipe) receive(b []byte) (int, error) {
 	}
 }
 
-// take returns the next bytes. Without unread bytes, it returns the time at which to call it again, or zero to wait for a
-// change of the pipe. The caller holds the mutex.
+// take copies the next bytes to b. Without unread bytes, next is the time to try again, or zero to wait for a change of
+// the pipe. The caller holds the mutex.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -315,7 +320,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		return n, next, nil
 	case !p.abandoned && p.reader.paused():
 		return 0, next, nil // a paused reader does not notice its deadline
-	case !p.abandoned && passed(p.deadline()): // a deadline has priority over unread bytes, as with a socket
+	case !p.abandoned && passed(p.deadline()): // an expired deadline has priority over unread bytes, as in a socket
 		return 0, next, os.ErrDeadlineExceeded
 	case found == errUnread:
 		first := &p.queue[0]

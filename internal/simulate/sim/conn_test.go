@@ -36,14 +36,14 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // much less than the difference between message delays, so that a message could overtake another
+				time.Sleep(latency / 20) // short enough that a later message may have an earlier arrival time
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("write after close: %v", err)
 			}
 		}()
-		last, b := time.Now(), make([]byte, 2) // shorter than a message
+		last, b := time.Now(), make([]byte, 2) // b is shorter than a message
 		for i := range byte(messages) {
 			for _, want := range [][]byte{{i, i}, {i}} {
 				if n, err := server.Read(b); !bytes.Equal(b[:n], want) || err != nil {
@@ -67,8 +67,8 @@ type wire struct {
 	process, node, dial int
 }
 
-// delays returns the delays of the messages on a connection, in each direction. Before it dials the connection, it dials
-// the server the given number of times from another process.
+// delays returns the delays of messages on a new connection, in each direction. It first connects another process to
+// the server the given number of times.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)
@@ -93,7 +93,7 @@ func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	return there, back
 }
 
-// alike reports whether two lists of delays differ by at most quantum in each element.
+// alike reports whether the delays in two lists differ by at most quantum, which is about 1 µs.
 func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
@@ -120,8 +120,8 @@ func TestDelaysDependOnSeedAndLink(t *testing.T) {
 	}
 }
 
-// TestSameNanosecond checks that the arrival times of messages written in the same nanosecond depend neither on the order of
-// the writes nor on the connections.
+// TestSameNanosecond writes several messages in the same nanosecond. Their arrival times must depend neither on the
+// order of the writes nor on the connections used.
 func TestSameNanosecond(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
@@ -164,7 +164,7 @@ func TestDirectionsOwnNanoseconds(t *testing.T) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
 		for i := range uint64(messages) {
-			time.Sleep(10*latency + 7*time.Nanosecond) // so that no message waits for an earlier one
+			time.Sleep(10*latency + 7*time.Nanosecond) // wait until the previous message has arrived
 			sent := time.Now()
 			client.Write([]byte("x"))
 			if _, err := server.Read(make([]byte, 10)); err != nil {
@@ -209,7 +209,7 @@ func TestDeadlines(t *testing.T) {
 		if n, err := server.Read(b); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		// Setting a deadline while a read waits ends that read.
+		// A read that is waiting fails as soon as its deadline is set to the current time.
 		go func() { time.Sleep(time.Second); server.SetReadDeadline(time.Now()) }()
 		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)

@@ -24,16 +24,16 @@ type link struct {
 
 	commands, roundTrips atomic.Int64
 
-	mu    sync.Mutex // guards the fields below; never held across a wait
-	pairs []*pair    // in order of creation
+	mu    sync.Mutex // guards the fields below
+	pairs []*pair    // all connections, in order of creation
 }
 
 var _ inject.Link = (*link)(nil)
 
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut implements inject.Link. From now on it drops all data in the given directions, and no data in the others. If a
-// direction is healed, Cut closes every connection that lost data in that direction.
+// Cut implements inject.Link. It drops all data sent in the given directions from now on, and stops dropping data in
+// other directions. It closes each connection that lost data in a direction which is no longer cut.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -48,8 +48,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do for each connection, in the order of the last message to the server. The order of creation would not be
-// reproducible, because concurrent clients may take connections from a pool in any order.
+// each calls do for each connection of the link. It orders the connections by their last message to the server. The
+// order of creation is not reproducible, because concurrent clients share a connection pool.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -70,13 +70,13 @@ func (l *link) add(c *pair) {
 type pair struct {
 	link     *link
 	number   int
-	used     atomic.Uint64 // number of the last message to the server
+	used     atomic.Uint64 // number of the last message to the server, counted on the link
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
 	mute     atomic.Bool     // whether to drop everything sent from now on, in both directions
 	torn     atomic.Uint32   // directions (proxy.Direction) in which a cut dropped data
-	ctx      context.Context // cancelled when the connection is closed
+	ctx      context.Context // cancelled when the link closes the connection
 	cancel   context.CancelFunc
 }
 
@@ -107,7 +107,8 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends waiting data until the writer is paused or a rule is called. The caller holds the mutex.
+// advance sends the stored data, until the writer is paused or a fault rule has to decide. The caller holds the
+// mutex.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -116,8 +117,9 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet counts a request or reply and applies the matching rules to it in a new goroutine. Each of these goroutines starts
-// in a different nanosecond: if commands to several servers match at once, only the first triggers the fault.
+// meet sends a part of the stream. If fault rules match a request or reply, a new goroutine calls the rules. These
+// goroutines start in different nanoseconds: if requests to several servers match at once, only the first triggers
+// the fault.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -144,7 +146,7 @@ func (p *pipe) meet(part proxy.Part) {
 	}()
 }
 
-// decide calls the rules in order, and applies the first result other than Pass.
+// decide calls fault rules in order, until a rule returns a result other than proxy.Pass, and applies the result.
 func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
@@ -179,8 +181,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume continues a pipe after its writer or its reader was paused. It sends the waiting data, and delivers messages that
-// arrived during the pause, each at a different nanosecond.
+// resume continues a pipe after a pause of its writer or reader. It sends the stored data. It also delivers messages
+// that arrived during the pause, each in a different nanosecond.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,18 +200,17 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox collects the data written in one nanosecond, and sends it in the next nanosecond, when all goroutines that may
-// write have finished.
-//
-// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts the data
-// by content, so that neither arrival times nor the matching of rules depends on that order.
+// outbox collects the data that goroutines write in one nanosecond, and sends it in the next nanosecond. Goroutines
+// that wake in the same nanosecond run in any order and may write to any connection. The outbox therefore sorts the
+// data by content before sending it.
 type outbox struct {
-	mu      sync.Mutex // guards the fields below; locked after a pipe's mutex
+	mu      sync.Mutex // guards the fields below; lock a pipe's mutex before this one
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter holds the data written to a pipe in one nanosecond: one chunk per write, and nil for the end of the stream.
+// letter holds the data written to one pipe in one nanosecond. Each write is one chunk, and the end of the stream is
+// nil.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte
@@ -222,7 +223,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// put adds a chunk. The caller must not modify it later.
+// put adds a chunk for the pipe. The caller must not modify the chunk afterwards.
 func (o *outbox) put(p *pipe, chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -251,27 +252,27 @@ func (o *outbox) leave() {
 	}
 }
 
-// before compares two letters for sorting. Letters with equal content, such as a notice to several subscribers, are sorted
-// by connection.
+// before compares two letters by link, direction, content, and connection. It returns a negative number if a comes
+// first.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message on a link, and the nanoseconds in which the message may arrive. Both
-// depend only on the seed, the link, the direction and the number of the message on the link. They do not depend on the
-// connection, because concurrent goroutines may use the link's connections in any order.
+// timetable determines the delay of each message on a link, and the nanosecond in which the message arrives. Both
+// depend only on the seed, the link, the direction, and the number of the message on the link. They do not depend on
+// the connection, because concurrent goroutines use the connections in any order.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset of the link's first arrival nanosecond from the start of each quantum
-	step    int // distance in nanoseconds between the arrival nanoseconds of consecutive messages
+	first   int // offset of the arrival times, which is different for each link
+	step    int // difference between the offsets of consecutive messages on this link
 	counts  [2]atomic.Uint64
 }
 
-// often is the maximum number of processes for which arrival nanoseconds of different processes differ. With more
-// processes, messages of different processes may share an arrival nanosecond.
+// often is the maximum number of processes for which messages of different processes never arrive in the same
+// nanosecond.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -280,11 +281,11 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn holds the number, the delay and the arrival nanosecond of one message.
+// turn holds the number of a message on its link, its delay, and its arrival time modulo quantum.
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // arrival time modulo quantum
+	residue time.Duration
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
@@ -297,7 +298,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own returns the first time not before t that equals residue modulo quantum.
+// own returns the first time at or after t that equals residue modulo quantum.
 func own(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

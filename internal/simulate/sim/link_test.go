@@ -42,8 +42,8 @@ func value(n *network, key string) string {
 	return v
 }
 
-// TestRules checks that a rule for the nth command, or for its reply, delays, drops or disconnects only that command or
-// reply.
+// TestRules checks fault rules that delay or drop the nth command or its reply, or close the connection. Other
+// commands and replies must not be affected.
 func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     proxy.Point
@@ -137,7 +137,7 @@ func TestSlow(t *testing.T) {
 // after it is resumed.
 func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
-		c = c.WithTimeout(time.Second) // shorter than the pause
+		c = c.WithTimeout(time.Second) // the timeout is shorter than the pause
 		atReply := func() {
 			l.On(proxy.Rule{Commands: []string{"SET"}, Nth: 1, Point: proxy.Reply, Do: func(context.Context, proxy.Command) proxy.Fate {
 				n.processes[0].pause()
@@ -147,9 +147,9 @@ func TestPauses(t *testing.T) {
 		for _, who := range []struct {
 			name   string
 			pause  func()
-			stored bool // whether the server stores the value during the pause
+			stored bool // whether the server receives the command during the pause
 		}{
-			{"the process", n.processes[0].pause, false}, // must be first: on a new connection, the client sends other commands before SET
+			{"the process", n.processes[0].pause, false}, // this case must come first: on a new connection, the client sends other commands before SET
 			{"the answer", atReply, true},
 		} {
 			name := who.name

@@ -16,9 +16,9 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime checks for each lock that a trial of ten virtual seconds ends, grants the lock, leaves no
-// goroutines, and records the same history when repeated. It fails for a lock that uses a network, a clock or randomness
-// other than those of its Env.
+// TestEveryLockInVirtualTime runs each lock for ten seconds of virtual time. The lock must be granted, leave no
+// goroutines, and give the same history when repeated. The test fails for a lock that uses a network, a clock or
+// randomness from outside its Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
@@ -28,10 +28,10 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 			p := workloads.Defaults()
 			p.Duration = 10 * time.Second
 			enough := 1000
-			if impl.Name == "shared-token" { // keys of this lock are not released: they remain until they expire
+			if impl.Name == "shared-token" { // this lock does not release its keys: they remain until they expire
 				enough = 2
 			}
-			if raced { // with the race detector the test is ten times slower
+			if raced { // the race detector makes the test ten times slower
 				p.Duration, enough = 2*time.Second, enough/5
 			}
 			first := driveTwice(t, impl, p)
@@ -58,7 +58,7 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // includes the operations that fail at the end of the trial
+			for op := range strings.Lines(first) { // first includes operations that fail at the end of the trial
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
 					t.Error("a release was refused: the lease expired during the hold")
 				}
@@ -67,8 +67,8 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice runs a lock twice and checks that the histories are equal. The race detector makes the test stricter, because
-// it runs goroutines that are ready in the same nanosecond in random order.
+// driveTwice runs a lock twice, checks that both histories are equal, and returns the first. The race detector makes
+// the check stricter, because it randomizes the order of goroutines.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)
@@ -133,7 +133,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return string(text)
 }
 
-// lines returns the operations of a history in order, one per line, without the fields that depend on the times of marks.
+// lines returns the completed operations of a history in order, one per line.
 func lines(t *testing.T, file io.Reader) []byte {
 	t.Helper()
 	r, err := histories.NewReader(file)

@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // the same setting as in the child processes of explore.Pool
+	debug.SetGCPercent(400) // garbage collection as in the child processes of explore.Pool
 	os.Exit(m.Run())
 }

@@ -32,9 +32,9 @@ type node struct {
 func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // starts the server without opening a port
+	c, err := m.Dial() // Dial starts the server without opening a port
 	if err != nil {
-		panic(err) // cannot happen: no resources outside the process are used
+		panic(err) // no network is used, so Dial cannot fail
 	}
 	c.Close()
 	known := new(sync.Map)
@@ -94,18 +94,18 @@ func (n *node) restart(with contents) {
 	}
 }
 
-// bounce kills the server and restarts it, with its data if the action keeps data. If the action has a delay, bounce does
-// not restart the server but returns a function that does.
+// bounce kills the server and restarts it, with its data if the action keeps data. If the action has a delay, bounce
+// only kills the server. The returned function heal then restarts it.
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // an earlier step killed the server and determines its data at the restart
+			return nil, err // the server is dead: the earlier step that killed it also determines its data after the restart
 		}
 	}
 	n.kill()
 	if a.By > 0 {
-		return func() { n.restart(knows) }, err // called before the epilogue at the latest
+		return func() { n.restart(knows) }, err // called after the delay, or at the end of the workload
 	}
 	n.restart(knows)
 	return nil, err
@@ -124,8 +124,8 @@ func (n *node) resetClock() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp adds the drift since the last call to the server's clock. Calling it before each command has the same effect as a
-// continuous drift.
+// catchUp adds the drift since its last call to the server's clock. It is called before each command, which has the
+// same effect as a continuous drift.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -165,7 +165,7 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is a copy of a server's data. Each function stores one key in an empty server.
+// contents is a copy of a server's data. Each function stores one key and its value in an empty server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -182,7 +182,7 @@ func (n *node) contents() (contents, error) {
 			set = func(to *miniredis.Miniredis) { _ = to.Set(key, text) }
 		case "list":
 			list, _ := server.List(key)
-			list = slices.Clone(list) // copy the slice, because LSET modifies the server's
+			list = slices.Clone(list) // copy the slice, because the command LSET modifies the original
 			set = func(to *miniredis.Miniredis) { _, _ = to.Push(key, list...) }
 		case "hash":
 			var fields []string
@@ -209,14 +209,14 @@ func (n *node) contents() (contents, error) {
 	return all, nil
 }
 
-// served is the server's end of a connection. It handles commands when they arrive, in the goroutine of the timer named
-// bell, which is much faster than the emulator's two goroutines per connection. If a client subscribes, the connection is
-// handed over to the emulator, which detects when a subscriber disconnects.
+// served is the server's end of a connection. It handles commands in the goroutine of the timer that signals their
+// arrival. This is much faster than the emulator, which uses two goroutines per connection. A connection with a
+// subscriber is handed over to the emulator, which notices when a subscriber disconnects.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis
 	peer     *server.Peer
-	at       bool   // whether a goroutine is handling commands; guarded by the pipe's mutex
+	at       bool   // whether a goroutine is handling commands; guarded by the mutex of the incoming pipe
 	unread   []byte // bytes of an incomplete command
 	source   bytes.Reader
 	lines    *bufio.Reader
@@ -231,12 +231,11 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
 	c.in.waits = true       // always
-	c.out.soleWriter = true // each reply is sent in the same nanosecond as its command arrives
+	c.out.soleWriter = true // each reply is sent in the nanosecond in which the command arrives
 	return s
 }
 
-// answer handles the data that has arrived, unless another goroutine is already handling data (and may be blocked in a
-// command).
+// answer handles the data that has arrived. It does nothing if another goroutine is already handling data.
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
@@ -269,7 +268,7 @@ func (s *served) answer() {
 // handed over.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
-	kept := s.unread[:0] // reuse the slice
+	kept := s.unread[:0] // reuse the array of the slice
 	for len(s.unread) > 0 {
 		args, rest, whole := s.command(s.unread)
 		if !whole {
@@ -300,7 +299,7 @@ func (s *served) handOver() {
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.out.mu.Lock()
-	s.out.soleWriter = false // several subscribers can receive a message in the same nanosecond
+	s.out.soleWriter = false // subscribers receive a published message in the same nanosecond, so several goroutines write
 	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
@@ -309,7 +308,7 @@ func (s *served) handOver() {
 // invalid. whole is false if the command is incomplete.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // a longer first line cannot be a number of words
+		return nil, b, true // the line is too long to be the number of words of a command
 	}
 	s.source.Reset(b)
 	s.lines.Reset(&s.source)

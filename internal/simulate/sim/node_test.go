@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// lasts measures for how long a lease of one second on a server keeps another process from acquiring.
+// lasts returns how long a lease of one second keeps another process from acquiring the lock.
 func lasts(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
@@ -30,8 +30,7 @@ func lasts(t *testing.T, w *world) time.Duration {
 	return time.Since(began)
 }
 
-// TestDrift checks how long a lease lasts when the server's clock gains a second per second, loses half a second per second,
-// and after the drift is healed.
+// TestDrift checks the duration of a lease under a drift of the server's clock, and after the drift is healed.
 func TestDrift(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
@@ -50,7 +49,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftBeforeAndAfter checks that a clock drift has no effect before it begins and after it ends.
+// TestDriftBeforeAndAfter checks that a clock drift has no effect before the fault begins and after the fault ends.
 func TestDriftBeforeAndAfter(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
@@ -62,8 +61,8 @@ func TestDriftBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// TestRestart checks that a restarted server that keeps its data excludes other clients until the lease expires, even if it
-// restarts late, and that a server that loses its data does not.
+// TestRestart checks how long a restarted server excludes other clients. A server that keeps its data does so until
+// the lease expires, even after a late restart. A server that loses its data does not.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
@@ -126,8 +125,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 	})
 }
 
-// TestTurns checks that a client stops after its number of iterations if there is no fault, and that a trial ends early if
-// all clients have stopped.
+// TestTurns limits the iterations of each client. Each client must stop after this number of iterations, and the
+// trial must end when all clients have stopped.
 func TestTurns(t *testing.T) {
 	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {
@@ -159,7 +158,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTokensFollowTheClock checks that fencing tokens increase unless the server loses both its clock and its counter.
+// TestTokensFollowTheClock checks the fencing tokens of the lock "fenced". The tokens still increase after the
+// server lost its counter, or after its clock was set back. After both, the next token is lower.
 func TestTokensFollowTheClock(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		token := func() int64 {
@@ -196,7 +196,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if fourth <= third {
 			t.Errorf("empty server: token %d follows %d", fourth, third)
 		}
-		if err := w.failover(0); err != nil { // the replica has all writes, so it has the counter
+		if err := w.failover(0); err != nil { // the replica has all data, including the counter
 			t.Error(err)
 		}
 		if fifth := token(); fifth != fourth+1 {

@@ -11,19 +11,20 @@ import (
 	"lockbench/workloads"
 )
 
-// process is a simulated process with clients, an opened lock and the guarded resource. While it is paused, requests of its
-// clients neither start nor return, and its network is stopped. After it is killed, every request returns workloads.ErrGone.
+// process is a simulated process with clients, a lock, and the resource that the lock protects. While the process is
+// paused, its network is stopped, and requests of its clients neither start nor return. After it is killed, every
+// request returns workloads.ErrGone.
 //
-// Limitation: a pause does not stop the lock's goroutines, so its timers fire. Commands and notices of lost leases wait
-// until the process is resumed. But a decision that depends only on the clock, such as refusing a late grant, may happen
-// earlier than in a real paused process.
+// Limitation: the goroutines and timers of the lock continue during a pause. For example, the lock may refuse a
+// grant as too late, although a real paused process would do so only after the pause. Commands and reports of lost
+// leases are delayed until the pause ends.
 type process struct {
 	*place
 	lock     impls.Lock
 	resource workloads.Resource
 	life     context.Context // cancelled when the process is killed or the trial ends
 	end      context.CancelFunc
-	stops    bool // whether the process may be paused, so that notices of lost leases must be delayed by a pause
+	stops    bool // whether the fault plan may pause the process, so that reports of lost leases must wait for the end of a pause
 	work     sync.WaitGroup
 }
 
@@ -42,8 +43,8 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs waits until the process is not paused. If the process was killed, runs returns ErrGone a nanosecond later, so that
-// the kill is recorded first.
+// runs waits until the process is not paused. If the process was killed, runs returns ErrGone. It does so a
+// nanosecond later, so that the history contains the kill first.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -53,8 +54,8 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask runs a request in the process. Even if it returns an error, the request may have taken effect: the process may have
-// been killed during the request, or paused when the context ended.
+// ask runs a request in the process. If ask returns an error, the request may still have taken effect. For example,
+// the process may have been killed during the request.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
 	if err := p.runs(ctx); err != nil {
@@ -70,7 +71,7 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum time that a lock has to return after its context has ended.
+// lastWord is the maximum time for which answer waits after the context has ended.
 const lastWord = 2 * time.Second
 
 // answer calls do and returns its result. When the context ends, answer waits at most lastWord for the result, or not at
@@ -97,15 +98,15 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // the process was paused meanwhile
+		case <-timer.C: // the lock has not returned in time
 		}
 	}
 	var nothing T
 	return nothing, ctx.Err()
 }
 
-// told returns a channel that is closed when the hold is lost. If the process is paused then, the channel is closed when
-// the process is resumed.
+// told returns a channel that is closed when the hold is lost. If the process is paused at that time, the channel is
+// closed at the end of the pause.
 func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
@@ -129,7 +130,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	return told
 }
 
-// close ends the process. Its lock abandons all holds.
+// close ends the process. The lock of the process abandons all holds.
 func (p *process) close() error {
 	var err error
 	if p.life.Err() == nil {
@@ -211,15 +212,17 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between the wake-ups of resumed goroutines, so that each has sent its data before the next one runs.
+// apart is the time between the starts of resumed goroutines. It is long enough for each goroutine to send its data
+// before the next goroutine starts.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // start time assigned to the last caller
+	last time.Time // time at which the last caller of next may continue
 }
 
-// next returns how long the caller must sleep, so that concurrent callers continue one after another.
+// next returns how long the caller must sleep. Callers at the same time get different results, so that they continue
+// one after another.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,10 +234,10 @@ func (t *turnstile) next() time.Duration {
 }
 
 type place struct {
-	isPaused atomic.Bool // whether paused; changed only with mu held
+	isPaused atomic.Bool // whether the process or server is paused; changed only with mu held
 
 	mu    sync.Mutex
-	queue []chan struct{} // waiting goroutines; the channels are closed in order when the place is resumed
+	queue []chan struct{} // goroutines that wait for the end of the pause; resume closes the channels in order
 }
 
 func (p *place) paused() bool { return p.isPaused.Load() }
@@ -265,7 +268,8 @@ func (p *place) resume() bool {
 	return true
 }
 
-// await waits until the process or server is not paused. It returns an error if the context ends first.
+// await waits until the process or server is not paused. If the context ends first, await returns the context's
+// error.
 func (p *place) await(ctx context.Context) error {
 	for {
 		p.mu.Lock()

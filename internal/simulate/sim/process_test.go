@@ -71,7 +71,7 @@ func TestPausedProcess(t *testing.T) {
 			t.Errorf("a request with a timeout: %v after %v", err, time.Since(stopped))
 		}
 		select {
-		case <-h.Lost: // the lease expires after a minute
+		case <-h.Lost: // closed because the lease expires after a minute
 		case <-time.After(2 * time.Hour):
 			t.Error("the loss was not reported")
 		}
@@ -87,7 +87,7 @@ func TestPausedProcess(t *testing.T) {
 // TestPausedDuringRequest checks that a request returns when its context ends, even if the reply is delayed by a pause.
 func TestPausedDuringRequest(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
-		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // before the reply arrives
+		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // the pause begins before the reply arrives
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.DeadlineExceeded) {

@@ -2,4 +2,4 @@
 
 package sim
 
-const raced = true // the race detector is slow, and runs goroutines that are ready in the same nanosecond in random order
+const raced = true // whether the race detector is enabled, which slows tests down and randomizes the order of goroutines

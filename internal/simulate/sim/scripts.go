@@ -39,7 +39,7 @@ func compile(source string) (hash string, err error) {
 // all libraries for each call, which would take most of the time of a trial.
 type interpreter struct {
 	*lua.LState
-	hash   string         // hash of the current script
+	hash   string         // SHA-1 hash of the current script
 	server *server.Server // server that runs the current script
 	answer bytes.Buffer   // reply to the command that the script called
 	reader *bufio.Reader
@@ -103,7 +103,7 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator replies with the same message
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator reports errors with the same text
 		return
 	}
 	reply(peer, in.Get(1))
@@ -130,7 +130,7 @@ func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
 		if value := in.Get(i + 1); !lua.LVCanConvToString(value) {
-			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator replies with the same message
+			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator reports this error with the same text
 		}
 		args[i] = in.ToString(i + 1)
 	}

@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts checks that every script gives the same reply, data and published messages in a reused interpreter as in the
-// emulator. It runs the scripts in thousands of random states of the store.
+// TestScripts runs every script in thousands of random states of the store, both in a reused interpreter and in the
+// emulator. The replies, the data and the published messages must be equal.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {
@@ -106,7 +106,7 @@ func (s *store) eval(source string, args []string) string {
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // messages arrive in order: when this one is received, s.heard has all earlier ones
+	s.Publish("fe", "that was all") // messages arrive in order, so s.heard contains all earlier messages when this message is received
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,13 +144,13 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
-	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // the same owner and token as in the first entries
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // with the same owner and token as in the first entries of the queue
 	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
 		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
-// arrange puts the store into a random state and returns the arguments of an EVAL of the script.
+// arrange puts the store into a random state and returns the arguments with which EVAL runs the script.
 func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -180,7 +180,7 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	return slices.Concat([]string{often(strconv.Itoa(len(keys)), "0", "9", "x")}, keys, args)
 }
 
-// arrangeLock makes the key free, held in one of several ways, or a value of another type.
+// arrangeLock leaves the key free, or stores a hold or a value of another type.
 func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
@@ -208,7 +208,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	switch kind := r.IntN(6); {
 	case kind == 0:
 		since, lease = 0, 0
-	case kind < 3: // the lease expires at about the current time
+	case kind < 3: // the lease expires about now
 		since = now - lease*1000 + r.IntN(3) - 1
 	}
 	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)

@@ -50,7 +50,7 @@ func client(t *testing.T, n *network, process, node int) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// contend makes clients of two processes compete for a key that expires, and returns the events in order.
+// contend lets clients in two processes compete for a key that expires, and returns a log of their attempts.
 func contend(t *testing.T, seed uint64) []string {
 	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
 	var trace []string
@@ -114,7 +114,7 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 			errs++
 		}
 	}
-	// At most 100 leases of 50 ms fit into 5 s, and fewer if there are pauses between them.
+	// At most 100 leases of 50 ms fit into 5 s. The number is smaller if the key is free between leases.
 	if grants < 60 || grants > 100 || errs > 0 {
 		t.Errorf("%d grants and %d errors in %d attempts", grants, errs, len(trace))
 	}

@@ -25,11 +25,11 @@ type Trial struct {
 	Lock         impls.Impl
 	Deployment   string // "": the lock's usual deployment
 	Workload     workloads.Workload
-	Params       workloads.Params // Params.Seed also determines message delays and fencing tokens
+	Params       workloads.Params // Params.Seed also determines message delays and the random tokens of the lock's owners
 	LockParams   map[string]string
 	Fault        string // name of the fault in the history and in expectations
 	Plan         faults.Plan
-	Expectations []histories.Expectation // nil: the expectations that the lock states for the fault
+	Expectations []histories.Expectation // if nil, Record uses the expectations that the lock states for the fault
 	slow         bool                    // whether to run scripts in the emulator, which is slower; for tests
 }
 
@@ -44,7 +44,7 @@ const connectTimeout = 10 * time.Second
 type Recorded struct {
 	*histories.Memory
 	Discarded string          // reason why the trial must be discarded; "": the trial is valid
-	Strikes   []inject.Strike // fault steps that were carried out
+	Strikes   []inject.Strike // fault steps that took place
 }
 
 // Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1, equal trials have equal
@@ -89,7 +89,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
-	case t.Lock.ThirdParty: // go-redis by default waits for a random time before it retries
+	case t.Lock.ThirdParty: // for example, go-redis waits for a random time before a retry
 		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)
@@ -138,7 +138,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 // On returns the name of the trial's deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
-// Supported returns the reason why virtual time is not available in this Go release, or nil if it is.
+// Supported returns nil if this Go release supports virtual time, and otherwise an error with the reason.
 func Supported() error {
 	const nap = 48 * time.Hour
 	var slept time.Duration
@@ -156,8 +156,8 @@ func Supported() error {
 	return nil
 }
 
-// inBubble runs f in virtual time. Only package testing can create a testing/synctest bubble, which needs a T; the T has no
-// other use.
+// inBubble runs f in virtual time. It uses package testing, because nothing else can create a testing/synctest
+// bubble.
 func inBubble(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -192,7 +192,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
 		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
-	d.Fresh.Resource = world.processes[0].resource // the harness accesses the resource directly, not through a process
+	d.Fresh.Resource = world.processes[0].resource // faults in a process must not prevent the harness from using the resource
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())
 	}
@@ -210,7 +210,8 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	return r, errors.Join(<-failed, rec.Close())
 }
 
-// up starts the servers and opens a lock for each process, and one for the epilogue.
+// up starts the servers and opens a lock in each process. The last process has no faults: it checks the keys at the
+// end of the trial.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
@@ -230,8 +231,8 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect acquires and releases a separate key in each client and in the epilogue's process. This opens connections and
-// sends scripts to the servers before recording begins.
+// connect lets every client acquire and release a separate key before recording begins. This opens the connections
+// and sends the scripts to the servers.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
@@ -244,7 +245,7 @@ func (t Trial) connect(w *world) error {
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may return this error even without contention
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may return ErrNotHeld even without contention
 			return fmt.Errorf("connect: %w", err)
 		}
 	}
@@ -264,11 +265,12 @@ func (t Trial) header() histories.Header {
 		Expectations: expected}
 }
 
-// markEvery is the interval between marks in the history: about the same as in real time, but a multiple of quantum.
+// markEvery is the interval between marks in the history. A mark states that all earlier events have been written.
+// The interval is a multiple of quantum, so that marks never coincide with messages.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse writes marks to the history, at times at which no other event can occur. The marks report no pause of the harness,
-// since it has no pauses in virtual time.
+// pulse writes marks to the history at times at which nothing else can happen. In virtual time the harness is never
+// paused, so the marks report a pause of 0.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

@@ -1,11 +1,12 @@
-// Package sim runs locks in virtual time. It takes a Trial and returns its history. On one processor (GOMAXPROCS=1), the
-// same seed gives the same history.
+// Package sim runs locks in virtual time. It takes a Trial and returns its history. On one processor (GOMAXPROCS=1),
+// the same seed gives the same history.
 //
-// For this, no delay may depend on the order in which goroutines run. No two events may happen in the same nanosecond,
-// because the runtime wakes the goroutines of one nanosecond in any order. Bytes written in the same nanosecond are
-// therefore sent in an order that depends on their content (outbox). Each message may arrive only in one nanosecond of
-// every 1009 (timetable). The number is prime, so that two clients that receive replies in different nanoseconds, and then
-// sleep for round durations, do not wake at the same time.
+// To achieve this, no delay depends on the order in which goroutines run. Events must not coincide, because the
+// runtime wakes the goroutines of one nanosecond in any order. Two rules prevent this.
+//
+// Bytes written in the same nanosecond are sent in an order that depends on their content (see outbox). Each message
+// may arrive in only one of every 1009 nanoseconds (see timetable). Because 1009 is prime, two clients that sleep
+// for round durations after different arrivals do not wake at the same time.
 package sim
 
 import (
@@ -26,10 +27,10 @@ import (
 // world implements inject.World in virtual time: processes with opened locks, and a network and servers in memory.
 type world struct {
 	net       *network
-	processes []*process // the last process runs the epilogue and has no faults
+	processes []*process // the last process has no faults and checks the keys at the end of the trial
 	clients   int
 	key       string           // name of the lock's key in the store
-	copies    map[int]contents // for each replica that stopped replicating, its data at that time
+	copies    map[int]contents // data of each replica at the time when the replica stopped replicating
 }
 
 var _ inject.World = (*world)(nil)
@@ -97,7 +98,7 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // a replica is simulated only as a copy of the primary's data
+	if a.Verb == faults.Unlink { // a simulated replica is only a copy of the primary's data
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -146,7 +147,7 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
-	w.net.nodes[0].resetClock() // the replica's clock was not changed by faults on the primary
+	w.net.nodes[0].resetClock() // faults changed the clock of the primary, not of the replica
 	w.net.nodes[0].restart(knows)
 	return nil
 }
@@ -168,11 +169,11 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of nanoseconds in each quantum in which no message arrives. Goroutine i starts in nanosecond i of
-// a quantum, so that no two goroutines start in the same nanosecond.
+// reserved is the number of nanoseconds at the start of each quantum in which no message arrives. Goroutine i starts
+// in nanosecond i of a quantum, so that goroutines do not start at the same time.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // period of the arrival nanoseconds of messages
+const quantum = 1009 * time.Nanosecond // period in which a message may arrive at only one nanosecond
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {
@@ -189,7 +190,7 @@ type network struct {
 }
 
 // newNetwork creates a network in the current testing/synctest bubble. A message takes between 0.5 and 1.5 times the
-// latency. After Close, the bubble must run for 10 s of virtual time, so that background goroutines of clients can end.
+// latency. After Close, the caller must let 10 s of virtual time pass, so that background goroutines end.
 func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
 	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
@@ -218,8 +219,8 @@ func (n *network) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dialer returns a dial function for the connections of a process. Each process has different delays, so that processes do
-// not affect each other's. Dialing takes no virtual time. It fails unless a running server has the address.
+// Dialer returns a dial function for the connections of a process. Dialing takes no virtual time, and fails unless a
+// running server has the address. The message delays of a process do not depend on other processes.
 func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()

@@ -27,7 +27,8 @@ func (b *Page) Accessible() {
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
-// walk moves the focus through the controls of the page with the Tab key, and returns the complaints about them.
+// walk presses the Tab key until every control of the page has had the focus, and returns complaints about the
+// controls.
 func (b *Page) walk() []string {
 	b.t.Helper()
 	stops := Evaluate[int](b, b.wrapped("setOut()"))
@@ -51,7 +52,8 @@ func (b *Page) Press(keys string) {
 	}
 }
 
-// Await runs a script repeatedly until it returns true, for at most 20 seconds. The page may be loading meanwhile.
+// Await runs a script repeatedly until it returns true, for at most 20 seconds. Errors are ignored, because the page
+// may still be loading.
 func (b *Page) Await(script string) {
 	b.t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

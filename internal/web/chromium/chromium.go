@@ -72,7 +72,8 @@ func Open(t testing.TB) context.Context {
 	return ctx
 }
 
-// Page is a page in a separate tab. It records requests that are not allowed, and the console output.
+// Page is a page in a separate tab of the browser. It records the console output and all requests that are not
+// allowed.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
@@ -82,7 +83,7 @@ type Page struct {
 	console  []string
 }
 
-// Load opens a file as a page. The page may fetch nothing else.
+// Load opens a file as a page. The page is not allowed to fetch anything else.
 func Load(t testing.TB, ctx context.Context, file string) *Page {
 	t.Helper()
 	page := (&url.URL{Scheme: "file", Path: file}).String()
@@ -100,7 +101,7 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a new tab. The function own reports whether the page may make a request.
+// show opens a page in a new tab. own reports whether the page is allowed to make a request.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -183,8 +184,8 @@ func (b *Page) unfold() {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 }
 
-// Fits checks at several widths that the page does not scroll sideways, and that parts that scroll can be scrolled with
-// keys. It unfolds the page first.
+// Fits unfolds the page and checks it at several widths. The page must not scroll sideways, and users must be able
+// to scroll every scrollable element with keys.
 func (b *Page) Fits() {
 	b.unfold()
 	for _, width := range []int64{400, 800, 1280} {
@@ -220,7 +221,7 @@ func (b *Page) inSchemes(check func() []string) {
 	}
 }
 
-// Prints checks the page as printed on A4, where nothing can be scrolled or unfolded. The argument main is a selector of
+// Prints checks the page as printed on A4 paper, where readers cannot scroll or unfold. main is a CSS selector of
 // the page's main table.
 func (b *Page) Prints(main string) {
 	b.Emulate("print", "light", 718) // A4 at 96 px per inch, less margins of 1 cm

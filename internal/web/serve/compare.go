@@ -15,7 +15,7 @@ import (
 // comparePage holds the comparison of two folders. Without two folders it only shows the form to choose them.
 type comparePage struct {
 	A, B     string
-	Of       []group // folders to choose from, in groups
+	Of       []group // groups of folders to choose from
 	Problem  string
 	Tables   []comparedTable
 	Withheld []string
@@ -27,8 +27,8 @@ type group struct {
 	Folders []string
 }
 
-// comparedTable holds the rows of a table that differ between the two folders. Folded holds tables that are folded on the
-// page: rows that are equal, and rows that only one folder has.
+// comparedTable holds the rows of a table that differ between the two folders. Folded holds the other rows: equal
+// rows, and rows that only one folder has.
 type comparedTable struct {
 	Title, Status string
 	Head          []string
@@ -70,7 +70,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
 		switch len(pick) {
-		case 2: // the list shows the newest folder first; the older folder is the base of the comparison
+		case 2: // the list shows the newer folder first, and the comparison starts from the older folder
 			p.A, p.B = pick[1], pick[0]
 		case 1:
 			p.Problem = "Choose two folders to compare: one was chosen."
@@ -188,12 +188,12 @@ func seen(o *run.Observation) comparedCell {
 	return c
 }
 
-// silent reports whether a check has no expectation and found no violation.
+// silent reports whether a check has no expectation and found no violation, or o is nil.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }
 
-// compareBenches compares two benches by the default metrics, like the command lockbench compare.
+// compareBenches compares two benchmarks by the default metrics, like the command lockbench compare.
 func (s *Server) compareBenches(p *comparePage) error {
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {

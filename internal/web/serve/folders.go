@@ -34,28 +34,29 @@ var manifests = []struct {
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
-// folder is the summary of one folder. Kind is "" if the folder does not contain a run, a bench or an advice.
+// folder is the summary of one result folder. Kind is "" unless the folder contains a run, a benchmark or a
+// selection report.
 type folder struct {
 	Name     string
 	Kind     kind
 	What     string // short description of the contents, such as the locks of a run
 	Started  time.Time
-	States   []state // states of the results, worst first
+	States   []state // summarised results of the checks, worst first
 	Expected expectations
 	Counts   string
 	Servers  []string
-	Problem  string // reason why the folder cannot be read, as a sentence
+	Problem  string // reason why the folder cannot be read, in one sentence
 	Latest   bool
 	Ended    bool
-	Progress *progress          // nil if the run or bench has ended
-	Sentence string             // the result of a run or an advice in one sentence
-	Sources  []selection.Source // sources of the evidence of an advice
+	Progress *progress          // nil if the run or benchmark has ended
+	Sentence string             // result of a run or a selection report, in one sentence
+	Sources  []selection.Source // where the evidence of a selection report comes from
 
-	// The following fields are set for a run or a bench.
+	// The following fields are set for a run or a benchmark.
 	manifest    string // name of the manifest file
-	interrupted bool   // whether the user interrupted the run or bench
-	cells       []cell // cells of the plan, with their results
-	unreported  error  // error from reading the results; nil: there are results
+	interrupted bool   // whether the user interrupted the run or benchmark
+	cells       []cell // planned combinations of lock, workload and fault, with their results
+	unreported  error  // error from reading the results, or nil
 }
 
 func (f folder) passes(filter string) bool {
@@ -67,11 +68,11 @@ func (f folder) passes(filter string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(filter)), func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// Running reports whether the run or bench is under way.
+// Running reports whether the run or benchmark is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the summaries of the newest folders, at most mostFolders, in order from new to old, with unreadable folders
-// last. more is the number of older folders that are left out.
+// all returns the summaries of the mostFolders newest folders, newest first. Unreadable folders come last. more is
+// the number of older folders that are omitted.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -110,9 +111,9 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// foldersIn returns the names of the runs, benches and advice in a folder. If the folder is itself a run or a bench, it
-// returns only the name of the folder. If it is an advice, the result also includes the folder, because an advice folder
-// contains the runs and benches with its evidence.
+// foldersIn returns the names of the result folders in a folder. For a run or benchmark, it returns only the folder
+// itself. For a selection report, it returns the folder and the runs and benchmarks inside, which are the evidence
+// of the report.
 func (s *Server) foldersIn(name string) (names []string) {
 	if k, _ := s.kindOf(name); k != "" {
 		if names = append(names, name); k != adviceKind {
@@ -165,7 +166,7 @@ func (s *Server) folder(name string) folder {
 	return f
 }
 
-// look reads the summary of a folder, with the cells of a run or a bench.
+// look reads the summary of a folder, with the cells of a run or a benchmark.
 func (s *Server) look(name string) folder {
 	f := folder{Name: name}
 	f.Kind, f.manifest = s.kindOf(name)
@@ -195,7 +196,8 @@ func (s *Server) look(name string) folder {
 	return f
 }
 
-// startedOf returns the time in the name of a folder, or the time of its last change if the name has no time.
+// startedOf returns the start time that the folder's name contains. Without a time in the name, it returns the time
+// of the folder's last change.
 func (s *Server) startedOf(whole string) time.Time {
 	const form = "20060102-150405"
 	name := path.Base(whole)
@@ -220,8 +222,8 @@ func reason(err error, dir string) string {
 	return text
 }
 
-// sum completes the summary of a run or a bench. If the run or bench was interrupted or has not finished, the first state
-// says so, and no state is green.
+// sum completes the summary of a run or benchmark. If the run or benchmark was interrupted or is unfinished, the
+// first state says so, and no state is shown in green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
@@ -247,7 +249,7 @@ func (s *Server) sum(f *folder) {
 	f.States = append([]state{now}, f.States...)
 }
 
-// soFar replaces green states by amber ones, because an unfinished run cannot have a good result yet.
+// soFar replaces green states by amber states, because a run is not successful before it has finished.
 func soFar(states []state) {
 	for i, s := range states {
 		if s.Class == pass.Class {

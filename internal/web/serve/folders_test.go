@@ -30,7 +30,8 @@ const (
 	turned   = "evil\u202egnp.exe"
 )
 
-// overlapping returns a history in which client 1 is granted the key that client 0 holds, from 20 to 30 ms, during a fault.
+// overlapping returns a history with an overlap: client 1 is granted a key while client 0 holds it. The overlap
+// lasts from 20 to 30 ms, during a fault.
 func overlapping(key string) []histories.Op {
 	acquire := func(client int32, hold int64, call, back time.Duration) histories.Op {
 		return histories.Op{Client: client, Hold: hold, Kind: histories.Acquire, Outcome: histories.OK, Key: key, Due: call, Call: call, Return: back}
@@ -137,8 +138,8 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-// writeBench writes a bench with the given seed, from recorded test data. It multiplies the goodput of the lock "fenced" by
-// a factor.
+// writeBench writes the results of a benchmark with the given seed, from recorded test data. It multiplies the
+// goodput of the lock "fenced" by factor.
 func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))
@@ -155,7 +156,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // also in the trials of the controls
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // negative controls contain the lock "fenced" too
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))
@@ -237,7 +238,7 @@ func writeAll(t testing.TB) string {
 	return dir
 }
 
-// writeHostile writes a run in which every text is an attack.
+// writeHostile writes a run in which every text contains HTML, control characters or a password.
 func writeHostile(t testing.TB, dir string) {
 	t.Helper()
 	m := manifestOf(theTime().Add(-100*time.Hour), scripted)
@@ -274,7 +275,8 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds checks that a text contains each string in has, escaped or not, and no string in lacks.
+// holds fails the test unless the text contains every string in has and no string in lacks. A string in has may be
+// escaped as HTML.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

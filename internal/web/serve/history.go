@@ -29,12 +29,12 @@ type historyPage struct {
 	Result      trialResult
 	Judged      bool
 	Clients     []int32
-	Hidden      int // number of clients that are not drawn
+	Hidden      int // number of clients that the page does not draw, for lack of space
 	File        string
 	Warnings    []string
 }
 
-// jumps holds links to places in the history. More is the number of places without a link.
+// jumps holds links to events of the history. More is the number of events without a link.
 type jumps struct {
 	First []jump
 	More  int
@@ -44,7 +44,7 @@ type jump struct {
 	State state
 	Text  string
 	To    view
-	Here  bool // whether the place is in the window
+	Here  bool // whether the window shows the event
 }
 
 func (j *jumps) add(v view, st state, from, to time.Duration, text string, args ...any) {
@@ -107,8 +107,8 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns the start and the end of the default view: around the first violation, or else around the first overlap,
-// or else from the first operation on.
+// standard returns the start and the end of the default view. The view surrounds the first violation or, without a
+// violation, the first overlap. Otherwise the view begins at the start of the history.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)
@@ -144,7 +144,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	for i, o := range p.Over.Overlaps {
 		st := p.Result.State
 		if st.Class == pass.Class || !p.Judged {
-			st = inconclusive // not green, because holds overlapped
+			st = inconclusive // no green for overlapping holds
 		}
 		st.Word = overlapped.Word
 		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
@@ -165,7 +165,8 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	}
 }
 
-// strip sets the bars of the overview chart: operations and overlaps over time. It marks the bars that are in the window.
+// strip sets the bars of the overview chart, which shows operations and overlaps over time. It marks the bars inside
+// the window.
 func (p *historyPage) strip(v view) {
 	o := p.Over
 	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)
@@ -202,8 +203,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 	p.Drawing = run.DrawWindow(drawn)
 }
 
-// lanes returns the clients to draw: all clients if the history is small, otherwise only those with operations in the
-// window.
+// lanes returns the clients to draw, at most mostLanes. If the history has many clients, it returns only those with
+// operations in the window. If the view selects a client, it returns only this client.
 func (p *historyPage) lanes() (clients []int32) {
 	w := p.Window
 	for _, c := range p.Over.Clients {

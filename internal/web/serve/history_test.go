@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// serverWith starts a server with one trial that has a history.
+// serverWith starts a server for a folder that contains one trial with a history.
 func serverWith(t testing.TB, ops []histories.Op) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,8 +26,8 @@ func serverWith(t testing.TB, ops []histories.Op) *Server {
 
 const trialFile = "run/cell/001/" + run.HistoryName
 
-// TestWindow checks that a window has all operations and holds that overlap its period, with their true end times, and no
-// others.
+// TestWindow checks the operations and holds in a window of a history. The window must contain all operations and
+// holds that overlap its period, and no others. Each must have its true end time.
 func TestWindow(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestOverlaps checks which holds count as an overlap.
+// TestOverlaps checks which pairs of holds are reported as an overlap.
 func TestOverlaps(t *testing.T) {
 	grant := func(client, life int32, hold int64, at time.Duration, depth uint16) histories.Op {
 		return histories.Op{Client: client, Life: life, Hold: hold, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Depth: depth, Due: at - msec, Call: at - msec, Return: at}
@@ -99,7 +99,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestLongHistory checks that the page of a long history is limited, and that a window at its start does not read all of it.
+// TestLongHistory checks that the page of a long history has a limited size. A window at the start of the history
+// must not read the whole history.
 func TestLongHistory(t *testing.T) {
 	const sections = 100_000
 	s := serverWith(t, sound(8, sections))
@@ -142,7 +143,7 @@ func TestLongHistory(t *testing.T) {
 	}
 }
 
-// TestTornHistory checks that the part of a history before an error is shown, with the error.
+// TestTornHistory checks that the page of an invalid history shows the part before the error, and the error.
 func TestTornHistory(t *testing.T) {
 	s := serverWith(t, overlapping("k0"))
 	for name, text := range map[string]string{
@@ -166,7 +167,7 @@ func TestTornHistory(t *testing.T) {
 	}
 }
 
-// TestMoves checks the start and end times of a view after each move, and that they lie within the history.
+// TestMoves checks the start and end times of views after moves and zooms. The views must stay within the history.
 func TestMoves(t *testing.T) {
 	v := view{From: 40 * msec, To: 60 * msec, until: 100 * msec}
 	for name, c := range map[string]struct {
@@ -184,7 +185,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// FuzzView checks that the view of any valid query lies within the history, and that the query of a view gives the same view.
+// FuzzView checks that the view for any valid query lies within the history. The query of this view must give the
+// same view again.
 func FuzzView(f *testing.F) {
 	for _, q := range []string{"", "from=1&to=2", "from=1.5", "to=0.000001", "from=9e9&to=x", "from=-1", "from=1&to=1", "client=3&key=k0", "client=harness", "client=4294967296",
 		"key=%3Cscript%3E", "from=99999999999999999999999999", "from=0.0000001&to=0.0000002", "from=NaN&to=Inf", "from=1/3&to=2", "client=-1", "from=.&to=.."} {

@@ -23,7 +23,7 @@ type listPage struct {
 	Newest     *folder // the newest run, even if it does not match the filter
 	Folders    []folder
 	Unreadable []folder
-	Of         int // number of folders before filtering
+	Of         int // number of folders before the filter is applied
 	More       int // number of older folders that are left out
 }
 
@@ -54,14 +54,14 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 // folderPage holds one folder, with its cells and links to reports and histories.
 type folderPage struct {
 	folder
-	Cells   []cell // cells of a run or a bench
+	Cells   []cell // cells of a run or a benchmark
 	Reports []string
 	Others  []string // names of folders with which this folder can be compared
 	s       *Server
 }
 
-// Here returns the name of the folder dir, which contains evidence of this advice, or "" if the folder is not in the served
-// folder.
+// Here returns the path of dir within the served folder, for a link. dir is relative to the folder of this page.
+// Here returns "" if dir is not a result folder.
 func (p folderPage) Here(dir string) string {
 	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
@@ -82,7 +82,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := folderPage{s: s, folder: f}
-	all, _, _ := s.all() // an error means that there are no other folders to compare with
+	all, _, _ := s.all() // after an error, the page offers no folders for comparison
 	for _, other := range all {
 		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			p.Others = append(p.Others, other.Name)
@@ -115,7 +115,7 @@ type overview struct {
 	MoreKeys bool
 	Width    time.Duration // duration of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first overlaps; OverlapCount counts all
+	Overlaps []*overlap // the first overlaps; OverlapCount is the number of all overlaps
 	Faults   []checker.Band
 	Warnings []string
 
@@ -144,7 +144,7 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 		return nil, err
 	}
 	o.Clients = slices.Sorted(maps.Keys(o.clients))
-	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // sorts k2 before k10
+	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // shorter keys first, so that k2 precedes k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
 	s.overviews.Add(now, o)
 	return o, nil
@@ -187,8 +187,8 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket returns the bucket for a time. If the buckets end before that time, it doubles their duration until they cover the
-// time.
+// bucket returns the bucket of the overview chart that contains the given time. If necessary, it first doubles the
+// duration of all buckets.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {
@@ -206,12 +206,13 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // saves memory; windowOf reads the holds again
+		v.Parts = nil // saves memory: windowOf reads the parts again when they are shown
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }
 
-// verdictOf returns the verdict on a history, or a verdict without findings if it cannot be read.
+// verdictOf returns the verdict on the history in a folder. If the verdict cannot be read, it returns a verdict
+// without findings.
 func (s *Server) verdictOf(dir string) *checker.Verdict {
 	var v checker.Verdict
 	if err := s.read(path.Join(dir, run.VerdictName), &v); err != nil {

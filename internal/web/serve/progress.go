@@ -17,18 +17,19 @@ import (
 	"lockbench/reports/selection"
 )
 
-// progress holds the progress of a run or a bench.
+// progress holds the progress of a run or a benchmark.
 type progress struct {
 	Planned, Finished, Discarded int // numbers of trials
 	LastWrite                    time.Time
-	Idle                         time.Duration // time since LastWrite
-	Left                         time.Duration // time left, estimated from the trials so far; 0: unknown
+	Idle                         time.Duration // time since the last write to the folder
+	Left                         time.Duration // estimate of the time left; 0: unknown
 	Alive                        bool
 	Cells                        []cell
-	Newest                       []trial // newest trials; nil if the run is not running
+	Newest                       []trial // newest trials; nil unless the run is under way
 }
 
-// cell is a cell of the plan of a run or a bench. In a bench, a cell is a lock under one condition.
+// cell holds the progress of one planned combination, such as a lock, a workload and a fault in a run. In a
+// benchmark, a cell is a lock under one condition.
 type cell struct {
 	Name, Dir                    string
 	Planned, Finished, Discarded int
@@ -39,7 +40,8 @@ type cell struct {
 	Trials                       []trial
 }
 
-// expectations is the text beside a state that shows whether the expectations were met.
+// expectations holds a text that states whether all expectations were met. Unmet is true if an expectation was not
+// met.
 type expectations struct {
 	Text  string
 	Unmet bool
@@ -68,8 +70,8 @@ type mark struct {
 	Text  string
 }
 
-// Counts returns a text with the numbers of finished and discarded trials and either the time left or the time since the
-// last write.
+// Counts returns a text with the numbers of finished, planned and discarded trials. For a run under way, the text
+// also states the time left, if known. Otherwise it states the time since the last write.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
@@ -84,7 +86,7 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells in the stage with the given name.
+// Cut returns the number of cells whose stage has the given name, such as "interrupted".
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -140,8 +142,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the trials of a cell and sets its stage. alive is false if the run has stopped: then unfinished trials are
-// marked as not judged.
+// count counts the finished and the discarded trials of a cell, and sets the cell's stage. alive reports whether the
+// run is under way. If the run has stopped, unfinished trials are marked as not judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -174,7 +176,7 @@ func (c *cell) count(alive bool) {
 }
 
 func (s *Server) trialsOf(name, dir string) (trials []trial) {
-	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // an error means that no trial has started
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // after an error, the cell has no trials
 	for _, at := range dirs {
 		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
 		files, _ := fs.ReadDir(s.root.FS(), at)
@@ -223,7 +225,8 @@ var (
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
-// stateOf returns the state for the result of a check. A violation without an expectation is shown as "violated".
+// stateOf returns the state for the result of a check. The word of the state is "violated" for a violation without
+// an expectation.
 func stateOf(result checker.Result, observed checker.Observed) state {
 	b := run.BadgeOf(result, observed)
 	if b.Class == "result-violated" {
@@ -283,8 +286,8 @@ func (s *Server) resultOf(name, dir string) trialResult {
 	return trialResultOf(&v, h)
 }
 
-// trialResultOf returns the result of a trial from its verdict. Properties with neither an expectation nor a violation have
-// no mark.
+// trialResultOf returns the result of a trial, from its verdict. The result has no mark for a property without an
+// expectation and without a violation.
 func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 	var seen []run.Observation
 	for _, f := range v.Findings {
@@ -309,7 +312,7 @@ func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 		case o.Observed == checker.Undecided && o.Why != "":
 			m.Text += ": " + o.Why
 		}
-		m.State.Class = observed.Class // only the state of the whole trial is coloured
+		m.State.Class = observed.Class // the mark has a neutral colour: only the state of the trial is coloured
 		r.Marks = append(r.Marks, m)
 	}
 	return r

@@ -42,7 +42,7 @@ func funcs() template.FuncMap {
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
-		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar in the overview chart, from its height
+		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar with this height in the overview chart
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
 		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}
@@ -55,8 +55,8 @@ type move struct {
 	Key, ID, Text string
 }
 
-// link returns the path of a page of this server. It escapes each name, so that no name can change the page that the link
-// leads to.
+// link returns the path of a page of this server. It escapes every name, so that a name with special characters
+// cannot lead to another page.
 func link(room, name string, more ...string) template.URL {
 	path := "/" + room + "/" + url.PathEscape(name)
 	for _, part := range strings.Split(strings.Join(more, "/"), "/") {
@@ -115,7 +115,8 @@ func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 // credentials matches the user and password of a URL, escaped for HTML or not.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
-// harmless removes control characters, and passwords in URLs. It is applied to the whole page so that no text is missed.
+// harmless removes control characters, and replaces passwords in URLs by ***. It is applied to the whole page, so
+// that no text is missed.
 func harmless(text []byte) []byte {
 	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }

@@ -1,6 +1,6 @@
-// Package serve shows the results of runs, benches and advice in a browser. New takes the folder that contains them and
-// returns a Server of HTML pages. The server writes nothing, and reads nothing outside the folder. It has no password, so it
-// listens on the loopback address by default.
+// Package serve shows the results of runs, benchmarks and selection reports in a browser. New takes the folder that
+// contains the results, and returns a Server of HTML pages. The server writes nothing, and reads nothing outside the
+// folder. The pages have no password, so the server listens on the loopback address by default.
 package serve
 
 import (
@@ -40,36 +40,36 @@ type Server struct {
 const (
 	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
-	mostScans     = 2         // histories read concurrently
-	mostUnmarked  = 2_000_000 // operations between two marks in a history; replay holds them in memory
+	mostScans     = 2         // maximum number of histories that are read at once
+	mostUnmarked  = 2_000_000 // maximum number of lines without a mark in a history; a reader keeps these lines in memory
 	mostFileBytes = 256 << 20 // size of a JSON file
-	mostPageBytes = 64 << 20  // size of a report
-	mostNewest    = 6         // newest trials of a running run that are shown with a verdict
+	mostPageBytes = 64 << 20  // maximum size of a report
+	mostNewest    = 6         // number of newest trials whose verdicts are shown during a run
 
-	// idleTimeout is the time without a write after which a run is shown as stopped. A run writes twice a second, except
-	// while servers start or a long history is judged.
+	// idleTimeout is the time without a write after which a run counts as stopped. A run writes about twice a second,
+	// except while servers start or a long history is judged.
 	idleTimeout = time.Minute
 
-	// Limits of an overview.
+	// Limits for the overview of a history.
 	buckets      = 96
 	mostClients  = 4096
 	mostKeys     = 1000
 	mostOverlaps = 200
 	mostFaults   = 200
-	mostParts    = 500 // holds in one overlap; without a lock an overlap may last as long as the run
+	mostParts    = 500 // maximum number of holds in one overlap; without exclusion, an overlap may last as long as the run
 	mostJumps    = 24
 
-	// Limits of the window of a history.
+	// Limits for the window of a history.
 	narrowest  = time.Microsecond
-	mostOps    = 300 // operations that are drawn and listed one by one
+	mostOps    = 300 // maximum number of operations that are drawn and listed one by one
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // the drawing merges two holds of a client if the gap between them is less than 1/450 of the window
+	resolution = 450 // a gap between holds of a client is not drawn if it is shorter than 1/resolution of the window
 	mostHatch  = 60
-	mostBeyond = 20_000 // events read after the window to find the end of its operations
+	mostBeyond = 20_000 // maximum number of events that are read after the window, to find the ends of operations and holds
 )
 
-const harness = "harness" // value of the query parameter client that selects the harness
+const harness = "harness" // value of the query parameter "client" for operations of lockbench itself
 
 // New returns a server for the folder with results. The caller must close it.
 func New(dir string) (*Server, error) {
@@ -106,7 +106,7 @@ func (s *Server) Handler(bound string) http.Handler {
 	return s.guard(bound, mux)
 }
 
-// Errors of Listen for an address that it refuses to listen on.
+// Errors that Listen returns for an address on which it does not listen.
 var (
 	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
 	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
@@ -122,7 +122,7 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name now resolves to another address
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name was resolved again, to an address that is not loopback
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
 	return l, err
@@ -133,13 +133,13 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Run serves requests until ctx ends. Then running requests have one second to finish.
+// Run serves requests until ctx ends. Requests that are being handled then have one second to finish.
 func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	server := &http.Server{
 		Handler:           s.Handler(bound),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      2 * time.Minute, // reading a long history takes long
+		WriteTimeout:      2 * time.Minute, // reading a long history may take this long
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
@@ -158,8 +158,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	return server.Close()
 }
 
-// Content security policies. Pages of the server may run one script, and may fetch from this server only. Reports run in a
-// sandbox, because other people may have written them. They may use inline styles and scripts, but fetch nothing.
+// Content security policies. Pages of the server may run their one script and fetch from the server only.
+//
+// Reports run in a sandbox, because they may come from other people. They may use inline styles and scripts, but
+// fetch nothing.
 const (
 	ownPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -167,7 +169,8 @@ const (
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-// guard refuses requests that could write or that name another host, and limits the number of concurrent requests.
+// guard refuses requests for another host and all methods except GET and HEAD. It also limits the number of
+// concurrent requests.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	places := make(chan struct{}, mostRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -198,8 +201,8 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether the request's host is this server: a loopback name, the host that the server listens on, or the
-// address that received the request. A request for another host may be a DNS rebinding attack.
+// ours reports whether a request names this server as its host. Accepted are loopback names, the host in bound, and
+// the address that received the request. A request for another host may be a DNS rebinding attack.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -93,7 +93,7 @@ func TestCompareRuns(t *testing.T) {
 	if err := runreport.WriteManifest(filepath.Join(dir, "unlike"), m); err != nil {
 		t.Fatal(err)
 	}
-	h.Lock = "broken" // in folder b this lock excludes
+	h.Lock = "broken" // in folder b the lock "broken" excludes other clients
 	writeTrial(t, filepath.Join(dir, "b", "lock1/contend+none", "001"), h, sound(2, 4))
 	for _, name := range []string{"b", "unlike"} {
 		if _, err := runreport.Build(filepath.Join(dir, name)); err != nil {
@@ -265,8 +265,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestOlderResults checks that results of an earlier version are reported as unreadable, with the command that writes them
-// again.
+// TestOlderResults checks that results in an older file format are reported as unreadable. The page must show the
+// command that writes these results again.
 func TestOlderResults(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "20261118-100000-first"), theTime().Add(-50*time.Hour), "broken")
@@ -280,8 +280,8 @@ func TestOlderResults(t *testing.T) {
 		"results.json has version 1 and this lockbench reads version 3: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
 }
 
-// TestInProgress checks that the page of a run under way shows its progress, and the page of a killed run the time of its
-// last write.
+// TestInProgress checks the pages of unfinished runs. The page of a run under way shows its progress. The page of a
+// killed run shows the time of the last write.
 func TestInProgress(t *testing.T) {
 	dir := writeAll(t)
 	s := serverOf(t, dir)
@@ -304,7 +304,7 @@ func TestInProgress(t *testing.T) {
 	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "Under way") {
 		t.Error("a run that ended is still under way")
 	}
-	// The report of a killed run is shown, but not as finished.
+	// After a report on a killed run was built, the page shows the report but calls the run incomplete.
 	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
 		t.Fatal(err)
 	}

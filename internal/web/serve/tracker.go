@@ -15,10 +15,10 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read") // visit returns this error to end a replay early
+var errEnough = errors.New("enough was read") // the argument visit of replay returns errEnough to end the replay
 
-// replay reads a history and calls visit for each event in order. At a malformed line it stops and returns a warning,
-// because the events before that line are valid.
+// replay reads a history and calls visit for each event in order. It stops at a malformed line and returns a
+// warning. The earlier events are valid, so replay returns no error.
 func (s *Server) replay(ctx context.Context, file string, visit func(histories.Event) error) (h histories.Header, warnings []string, err error) {
 	select {
 	case s.scans <- struct{}{}:
@@ -50,19 +50,19 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, ctx.Err()
 }
 
-// tracker follows the holds in a history. A hold lasts from the grant until the client releases the key, is told that it
-// lost the hold, or ends.
+// tracker follows the holds while a history is read. A hold begins with the grant. It ends when the client releases
+// the key, learns that the hold was lost, or ends.
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
-	overlaps map[*projection.Key]*overlap // the current overlap of each key, if any
+	overlaps map[*projection.Key]*overlap // the overlap that each key has at the current time
 	into     reader
 }
 
 // reader receives the events, holds and overlaps of a history.
 type reader interface {
 	event(histories.Event, *tracker) error
-	hold(run.Hold) // called for each hold when it ends, or at the end of the history
+	hold(run.Hold) // called for each hold, when the hold ends or at the end of the history
 	overlap(*overlap)
 }
 
@@ -73,7 +73,7 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 		k.event(e)
 		return into.event(e, k)
 	})
-	for _, key := range k.Keys { // overlaps that last until the end of the history
+	for _, key := range k.Keys { // close the overlaps that last until the end of the history
 		if o := k.overlaps[key]; o != nil {
 			k.close(key, o)
 		}
@@ -82,8 +82,8 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 	return h, warnings, err
 }
 
-// overlap is a period in which two or more holds of the same key exist. It lasts from the second grant until at most one
-// hold remains.
+// overlap is a period in which at least two holds of the same key exist. It begins with the grant of the second
+// hold. It ends when at most one hold remains.
 type overlap struct {
 	run.Overlap
 	Key     string
@@ -103,7 +103,7 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 
 // Who lists the names of the clients in an overlap as text.
 func (o *overlap) Who() string {
-	if len(o.Clients) == 1 { // the client was granted the key twice, the second time before the first hold ended
+	if len(o.Clients) == 1 { // both holds belong to the same client
 		return "client " + clientWord(o.Clients[0]) + " twice"
 	}
 	const most = 6
@@ -146,7 +146,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends the overlap of a key. If the duration of the overlap is not 0, close passes it to the reader.
+// close ends the overlap of a key, and passes it to the reader. An overlap with duration 0 is dropped.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)
@@ -157,7 +157,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether any hold that was granted at or before the given time has not ended.
+// holds reports whether any current hold was granted at or before the given time.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

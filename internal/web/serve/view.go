@@ -20,8 +20,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// view selects a period of a history, and optionally one client and one key. A link contains all fields in its query, so
-// that it always shows the same view.
+// view selects a period of a history, and optionally one client and one key. A link contains all fields of the view,
+// so that the link always leads to the same view.
 type view struct {
 	From, To time.Duration
 	Client   string // client number, "harness", or "" for all clients
@@ -55,7 +55,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if text == "" {
 			continue
 		}
-		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond, unlike a floating-point number
+		at, err := time.ParseDuration(text + "ms") // ParseDuration is exact, unlike a floating-point number
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
@@ -75,7 +75,7 @@ func clip(s string) string {
 	return s
 }
 
-// ms formats a time in milliseconds, exact to the nanosecond, so that parseView reads it back.
+// ms formats a time in milliseconds, exact to the nanosecond. parseView can parse the result.
 func ms(d time.Duration) string {
 	return format.TrimZeros(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond))
 }
@@ -115,7 +115,8 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns a view with the given times. If the times are at least a millisecond apart, at truncates them to microseconds.
+// at returns the view with other times. It truncates them to microseconds if the period is at least a millisecond
+// long.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -149,7 +150,7 @@ func (v view) End() view { v.From, v.To = v.until-(v.To-v.From), v.until; return
 func (v view) All() view { v.From, v.To = 0, v.until; return v }
 
 func (v view) around(from, to time.Duration) view {
-	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // the times come from a file and may be invalid
+	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // times from a file may be invalid
 	margin := max((to-from)/2, time.Millisecond/2)
 	return v.at(max(0, from-margin), to+margin)
 }
@@ -203,7 +204,7 @@ func (s *Server) contained(dir string) error {
 	})
 }
 
-// folderName reports whether name is a valid path of a folder in the served folder: one or two names.
+// folderName reports whether name is a valid path of a result folder. The path consists of one or two names.
 func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
@@ -267,8 +268,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	w.Write(format.Visible(userinfo.ReplaceAll(text, []byte("://***@"))))
 }
 
-// pathOf returns the folder name and the file path in a request. If the folder does not exist, it responds with an error and
-// returns false.
+// pathOf returns the folder name and the file path in a request. If the folder does not exist, pathOf responds with
+// an error and returns false.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
 	if rest != "." && !strings.Contains(rest, `\`) {
@@ -280,7 +281,7 @@ func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (na
 	return "", "", false
 }
 
-// stamp returns a cache key that changes if the file changes.
+// stamp returns a cache key for a file. The key changes with the size or the modification time.
 func stamp(name string, info fs.FileInfo) string {
 	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }

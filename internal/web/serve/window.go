@@ -14,10 +14,10 @@ import (
 // window holds the part of a history that a view selects, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // the first operations in the view, in the order of their calls; Count counts all
+	Ops      []histories.Op // the first operations in the view, ordered by call time; Count is the number of all operations
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // the first overlaps in the view; OverlapCount counts all
+	Overlaps []*overlap // the first overlaps in the view; OverlapCount is the number of all overlaps
 	Clients  []clientShare
 	Warnings []string
 
@@ -27,7 +27,7 @@ type window struct {
 	bars   int
 	shares map[int32]*clientShare
 	open   map[openID]histories.Op
-	beyond int // number of events read after the window
+	beyond int // number of events read after the end of the window
 }
 
 // clientShare summarises the operations of one client in the window. The page shows it as a text alternative to the
@@ -48,8 +48,8 @@ type openID struct {
 // Crowded reports whether the window has too many operations to draw each of them.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history that a view selects. It reads on after the view until all operations in the view have
-// ended.
+// windowOf reads the part of a history that a view selects. It continues after this part until all operations and
+// holds of the part have ended, or mostBeyond events were read.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
 	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
@@ -101,8 +101,8 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold adds a hold to the window if their times overlap. For the drawing, it merges the hold with the client's previous
-// hold if the gap between them is too short to draw.
+// hold adds a hold to the window, if the view includes it. If the gap since the client's previous hold is too short
+// to draw, hold merges the two holds in the drawing.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
@@ -158,7 +158,7 @@ func (w *window) settle() {
 		w.Holds = nil
 		for _, c := range w.Clients {
 			for _, h := range w.merged[c.Client] {
-				h.Acquire.Validity = 0 // do not draw leases: there are too many
+				h.Acquire.Validity = 0 // leases are not drawn, because there are too many holds
 				w.Holds = append(w.Holds, h)
 			}
 		}

@@ -1,5 +1,5 @@
-// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes a server's name and arguments,
-// and runs it in this process until its context ends. The harness runs each server in a child process, so that it can
+// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes the name and the arguments of
+// a server, and runs the server in this process. The harness calls Serve in a child process, so that the server can
 // be paused and killed.
 package builtin
 

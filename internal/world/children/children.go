@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	killTimeout   = 5 * time.Second // maximum wait for a killed process to end
-	stopTimeout   = 2 * time.Second // maximum wait for a process to end after a request to stop
-	signalTimeout = time.Second     // maximum wait for a pause or resume to take effect
+	killTimeout   = 5 * time.Second // maximum time in which a killed process must end
+	stopTimeout   = 2 * time.Second // maximum time in which a process must end after a request to stop
+	signalTimeout = time.Second     // maximum time in which a pause or resume must take effect
 	pollInterval  = time.Millisecond
 )
 
-// Child is a child process with its process group. Its descendants in other process groups belong to it too, if the system
-// can list them. The child is reaped as soon as it ends.
+// Child is a child process with its process group. Descendants in other process groups belong to the child too, if
+// the system can list them. The child process is reaped as soon as it ends.
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{}                // closed when the process has been reaped
@@ -32,18 +32,19 @@ type Child struct {
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()                 // the exit status is in cmd.ProcessState
-		_ = killGroup(cmd.Process.Pid) // kills the remaining processes of the group, if any
+		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
+		_ = killGroup(cmd.Process.Pid) // kill what remains of the process group
 		reaped()
 		close(c.done)
 	}()
 	return c
 }
 
-// Pid returns the process ID, which is also the process group ID. The system may reuse it after the child has ended.
+// Pid returns the process ID, which is also the process group ID. The system may reuse the ID after the child has
+// ended.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the process has been reaped.
+// Done returns a channel that is closed when the child process has ended and been reaped.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
 // State returns the exit status ("exit status 3", "signal: killed"), or "running" for a running or paused process.
@@ -54,8 +55,8 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause pauses every process of the child, and returns when all threads are stopped. If it fails, the processes are resumed.
-// A paused process can still be killed. Data sent to it waits in the system's buffers.
+// Pause pauses every process of the child, and returns when all threads are stopped. If Pause fails, it resumes the
+// processes. A paused process can still be killed. Data sent to a paused process waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
@@ -72,11 +73,12 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseOtherGroups pauses descendants in other process groups. The keeper kills those groups if the child ends meanwhile.
+// pauseOtherGroups pauses descendants that are in other process groups. It asks the keeper to kill these groups if
+// lockbench ends during the pause.
 func (c *Child) pauseOtherGroups() {
 	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
-			_ = pauseGroup(group) // await checks whether the pause took effect
+			_ = pauseGroup(group) // the caller checks that all threads have stopped
 		}
 	}
 }
@@ -87,7 +89,7 @@ func (c *Child) Resume() error {
 		return err
 	}
 	for _, group := range otherGroups(c.Pid()) {
-		_ = resumeGroup(group) // await checks whether the resume took effect
+		_ = resumeGroup(group) // await checks that no thread is stopped any more
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
@@ -124,7 +126,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop calls ask, which requests the process to stop, and kills the process if it has not ended two seconds later.
+// Stop calls ask, which requests the process to stop. If the process has not ended after two seconds, Stop kills it.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil
@@ -138,10 +140,10 @@ func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
 	}
-	_ = pauseGroup(c.Pid()) // so that the child starts no more processes while the groups are listed
+	_ = pauseGroup(c.Pid()) // a paused child cannot start processes while the groups are listed
 	groups := append(otherGroups(c.Pid()), c.Pid())
 	for _, group := range groups {
-		_ = killGroup(group) // an error means that the group has ended
+		_ = killGroup(group) // an error means that the group has already ended
 	}
 	if !c.endsWithin(killTimeout) {
 		return fmt.Errorf("kill process %d: still running after %v", c.Pid(), killTimeout)
@@ -190,8 +192,8 @@ func (c *Child) endsWithin(timeout time.Duration) bool {
 	}
 }
 
-// StartPiped starts a command with pipes that the caller must close. The pipes of os/exec may be closed before all output is
-// read.
+// StartPiped starts a command and returns pipes to its input and from its output. The caller must close the pipes.
+// Pipes of os/exec are not used, because Wait may close them before all output is read.
 func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {

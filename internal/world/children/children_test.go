@@ -118,7 +118,7 @@ func state(pid int) string {
 	return string(says[:1])
 }
 
-// runs reports whether a process exists and is not a zombie. It may be paused.
+// runs reports whether a process exists and is not a zombie. A paused process counts as running.
 func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
 
 func exists(path string) bool {
@@ -126,7 +126,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits until the function is returns true, and fails the test after a timeout.
+// eventually waits until is returns true. It fails the test after a timeout.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -198,9 +198,9 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 }
 
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
-	onLinux(t) // only on Linux does a child end with the thread that started it
+	onLinux(t) // on other systems, children do not end with the thread that started them
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // processes that the child started are killed only by the keeper
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // without the keeper, nothing else kills the descendants of the child
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -209,11 +209,11 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // several goroutines, because one of them might run on the main thread, which never ends
+	started := make([]*Child, len(keepers)) // One goroutine might run on the main thread, which never ends. Of several goroutines, at least one runs on another thread.
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {
-			runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
+			runtime.LockOSThread() // without UnlockOSThread, the thread ends with the goroutine
 			c, err := k.Start(exec.Command("sleep", "1000"))
 			if err != nil {
 				t.Error(err)
@@ -246,8 +246,8 @@ func TestChildrenIgnoreTerminalSignals(t *testing.T) {
 func TestPauseStopsWholeGroup(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
-	for range 2 { // a resumed child can be paused again
-		for range 2 { // pausing a paused child changes nothing
+	for range 2 { // pause and resume the child twice
+		for range 2 { // the second call must change nothing
 			if err := f.Pause(); err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,9 @@ func pauseGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGSTOP
 
 func resumeGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGCONT) }
 
-// inOwnGroup starts a child in a new process group, so that it does not receive Ctrl-C: children must run until the run has
-// been judged. On Linux the child is also killed when the thread that started it ends.
+// inOwnGroup returns attributes for starting a child in a new process group. Ctrl-C does not reach the group, so
+// children run until lockbench has judged the run. On Linux the child is also killed when the thread that started it
+// ends.
 func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if asked != nil {

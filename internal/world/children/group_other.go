@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Without process groups and /bin/sh no child can be started.
+// inOwnGroup returns nil: without process groups, no child can be started.
 func inOwnGroup(*syscall.SysProcAttr) *syscall.SysProcAttr { return nil }
 
 func apart() *syscall.SysProcAttr { return nil }

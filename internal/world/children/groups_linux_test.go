@@ -74,10 +74,10 @@ func TestKeeperKillsPausedGroup(t *testing.T) {
 	}
 }
 
-// TestKillAwaitsTheGroup checks that all processes of the child's group have ended when Kill returns. A process that is
-// still exiting would hold shared resources, such as the shared memory of a PostgreSQL server that is restarted.
+// TestKillAwaitsTheGroup checks that Kill returns only after all processes of the child's process group have ended.
+// A process that is still exiting may hold resources that a restarted server needs, such as shared memory.
 func TestKillAwaitsTheGroup(t *testing.T) {
-	// tail has read 100 MB when it writes, so that it takes longer to exit than the others.
+	// tail has 100 MB in memory when head writes, so tail takes longer to exit than other processes.
 	cmd := exec.Command("/bin/sh", "-c", "head -c 100000000 /dev/zero | tail -c 100000000 | { head -c 1 >/dev/null; echo ready; sleep 1000; }")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

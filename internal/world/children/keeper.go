@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the listed
-// folders. It ignores signals, so it ends only when the harness closes the input or dies. It kills process groups instead
-// of single processes, because the system rarely reuses a process ID as a group ID. It sleeps before it removes folders,
-// because a killed process may finish a write that creates its folder again.
+// keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the
+// listed folders. It ignores signals, so it ends only when the harness closes the input or dies.
+//
+// The script kills process groups instead of single processes. The system may reuse a process ID, but rarely as a
+// group ID. The script sleeps before it removes folders, because a killed process may still be writing.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -88,8 +89,8 @@ func (k *Keeper) runStarts() {
 	}
 }
 
-// Start starts a child that is killed when the keeper or the harness ends. It sets the command's WaitDelay, and all fields
-// of its SysProcAttr that it needs except Credential.
+// Start starts a child that is killed when the keeper or the harness ends. It sets cmd.WaitDelay, and replaces
+// cmd.SysProcAttr except for the field Credential.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputTimeout
 	result := make(chan error)
@@ -101,8 +102,8 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// Register the child with the keeper before it can be reaped. If "forget" were sent before "kill", the list would keep a
-	// process ID that the system may reuse.
+	// Register the child with the keeper before the child can be reaped. If "forget" were sent before "kill", the
+	// process ID would stay in the keeper's list. The system may reuse the ID.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -165,7 +166,7 @@ func Leftovers() ([]Leftover, error) {
 	var all []Leftover
 	for _, e := range entries {
 		m := ownedFolder.FindStringSubmatch(e.Name())
-		if m == nil || !e.IsDir() { // symbolic links are skipped
+		if m == nil || !e.IsDir() { // IsDir is false for symbolic links
 			continue
 		}
 		pid, err := strconv.Atoi(m[1])

@@ -31,7 +31,7 @@ func TestKeeperKillsListedGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Close only the script's input: closing the keeper would end the thread, and the child with it.
+	// Close only the input of the script. Close would also end the thread that started the child, and so kill the child.
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)
 	}

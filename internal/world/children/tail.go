@@ -9,7 +9,8 @@ import (
 // TailSize is the maximum number of bytes of a process's output that an error message includes.
 const TailSize = 2000
 
-// outputTimeout is the maximum wait for the output of a process that has ended. A descendant may hold the output open.
+// outputTimeout is the maximum time to wait for output after a process has ended. A descendant may still have the
+// output open.
 const outputTimeout = time.Second
 
 // Tail is a writer that keeps the last TailSize bytes written. A child's output is complete when its Done channel is closed.

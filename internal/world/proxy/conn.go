@@ -19,21 +19,21 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // whether every request has been answered; only set if the protocol is opaque
+	answered atomic.Bool // whether every request has been answered; used only if the protocol cannot be parsed (Opaque)
 	mute     atomic.Bool // whether to drop everything read from now on, in both directions
-	deaf     atomic.Bool // whether to drop everything that the server sends from now on
+	deaf     atomic.Bool // whether to discard everything that the server sends from now on
 
-	// Guarded by the link's mutex.
+	// The following fields are guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
-	torn   Direction    // directions in which a cut dropped data
-	ended  Direction    // directions that have ended
+	torn   Direction    // directions in which data was dropped during a cut
+	ended  Direction    // directions whose stream has ended
 }
 
 func (c *conn) run() {
 	defer c.forget()
 	server, err := c.dial()
 	if err != nil {
-		if c.tornByCut(Both) { // if the network is cut, the client must not notice that the server refused the connection
+		if c.tornByCut(Both) { // during a cut of the network, the client must not notice that the server refused the connection
 			_, _ = io.Copy(io.Discard, c.client)
 		}
 		return
@@ -91,7 +91,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut reports whether the direction is cut. If so, it records that the cut dropped data.
+// tornByCut reports whether any of the given directions is cut. If so, it records that data was dropped.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -111,13 +111,14 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection. One goroutine reads data, applies the rules and queues the data; another writes it.
+// way is one direction of a connection. One goroutine reads data, applies the fault rules and queues the data.
+// Another goroutine writes the queued data.
 type way struct {
 	conn      *conn
 	direction Direction
 	from, to  *net.TCPConn
 	scan      *scanner
-	batch     []byte // bytes to queue together
+	batch     []byte // data to queue as one unit
 	line      *line
 	parts     func(chunk []byte) iter.Seq[Part]
 }
@@ -142,8 +143,8 @@ func (w *way) read() {
 	}
 }
 
-// pass applies the rules to the requests or replies in a chunk, and queues the data that the rules do not drop. It returns
-// false if a rule closes the connection.
+// pass applies the fault rules to each request or reply in a chunk, and queues the data that no rule drops. It
+// returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -171,14 +172,14 @@ func (w *way) flush() {
 	w.batch = nil
 }
 
-// end queues the end of the stream, and sets a deadline for writing the queued data.
+// end queues the end of the stream, and sets a deadline by which the queued data must be written.
 func (w *way) end(how ending) {
 	due := w.due()
 	by := time.Now()
 	if !due.IsZero() {
 		by = due
 	}
-	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // an error means that the connection is closed
+	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // fails only if the connection is closed
 	w.line.put(w.conn.ctx, load{due: due, ending: how})
 }
 
@@ -189,7 +190,7 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// decide applies the rules to a request or reply. Before it calls a rule, it queues all earlier data.
+// decide applies the fault rules to a request or reply. Before it calls a rule, it queues all earlier data.
 func (w *way) decide(p Part) Fate {
 	link := w.conn.link
 	p.Command.Conn = w.conn.number
@@ -208,7 +209,7 @@ func (w *way) decide(p Part) Fate {
 	return Pass
 }
 
-// anyRequest treats each chunk from the client as one request, for opaque protocols.
+// anyRequest returns chunk as one request. It is used for protocols that the proxy cannot parse (Opaque).
 func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -218,7 +219,8 @@ func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// anyAnswer treats the first chunk from the server after a request as its reply, for opaque protocols.
+// anyAnswer returns chunk, which is a complete reply if it is the first since the last request. It is used for
+// protocols that the proxy cannot parse (Opaque).
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -227,7 +229,7 @@ func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// write writes the queued data. After a write error it discards data until the end of the stream.
+// write writes the queued data until the end of the stream. After a write error it discards the data.
 func (w *way) write() {
 	gone := false
 	for {
@@ -245,7 +247,8 @@ func (w *way) write() {
 	}
 }
 
-// deliver writes bytes. Bytes to the server are counted before the write, so that a request is counted before its reply.
+// deliver writes bytes to the receiver. It counts bytes to the server before the write, so that a request is counted
+// before the reply arrives. It returns false after a write error.
 func (w *way) deliver(b []byte) bool {
 	if w.direction == ToClient {
 		_, err := w.to.Write(b)
@@ -258,7 +261,8 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish ends this direction on the connection to the receiver. After a delay it closes the connections to client and server.
+// finish ends the stream to the receiver. It closes the connections to client and server at once if both directions
+// have ended or a fault rule closed the connection. Otherwise it does so after a delay.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {
@@ -266,9 +270,9 @@ func (w *way) finish(how ending) {
 		w.conn.close()
 		return
 	case w.conn.tornByCut(w.direction):
-		return // the cut hides the end of the stream until it is healed, which closes the connection
+		return // the receiver must not see the end of the stream; the connection is closed when the cut is healed
 	}
-	_ = w.to.CloseWrite() // an error means that the connection is closed
+	_ = w.to.CloseWrite() // fails only if the connection is closed
 	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {
 		w.conn.close()
 	}
