@@ -102,7 +102,8 @@ func startContainer(ctx context.Context, engine *docker.Client, of Store) (*cont
 	return n, nil
 }
 
-// output returns the last lines of the container's output as a suffix for an error message, or "" if they cannot be read.
+// output returns the last lines of the container's output as a suffix for an error message. It returns "" if the output
+// cannot be read.
 func output(c testcontainers.Container) string {
 	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
@@ -120,7 +121,7 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// request returns a request for a container. Its port is reachable from 127.0.0.1 only.
+// request returns a request to create a container. The container's port is reachable from 127.0.0.1 only.
 func (i Image) request(port int) testcontainers.ContainerRequest {
 	inside := network.MustParsePort(i.Port + "/tcp")
 	return testcontainers.ContainerRequest{
@@ -233,8 +234,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches the results of hasImage by image name.
 var images sync.Map
 
-// hasImage reports whether the Docker daemon has an image. The first result is cached, so that Auto selects the same
-// start method during a whole run.
+// hasImage reports whether the Docker daemon has an image. The first result is cached, so that a run does not change
+// its start method.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {

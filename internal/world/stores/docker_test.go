@@ -28,7 +28,7 @@ func needDocker(t *testing.T) {
 	importRedis(t)
 }
 
-// needed ends a test for lack of a daemon. The test fails if LOCKBENCH_REQUIRE names docker, and is skipped otherwise.
+// needed fails the test if LOCKBENCH_REQUIRE names docker. Otherwise it skips the test.
 func needed(t *testing.T, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "docker") {

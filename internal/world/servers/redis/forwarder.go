@@ -28,7 +28,7 @@ type greeting struct {
 	port     string // port that the replica announced; "" if none was announced
 }
 
-// maxGreeting is the maximum number of commands on a connection before a replica announces its port.
+// maxGreeting is the maximum number of commands that are searched for a replica's port.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
