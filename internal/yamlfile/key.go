@@ -24,7 +24,7 @@ const (
 // Key describes a key of a mapping: the valid values, the variable for the value, and the documentation.
 type Key struct {
 	Name string
-	Old  string // former name; a file with this name is rejected with a hint at the new name
+	Old  string // former name of the key; a file with the former name is rejected with a hint at the new name
 	Form Form
 	// Into points to the variable for the value: a string, a number, a bool, a duration, an encoding.TextUnmarshaler,
 	// or a pointer to one of these. For a Mapping it points to a struct, for a list to a slice, and for Pairs to a map

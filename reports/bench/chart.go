@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// drawing holds the rows that are drawn in charts, best first, and a note on the locks left out.
+// drawing holds one row of results for each drawn lock, best first, and a note on the locks that are not drawn.
 type drawing struct {
 	*view
 	Point
@@ -109,8 +109,8 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 // mostColoured is the number of coloured lines in a chart that has more lines than colours. The other lines are grey.
 const mostColoured = 6
 
-// stylesOf returns a style for each lock. A lock and its tuned version have the same colour, but a different dash and
-// marker.
+// stylesOf returns a line style for each lock. A lock and its tuned version have the same colour, but different dashes
+// and markers.
 func stylesOf(subjects []Subject) map[string]charts.Style {
 	styles, families, members := map[string]charts.Style{}, map[string]int{}, map[string]int{}
 	n := 0

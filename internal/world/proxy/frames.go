@@ -21,7 +21,7 @@ type frame struct {
 	kind  byte     // first byte of the value, such as '*' for an array or '>' for a push; 0 for an inline command
 	args  []string // words of a command, or elements that are not arrays; at most maxArgs, each truncated to maxArg bytes
 	count int      // number of words, or of elements including arrays
-	begun bool     // whether the beginning of the frame was forwarded before the end had arrived
+	begun bool     // whether the beginning of the frame was forwarded before the rest had arrived
 }
 
 // piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
@@ -95,9 +95,9 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether the bytes of an incomplete frame are forwarded at once. Forwarding an incomplete inline
-// command is safe, because it has no effect on the server. Waiting could take forever, because data that is not RESP
-// may contain no line end.
+// streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command is
+// forwarded, because it has no effect on the server. Waiting for a line end could take forever, because data that is
+// not RESP may contain no line end.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -276,7 +276,7 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	case kind == '|':
 		return false
 	}
-	return s.value() // an empty or null array needs no elements
+	return s.value() // an empty or null array is complete at once
 }
 
 // value is called when a value is complete. It removes the arrays that are now complete from the stack, and reports

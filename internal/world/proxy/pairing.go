@@ -14,7 +14,7 @@ import (
 // messages may arrive between replies, and a subscribe command is confirmed once for each channel.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // whether matching has stopped; the client has turned replies off, or the data is not RESP
+	off     bool       // whether matching has stopped, because the client turned replies off or the data is not RESP
 	waiting []asked    // commands that have not been answered, oldest first
 	pushes  bool       // whether subscriptions are confirmed by RESP3 pushes; arrays are then never published messages
 	subs    [3]int     // number of subscriptions, indexed by channel, pattern and shard
@@ -70,7 +70,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 		return Reply, c, false
 	}
 	c = p.waiting[0].command
-	p.waiting[0] = asked{} // lets the arguments be garbage-collected
+	p.waiting[0] = asked{} // let the garbage collector free the arguments
 	p.waiting = p.waiting[1:]
 	if c.Name == "RESET" {
 		p.subs, p.totals, p.pushes = [3]int{}, [3]string{}, false
@@ -91,7 +91,7 @@ func (p *pairing) arraysArePublished() bool {
 	return subscribes || p.subs != [3]int{}
 }
 
-// count updates the number of subscriptions after a confirmation. The server reports one total for channels and
+// count updates the number of subscriptions after a confirmation. A confirmation contains one total for channels and
 // patterns together.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
@@ -234,7 +234,7 @@ type load struct {
 	ending ending
 }
 
-// ending states whether a stream continues, and otherwise why it ended.
+// ending states whether a stream continues, was closed, or was cut off by a rule.
 type ending uint8
 
 const (

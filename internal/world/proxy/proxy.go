@@ -60,7 +60,7 @@ type Link struct {
 	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
-	requests atomic.Int64 // number of requests; opaque protocol only
+	requests atomic.Int64 // number of requests, if the protocol is Opaque
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 

@@ -180,7 +180,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage checks that data without line ends that is not RESP is forwarded in both directions.
+// TestGarbage checks that data other than RESP is forwarded in both directions, even without line ends.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))

@@ -152,7 +152,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// dropSecond starts two subscribers, each with its own link, and drops the second message on one of the links.
+// dropSecond starts two subscribers with a proxy each, and drops the second message at one proxy.
 func dropSecond(t *testing.T, addr string, protocol int) {
 	deaf, sound := listen(t, addr), listen(t, addr)
 	met := make(chan Command, 10)
@@ -208,7 +208,7 @@ func TestCounted(t *testing.T) {
 		l := listen(t, addr)
 		c := client(t, l.Addr(), 3).Conn() // use one connection, because each new connection of a pool sends additional commands
 		defer c.Close()
-		set(t, c, "k") // the first command opens the connection, which also sends commands
+		set(t, c, "k") // the first command also opens the connection, so that the counters below exclude the setup
 		before := l.Counters()
 		if _, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for range 10 {

@@ -69,8 +69,9 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, whose image
-// would have to be pulled. `lockbench clean` finds leftover containers by their label and removes them.
+// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, because that
+// container's image would have to be pulled. `lockbench clean` finds leftover containers by their label and removes
+// them.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
 	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // Setenv fails only for an invalid variable name

@@ -129,7 +129,7 @@ type Unreachable struct {
 	Target  Target
 	Host    string
 	Why     string
-	Refused bool // the connection was refused
+	Refused bool // whether the connection was refused
 }
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }

@@ -124,7 +124,7 @@ func (l *Launcher) free(ports int) ([]int, error) {
 }
 
 // Start starts one server that listens on the given number of ports. If another program has taken a port, Start tries
-// again with other ports. The server may be of a store other than the group's. The caller adds the server to the group
+// again with other ports. The server's store may differ from the group's store. The caller adds the server to the group
 // with Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
@@ -160,7 +160,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // stops the other nodes, which would otherwise wait for the failed node
+				cancel() // stop the other nodes, which would otherwise wait for the failed node
 			}
 			return p, err
 		})

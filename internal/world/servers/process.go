@@ -67,8 +67,7 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// The log file also gets the standard output, because a server reports invalid arguments before it opens its own
-	// log.
+	// Write the standard output to the log file too, because a server reports invalid arguments before it opens a log.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -227,7 +226,7 @@ func (p *Process) restart(ctx context.Context) error {
 	})
 }
 
-// Stop kills the server instead of shutting it down, because its data is no longer needed.
+// Stop implements Node. It kills the server, because the data is no longer needed.
 func (p *Process) Stop() error {
 	p.life.Lock()
 	defer p.life.Unlock()

@@ -21,7 +21,7 @@ import (
 // Start methods, which are the valid values of Spec.How.
 const (
 	Auto     = "auto"     // Local if the store is installed; otherwise Docker if the Docker daemon has the image; otherwise Embedded
-	Embedded = "embedded" // an emulator in this process, for Redis only; its latencies are not comparable to those of a server
+	Embedded = "embedded" // an emulator in this process, for Redis only; latencies are not comparable with a server's
 	Local    = "local"    // child processes on ports of 127.0.0.1
 	External = "external" // the user's servers, which are neither started nor stopped
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1

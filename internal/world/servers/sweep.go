@@ -169,7 +169,8 @@ type Node interface {
 	// readings; the difference includes the commands of one reading. Counters returns ErrNoCounters if the server has
 	// no counters.
 	Counters(context.Context) (map[string]float64, error)
-	// Alive reports whether the server's process exists, running or paused. It always returns true for a user's server.
+	// Alive reports whether the server's process exists, running or paused. For a user's server, Alive always returns
+	// true.
 	Alive() bool
 
 	// Pause stops the process until Resume is called. Connections stay open, and data sent to the server is delivered

@@ -250,7 +250,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String returns the address with *** in place of the password. A user name without a password is replaced too.
+// String returns the address with *** in place of the password. If there is no password, *** replaces the user name.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {
@@ -262,7 +262,7 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// GoString returns the same as String, so that %#v prints no secrets.
+// GoString returns the result of String, so that %#v prints no secrets.
 func (t Target) GoString() string { return t.String() }
 
 func (t Target) hide(err error) error {

@@ -143,7 +143,7 @@ func TestDocker(t *testing.T) {
 			t.Fatalf("%+v", left)
 		}
 		must(t, left[0].Remove(t.Context()))
-		must(t, g.Stop()) // a second call for the same container succeeds
+		must(t, g.Stop()) // Stop succeeds although the container has been removed
 	})
 	t.Run("stores", dockerStores)
 	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {

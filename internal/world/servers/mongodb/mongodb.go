@@ -126,7 +126,7 @@ func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err
 	return answer, err
 }
 
-// read reads one reply. It returns an error if the command failed.
+// read returns the next reply of the server. It returns an error if the command failed.
 func read(conn io.Reader) (bson.Raw, error) {
 	size := make([]byte, 4)
 	if _, err := io.ReadFull(conn, size); err != nil {

@@ -43,7 +43,7 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // create the extension that provides the counters
+			Ready: func(ctx context.Context, addr string) error { // Ready creates the extension that provides the counters
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err

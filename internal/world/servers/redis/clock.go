@@ -37,8 +37,8 @@ func clockMissing() error {
 	return nil
 }
 
-// buildClock compiles the library that shifts a server's clock. Servers load it with LD_PRELOAD. The library's folder
-// is removed when the group stops.
+// buildClock compiles the library that shifts a server's clock. Servers load the library with LD_PRELOAD. The library's
+// folder is removed when the group stops.
 func buildClock(ctx context.Context, l *servers.Launcher) (library string, err error) {
 	dir, err := l.Keeper.Folder()
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	watched       = "lockbench" // name of the primary in the configuration of the Sentinels
 
 	discoveryTimeout = 20 * time.Second // maximum time until the Sentinels know all nodes
-	promotionTimeout = time.Minute      // maximum time of a promotion; Sentinels repeat a failed attempt only after twice the failover-timeout
+	promotionTimeout = time.Minute      // maximum time of a promotion; long, because Sentinels repeat a failed attempt only after twice the failover-timeout
 )
 
 // startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes, because

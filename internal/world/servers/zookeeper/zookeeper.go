@@ -39,7 +39,7 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		StartTimeout: 30 * time.Second, // long, because a Java virtual machine starts slowly on a busy computer
+		StartTimeout: 30 * time.Second, // a long timeout, because a Java virtual machine starts slowly on a busy computer
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters,
@@ -98,7 +98,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
 }
 
-// soon is the maximum time of a request to a starting server, which accepts connections before it can answer.
+// soon is the maximum time of a request to a starting server. Such a server accepts connections before it can answer.
 const soon = 300 * time.Millisecond
 
 // ask returns the version of the server. It returns an error if the server is not the given child process.
