@@ -230,8 +230,8 @@ func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
-// AwaitPromotion waits until the Sentinels have promoted another node that accepts writes, and returns the index of that
-// node. It fails after a minute.
+// AwaitPromotion waits until the Sentinels have promoted another node and the new primary accepts writes. It returns
+// the index of the new primary, or an error after a minute.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
 	return i, err

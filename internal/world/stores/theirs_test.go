@@ -218,8 +218,8 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks that a mongod is accepted, and that an unknown user is refused with an error that does not
-// contain the password.
+// TestRealMongoDB checks that a mongod is accepted and an unknown user is refused. The error must not contain the
+// password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {

@@ -24,7 +24,7 @@ const (
 )
 
 // startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes, because
-// Sentinels promote no replica before that.
+// Sentinels that do not know all nodes promote no replica.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
