@@ -55,7 +55,8 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	}
 }
 
-// value reads the value of a key. If the key takes a list, a single value counts as a list with one entry.
+// value reads the value of a key. If the key takes a list, a single value counts as a list with one entry. A list of
+// mappings must be written as a list.
 func (f *File) value(k Key, n ast.Node) {
 	n = f.placed(n)
 	list, several := n.(*ast.SequenceNode)
@@ -75,7 +76,7 @@ func (f *File) value(k Key, n ast.Node) {
 	}
 }
 
-// placed removes the anchor from a value, and records the value's position.
+// placed records the position of a node, and returns the node without its YAML anchor.
 func (f *File) placed(n ast.Node) ast.Node {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value
@@ -191,7 +192,7 @@ func told(n ast.Node) string {
 	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 
-// plain returns a shortened text, in quotes if it has unprintable characters.
+// plain returns a shortened text. The text is quoted if it is empty or contains characters that need quoting.
 func plain(text string) string {
 	text = short(text)
 	if text == "" || strconv.Quote(text) != `"`+text+`"` {

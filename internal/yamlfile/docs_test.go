@@ -41,7 +41,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// keysOf returns the keys of a nested mapping, given the name of the key whose value is the mapping.
+// keysOf returns the keys of the nested mapping that is the value of the named key.
 func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	for _, k := range keys {
 		if k.Name == name {

@@ -16,7 +16,7 @@ const (
 	Span                // a duration
 	Choice              // one of Key.Values
 	Flag                // true or false
-	Mapping             // a nested mapping, whose keys Key.Of returns
+	Mapping             // a nested mapping; Key.Of returns the keys of the mapping
 	Placed              // a name, or name@deployment
 	Pairs               // a mapping of names to single values
 )
@@ -24,7 +24,7 @@ const (
 // Key describes a key of a mapping: the valid values, the variable for the value, and the documentation.
 type Key struct {
 	Name string
-	Old  string // former name; a file that uses it is rejected with a hint at the new name
+	Old  string // former name of the key; a file with the former name is rejected with a hint at the new name
 	Form Form
 	// Into points to the variable for the value: a string, a number, a bool, a duration, an encoding.TextUnmarshaler,
 	// or a pointer to one of these. For a Mapping it points to a struct, for a list to a slice, and for Pairs to a map
@@ -38,12 +38,13 @@ type Key struct {
 	Top      uint64        // maximum of a whole number; the minimum is Min
 	Values   []string      // valid names; nil: any name that matches the pattern of names
 	Instead  string        // word that is accepted in place of a whole number
-	// Of returns the keys of a mapping whose values go to into. The mapping may replace a single value.
+	// Of returns the keys of a nested mapping. The values are stored at into. If Form is not Mapping, the file contains
+	// either a mapping or a single value.
 	Of       func(into any) []Key
 	With     string // name of another key that must also be given
 	WithWhy  string
 	Normally string // default value, as documented
 	Doc      string
-	// Check returns an error if the value at into is invalid. For a list it is called for each entry.
+	// Check returns an error if the value at into is invalid. For a list, Check is called for each entry.
 	Check func(into any) error
 }

@@ -22,12 +22,12 @@ const (
 	MaxWrong = 10       // maximum number of mistakes listed in an error
 )
 
-// File is a file that was read. Its error lists the mistakes, each with its position and the line of the file.
+// File holds a YAML or JSON file and the mistakes found in the file.
 type File struct {
 	name  string
 	whole []byte
 	at    map[string]ast.Node // nodes by path, such as $.sections[0].name
-	json  bool                // whether the file is JSON: text is quoted and not normalised, and lists have any length
+	json  bool                // whether the file is JSON; text is then quoted and not normalised, and lists have any length
 	all   []mistake
 }
 
@@ -102,7 +102,7 @@ func position(n ast.Node) (line, column int) {
 		return position(n.Value)
 	case *ast.NullNode:
 		if n.Token.Type == token.ImplicitNullType {
-			return p.Line, p.Column - 1 // the position after the colon
+			return p.Line, p.Column - 1 // an empty value: the position after the colon
 		}
 	}
 	return p.Line, p.Column

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// cleanWord matches names that are safe as a part of a folder's name; placedWord also matches name@deployment.
+// cleanWord matches names that are safe as a part of a folder's name. placedWord also matches name@deployment.
 const (
 	cleanWord  = `^[a-z0-9][a-z0-9-]{0,39}$`
 	placedWord = `^[a-z0-9][a-z0-9-]{0,39}(@[a-z0-9][a-z0-9-]{0,39})?$`
@@ -95,12 +95,12 @@ func (k Key) number(s scalar) (string, error) {
 	text := strings.ToLower(s.text)
 	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(text), 64)
 	if whole, e := strconv.ParseInt(text, 0, 64); e == nil {
-		v, err = float64(whole), nil // the number is whole and may have another base
+		v, err = float64(whole), nil // ParseInt also accepts other bases, such as 0x1
 	}
 	if s.quoted || !isNumber.MatchString(text) || err != nil || v != v {
 		return "", fmt.Errorf("%v is no number (want %s)", s, k.Want())
 	}
-	return Plainly(v + 0), k.within(s, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max)) // turns -0 into 0
+	return Plainly(v + 0), k.within(s, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max)) // adding 0 turns -0 into 0
 }
 
 func (k Key) span(s scalar) (string, error) {

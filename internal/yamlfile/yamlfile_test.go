@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is a number that is written as the word many in a file if it is 0.
+// many is an integer that a file may contain as the word "many", which means 0.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -40,7 +40,7 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// every returns keys that together use each form and each option.
+// every returns keys that cover every form and every option.
 func every(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},

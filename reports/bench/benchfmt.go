@@ -16,7 +16,8 @@ import (
 )
 
 // WriteBenchfmt writes a line for each trial in the format of benchstat. To compare two runs, call benchstat with -col
-// run; to compare two locks of one run, with -col /lock. Trials of rows that violate exclusion are left out.
+// run. To compare two locks of one run, call benchstat with -col /lock. Measurements of a lock that violated exclusion
+// are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var text bytes.Buffer
 	var err error
@@ -32,7 +33,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // a single run: benchstat tells the lines apart by lock
+		if c.Base.Run == c.New.Run { // both sides are of one run, and benchstat compares by lock
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))

@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// drawing holds the rows that are drawn in the charts of a point, best first, and a note on the locks left out.
+// drawing holds one row of results for each drawn lock, best first, and a note on the locks that are not drawn.
 type drawing struct {
 	*view
 	Point
@@ -87,7 +87,7 @@ type extreme struct {
 	value float64
 }
 
-// extremes returns the least and the greatest value. The result all reports whether every item has a value.
+// extremes returns the least and the greatest value. It also reports whether every item has a value.
 func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (least, most extreme, all bool) {
 	all = true
 	for _, one := range of {
@@ -106,11 +106,11 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 	return least, most, all
 }
 
-// mostColoured is the maximum number of coloured lines if a chart has more lines than there are colours.
+// mostColoured is the number of coloured lines in a chart that has more lines than colours. The other lines are grey.
 const mostColoured = 6
 
-// stylesOf returns a style for each lock. A lock and its tuned version have the same colour, but a different dash and
-// marker.
+// stylesOf returns a line style for each lock. A lock and its tuned version have the same colour, but different dashes
+// and markers.
 func stylesOf(subjects []Subject) map[string]charts.Style {
 	styles, families, members := map[string]charts.Style{}, map[string]int{}, map[string]int{}
 	n := 0
@@ -131,7 +131,7 @@ func stylesOf(subjects []Subject) map[string]charts.Style {
 	return styles
 }
 
-// series returns the styles of the lines of one chart, best first.
+// series returns the line style of each named lock. The names must be sorted by rank, best first.
 func (v *view) series(names []string) []charts.Style {
 	all := make([]charts.Style, len(names))
 	for i, name := range names {

@@ -8,46 +8,47 @@ import (
 )
 
 const (
-	maxHeld  = 1 << 20         // maximum bytes of an incomplete frame that are held back; a longer frame is forwarded in parts
-	maxLine  = 64 << 10        // maximum bytes of a line, as in Redis; data with a longer line is not RESP
+	maxHeld  = 1 << 20         // maximum number of bytes kept of an incomplete frame; a longer frame is forwarded in parts
+	maxLine  = 64 << 10        // maximum length of a line in bytes, as in Redis; data with a longer line is not RESP
 	maxDepth = 64              // maximum nesting of arrays
-	maxArgs  = 64              // maximum elements of a frame that are stored
-	maxArg   = 64              // maximum bytes of each element that are stored
-	maxCount = math.MaxInt / 4 // maximum number of elements or bytes in a header line, so that sums do not overflow
+	maxArgs  = 64              // maximum number of elements stored per frame
+	maxArg   = 64              // maximum number of bytes stored per element
+	maxCount = math.MaxInt / 4 // maximum length of an array or string, so that adding lengths does not overflow
 )
 
 // frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
 type frame struct {
-	kind  byte     // first byte of the value: '*' is an array, '>' a push; 0 for an inline command
-	args  []string // elements of an array or push that are not arrays, at most maxArgs, each cut at maxArg bytes
-	count int      // number of elements
-	begun bool     // whether the frame's first part was forwarded before the frame was complete
+	kind  byte     // first byte of the value, such as '*' for an array or '>' for a push; 0 for an inline command
+	args  []string // words of a command, or elements that are not arrays; at most maxArgs, each truncated to maxArg bytes
+	count int      // number of words, or of elements including arrays
+	begun bool     // whether the beginning of the frame was forwarded before the rest had arrived
 }
 
 // piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
 type piece struct {
-	bytes []byte // a part of the chunk, or a slice that the caller may keep
+	bytes []byte // slice of the input chunk, or a new slice that the scanner no longer uses
 	whole bool   // whether the piece ends a frame
 	frame frame
 }
 
-// scanner finds the frames in one direction of a connection. It holds back at most maxHeld bytes.
+// scanner splits one direction of a connection into frames. It keeps at most maxHeld bytes of an incomplete frame
+// before it forwards them.
 type scanner struct {
-	requests bool // whether the data comes from a client, so that frames are arrays of bulk strings or inline commands
+	requests bool // whether the data comes from a client; each frame is then an array of bulk strings or an inline command
 
-	raw   bool    // whether the data is not RESP; then everything is forwarded at once
+	raw   bool    // whether the data is not RESP; it is then forwarded without parsing
 	held  []byte  // bytes of the current frame that have not been forwarded
-	part  string  // bytes that have not been parsed, whether forwarded or not
-	seen  int     // length of the prefix of part that is known to contain no line end
-	bulk  int     // bytes of the current string that have not arrived, including its line end
-	open  []level // the arrays around the current element, outermost first
-	frame frame   // the current frame, as far as it has been parsed
+	part  string  // bytes that have not been parsed; some may have been forwarded already
+	seen  int     // number of bytes at the start of part that contain no line end
+	bulk  int     // number of bytes of the current string that have not arrived, including the line end after the string
+	open  []level // incomplete arrays that contain the current element, outermost first
+	frame frame   // the parsed part of the current frame
 }
 
 // level is an incomplete array or other aggregate.
 type level struct {
 	left      int  // number of elements that have not arrived
-	attribute bool // whether the aggregate is an attribute, which precedes a value
+	attribute bool // whether the aggregate is an attribute; a value follows the attribute
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
@@ -75,8 +76,8 @@ func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// next parses up to the end of a frame, or to the end of the available data. It returns the unparsed rest. whole reports
-// whether a frame is complete.
+// next parses text up to the end of the next frame and returns the unparsed rest. whole is false if no frame is
+// complete.
 func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	for text != "" && !s.raw {
 		n, whole := s.step(text)
@@ -95,7 +96,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 }
 
 // streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command is
-// forwarded, because it has no effect on the server. If it is not RESP, a line end may never come.
+// forwarded, because it has no effect on the server. Waiting for a line end could take forever, because data that is
+// not RESP may contain no line end.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -106,12 +108,12 @@ func (s *scanner) withHeld(more []byte) []byte {
 		return more
 	}
 	all := append(s.held, more...)
-	s.held = nil // the caller owns the result
+	s.held = nil // the caller keeps the returned slice
 	return all
 }
 
-// step parses one line and the string after it, if any, or more of a string that has begun. n is the number of parsed
-// bytes, or 0 if step needs more data. whole reports whether a frame is complete.
+// step parses one line and the string after the line, or more of an incomplete string. It returns the number of parsed
+// bytes, or 0 if it needs more data or the data is not RESP. whole reports whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -140,7 +142,8 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain parses a complete string in an array, the most common case. In other cases it returns 0.
+// plain parses a complete bulk string inside an array, the most common element. It returns the number of parsed bytes,
+// or 0 if text does not begin with a complete bulk string.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -160,7 +163,7 @@ func (s *scanner) plain(text string) (n int) {
 }
 
 func (s *scanner) inline(line string) {
-	for word := range strings.FieldsSeq(line) { // quotes are not interpreted
+	for word := range strings.FieldsSeq(line) { // quotes in inline commands are not interpreted
 		s.frame.count++
 		if len(s.frame.args) < maxArgs {
 			s.frame.args = append(s.frame.args, cut(word))
@@ -224,7 +227,8 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 	return len(line), s.value()
 }
 
-// begin parses the beginning of a string at index at. It stores at most maxArg bytes of the string.
+// begin starts to parse a string of the given size that begins at text[at]. It stores at most maxArg bytes of the
+// string.
 func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	if s.looksAt() {
 		kept := min(size, maxArg)
@@ -237,8 +241,8 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// string parses the rest of the current string, and the line end after it, as far as the data has arrived. The data begins
-// at index at.
+// string parses the available bytes of the current string and of the line end after the string. It starts at text[at],
+// and returns the index after the last parsed byte.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -272,10 +276,11 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	case kind == '|':
 		return false
 	}
-	return s.value() // empty or null
+	return s.value() // an empty or null array is complete at once
 }
 
-// value records that a value is complete, and which arrays it completes. It reports whether the frame is complete.
+// value is called when a value is complete. It removes the arrays that are now complete from the stack, and reports
+// whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
@@ -286,7 +291,7 @@ func (s *scanner) value() (whole bool) {
 		attribute := top.attribute
 		s.open = s.open[:len(s.open)-1]
 		if attribute {
-			return false // the value of the attribute follows
+			return false // a value always follows an attribute
 		}
 	}
 	return true

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned holds the result of scanning an input: the frames, the forwarded bytes and the scanner's raw flag.
+// scanned holds the frames and the forwarded bytes that result from scanning an input.
 type scanned struct {
 	Frames []string // kind, element count, elements and end offset of each frame
 	Passed []byte
 	Raw    bool
 }
 
-// scan scans the input in chunks. The chunk sizes are taken from sizes, repeatedly.
+// scan passes an input to a scanner in chunks. It repeats the chunk sizes in sizes until the input ends.
 func scan(requests bool, input []byte, sizes ...int) scanned {
 	s := scanner{requests: requests}
 	var out scanned
@@ -98,7 +98,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// expect checks the result of scanning an input at once, byte by byte, and in chunks of other sizes.
+// expect checks that scanning an input has the wanted result, no matter how the input is split into chunks.
 func expect(t *testing.T, requests bool, want scanned, input string) {
 	t.Helper()
 	if len(want.Passed) == 0 {
@@ -111,7 +111,7 @@ func expect(t *testing.T, requests bool, want scanned, input string) {
 	}
 }
 
-// TestLongFrame checks that most of a long frame is passed on before its end.
+// TestLongFrame checks that most of a long frame is forwarded before the end of the frame arrives.
 func TestLongFrame(t *testing.T) {
 	input := []byte("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5000000\r\n" + strings.Repeat("v", 5_000_000) + "\r\n")
 	s := scanner{requests: true}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// answers starts a server with a protocol that the proxy does not know. The server answers each byte with the next
-// letter.
+// answers starts a server with a protocol that the proxy does not know. For each byte received, the server sends the
+// byte plus one.
 func answers(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func dialOpaque(t *testing.T) (*Link, net.Conn) {
 	return l, c
 }
 
-// exchange sends a byte and returns the answer byte, or 0 without an answer.
+// exchange sends a byte and returns the byte that the server answers, or 0 if no answer arrives.
 func exchange(t *testing.T, c net.Conn, ask byte) byte {
 	t.Helper()
 	if _, err := c.Write([]byte{ask}); err != nil {
@@ -85,8 +85,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost checks that a rule for named commands also matches requests of an opaque protocol, and that the
-// server executes a request whose reply is lost.
+// TestOpaqueReplyIsLost closes a connection at a reply in an unknown protocol. The rule must match although it names
+// commands, and the server must execute the request.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
@@ -115,7 +115,7 @@ func TestOpaqueRequestIsLate(t *testing.T) {
 	}
 }
 
-// TestCutSwallowsStreamEnd checks that a cut drops and counts the end of a stream, even if no bytes are dropped.
+// TestCutSwallowsStreamEnd checks that Cut drops the end of a stream, and that Counters.Swallowed counts it.
 func TestCutSwallowsStreamEnd(t *testing.T) {
 	l, c := dialOpaque(t)
 	if _, err := c.Write([]byte("a")); err != nil {

@@ -10,25 +10,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pairing matches each reply on a connection with its command. Replies arrive in the order of the commands, with two
-// exceptions. Published messages may arrive between replies. A subscription is confirmed once per channel, by arrays in
-// RESP2 and by pushes in RESP3.
+// pairing matches each reply on a connection with its command. Replies arrive in the order of the commands. Published
+// messages may arrive between replies, and a subscribe command is confirmed once for each channel.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // whether matching has stopped, because later replies cannot be matched with commands
-	waiting []asked    // commands whose reply is pending, in order
-	pushes  bool       // whether RESP3 pushes confirm subscriptions; if so, arrays are never published messages
-	subs    [3]int     // number of subscriptions to channels, patterns and shard channels
-	totals  [3]string  // last subscription totals that the server reported, as text
+	off     bool       // whether matching has stopped, because the client turned replies off or the data is not RESP
+	waiting []asked    // commands that have not been answered, oldest first
+	pushes  bool       // whether subscriptions are confirmed by RESP3 pushes; arrays are then never published messages
+	subs    [3]int     // number of subscriptions, indexed by channel, pattern and shard
+	totals  [3]string  // number of subscriptions in the server's last confirmation; channels and patterns share one number
 }
 
 type asked struct {
 	command Command
-	confirm int // number of confirmations that a pending subscribe command still expects
+	confirm int // number of confirmations that have not arrived, if the command subscribes or unsubscribes
 }
 
-// ask records a command with the given number of words, including its name. first reports whether no other reply was
-// pending.
+// ask records a command with the given number of words, including the command's name. first reports whether no earlier
+// command was pending.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +70,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 		return Reply, c, false
 	}
 	c = p.waiting[0].command
-	p.waiting[0] = asked{} // lets the arguments be garbage-collected
+	p.waiting[0] = asked{} // let the garbage collector free the arguments
 	p.waiting = p.waiting[1:]
 	if c.Name == "RESET" {
 		p.subs, p.totals, p.pushes = [3]int{}, [3]string{}, false
@@ -79,8 +78,8 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	return Reply, c, true
 }
 
-// arraysArePublished reports whether an array from the server may be a published message or the confirmation of a
-// subscription, as in RESP2.
+// arraysArePublished reports whether an array from the server may be a published message or confirm a subscription.
+// RESP3 uses pushes instead of arrays.
 func (p *pairing) arraysArePublished() bool {
 	if p.pushes {
 		return false
@@ -92,8 +91,8 @@ func (p *pairing) arraysArePublished() bool {
 	return subscribes || p.subs != [3]int{}
 }
 
-// count updates the number of subscriptions from a confirmation. The server reports one total for channels and patterns
-// together.
+// count updates the number of subscriptions after a confirmation. A confirmation contains one total for channels and
+// patterns together.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
 	if len(f.args) < 3 {
@@ -123,22 +122,23 @@ func (p *pairing) confirmed(name string) bool {
 	return head.confirm <= 0
 }
 
-// Kinds of subscriptions, which are the indexes of pairing.subs.
+// Kinds of subscriptions. They are the indexes of pairing.subs.
 const (
 	channel = iota
 	pattern
 	shard
 )
 
-// subscriptions maps each command that subscribes or unsubscribes to the kind of its subscriptions.
+// subscriptions maps each command that subscribes or unsubscribes to a kind: channel, pattern or shard.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 
-// Conversation splits the bytes of one connection into parts. At most one goroutine may process each direction.
+// Conversation parses both directions of one Redis connection. At most one goroutine at a time may parse each
+// direction.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
-	number   func() int // returns the number of a new command on this link; nil: commands are not numbered
+	number   func() int // returns the number of a new command; nil: commands get no number
 }
 
 // NewConversation returns a Conversation for a new connection.
@@ -146,11 +146,11 @@ func NewConversation() *Conversation { return &Conversation{up: scanner{requests
 
 // Part holds bytes to be forwarded.
 type Part struct {
-	Bytes    []byte // a slice of the input chunk, or a copy that the caller may keep
-	Complete bool   // whether Bytes end a command, reply or message; if so, At and Command describe it
+	Bytes    []byte // slice of the input chunk, or a new slice that nothing else uses
+	Complete bool   // whether Bytes end a command, reply or message; At and Command are set only then
 	At       Point
 	Command  Command // without Conn
-	First    bool    // whether no reply was pending when the command was sent
+	First    bool    // whether no earlier command was pending when the command was sent
 	begun    bool    // whether the beginning of the frame was forwarded earlier
 }
 
@@ -177,8 +177,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet fills in part for a complete frame. Empty lines and empty arrays are not commands, because servers do not answer
-// them.
+// meet sets the fields of part that describe a complete frame. An empty line or array is not a command, because servers
+// do not answer it.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
@@ -194,8 +194,8 @@ func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	}
 }
 
-// Whole is a fast path for a chunk that is exactly one command or reply. If ok is false, nothing has changed, and the
-// caller must pass the chunk to FromClient or FromServer. Part.Bytes is the chunk itself.
+// Whole parses a chunk that is exactly one command or reply, and sets Part.Bytes to the chunk. It is faster than
+// FromClient and FromServer. If ok is false, nothing has changed, and the caller must use FromClient or FromServer.
 func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool) {
 	s := &c.down
 	if fromClient {
@@ -220,21 +220,21 @@ const (
 	maxLoads  = 1 << 10
 )
 
-// line is a queue that delays its loads. Loads leave the queue in order, each at its due time. At most one goroutine
+// line is a queue that delays items. Items leave the queue in order, none before its due time. At most one goroutine
 // may call put, and one take.
 type line struct {
 	loads chan load
 	room  *semaphore.Weighted // in bytes
 }
 
-// load holds bytes or the end of the stream.
+// load is an item of a queue: bytes to forward, or the end of the stream.
 type load struct {
 	bytes  []byte
-	due    time.Time // time to forward the load; zero means at once
+	due    time.Time // time to forward the item; zero means at once
 	ending ending
 }
 
-// ending states whether a stream continues or how it ended.
+// ending states whether a stream continues, was closed, or was cut off by a rule.
 type ending uint8
 
 const (
@@ -249,7 +249,8 @@ func newLine() *line {
 
 func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
-// put adds a load to the line. It waits while the line is full, and discards the load if the context ends.
+// put adds an item to the queue, and waits while the queue is full. If the context ends first, put does not add the
+// item.
 func (l *line) put(ctx context.Context, item load) {
 	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
 		return

@@ -16,15 +16,15 @@ import (
 const (
 	dialTimeout  = 5 * time.Second       // maximum time to connect to the server
 	closeTimeout = 5 * time.Second       // maximum time that Close waits for running Rule.Do functions
-	lingerFor    = 2 * time.Second       // time until a connection's second direction is closed after the first has ended
+	lingerFor    = 2 * time.Second       // maximum time that a connection stays open after one direction has ended
 	acceptAgain  = 10 * time.Millisecond // pause after a failed accept, before the next attempt
 	readSize     = 32 << 10              // bytes per read
 )
 
-// Direction is a set of the two directions of a link.
+// Direction is a set that contains the direction to the server, the direction to the client, both or neither.
 type Direction uint8
 
-// Sets of directions. Open is the empty set.
+// Sets of directions. Open contains neither direction.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -35,10 +35,10 @@ const (
 // Protocol is the protocol that a link expects.
 type Protocol uint8
 
-// RESP is the Redis protocol. Opaque is any other protocol. In an opaque protocol, each chunk from a client counts as a
-// request without a name, which matches every rule for commands. The next chunk from the server counts as the reply. If
-// a client sends several requests before a reply, their replies cannot be told apart. A round trip is counted when a
-// client sends after a reply. Commands are not counted.
+// RESP is the Redis protocol. Opaque is any other protocol. If the protocol is opaque, each chunk from a client counts
+// as one request, and every rule for commands matches the request. The next chunk from the server counts as the reply.
+// If several requests are sent before a reply, later replies are not recognised. A request after a reply counts as a
+// round trip. Counters.Commands stays 0.
 const (
 	RESP Protocol = iota
 	Opaque
@@ -46,11 +46,11 @@ const (
 
 // Counters holds the totals of a link's traffic since the call of Listen.
 type Counters struct {
-	Commands   int64 // commands sent by clients, including those held or dropped
-	RoundTrips int64 // commands sent while no reply was pending on their connection; a pipeline counts once
+	Commands   int64 // commands sent by clients, including commands that were held or dropped
+	RoundTrips int64 // commands sent while no earlier command on the connection was pending; a pipeline counts once
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server
-	Swallowed  int64 // writes and ends of streams that Link.Cut dropped
+	Swallowed  int64 // chunks of data and ends of streams that Link.Cut dropped
 }
 
 // Link is a proxy on a port of 127.0.0.1 that forwards connections to a server. It is safe for concurrent use.
@@ -60,7 +60,7 @@ type Link struct {
 	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
-	requests atomic.Int64 // number of requests; opaque protocol only
+	requests atomic.Int64 // number of requests, if the protocol is Opaque
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 
@@ -98,14 +98,14 @@ func (l *Link) Upstream(addr string) {
 	l.closeAll(func(*conn) bool { return true })
 }
 
-// Delay delays all data read from now on by d, in both directions. Data stays in order. Delays overlap: each chunk is
-// delayed by d, however many chunks precede it.
+// Delay sets the delay of all data that arrives from now on, in both directions. Data stays in order. Each chunk is
+// delayed by d, no matter how many chunks are waiting.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut drops all bytes and stream ends in the given directions, and ends an earlier cut of the other directions.
-// Connections stay open and new ones are accepted. Bytes already in the operating system's buffers still arrive; bytes
-// delayed by the link are dropped. When the cut of a direction ends, the connections that lost data in this direction
-// are closed, because the receiver would misread the rest of the stream.
+// Cut drops all bytes and ends of streams in the given directions. It replaces an earlier cut, so that other directions
+// carry data again. Connections stay open, and new connections are accepted. Bytes delayed by the link are dropped;
+// bytes in the operating system's buffers still arrive. After a cut, the link closes the connections that lost data,
+// because the receiver would misread the rest.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -114,8 +114,8 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// DropReplies drops all bytes that the server sends from now on over the connection with the given number. Bytes from the
-// client and stream ends still arrive. It reports whether the connection exists.
+// DropReplies drops all bytes that the server sends from now on over the connection with the given number. Data from
+// the client and the ends of both streams still arrive. DropReplies reports whether the connection exists.
 func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *Link) DropReplies(number int) bool {
 // Counters returns the current counters of the link.
 func (l *Link) Counters() Counters {
 	return Counters{
-		RoundTrips: l.roundTrips.Load(), // read before commands is read, so that RoundTrips never exceeds Commands
+		RoundTrips: l.roundTrips.Load(), // read before Commands, so that RoundTrips never exceeds Commands
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
@@ -139,8 +139,8 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and all connections. It returns an error if a running Rule.Do does not return in time. Further
-// calls have no effect.
+// Close closes the port and all connections. It returns an error if a running Rule.Do does not return within five
+// seconds. Further calls have no effect.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true

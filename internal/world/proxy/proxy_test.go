@@ -49,7 +49,8 @@ func listen(t *testing.T, upstream string) *Link {
 	return l
 }
 
-// serve starts a server that calls each with every new connection. The connection is closed when each returns.
+// serve starts a server. The server calls the function each with every new connection, and closes the connection when
+// the function returns.
 func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,7 +104,7 @@ func (p rawClient) say(text string) {
 	}
 }
 
-// hear fails the test unless the next bytes received are exactly these.
+// hear fails the test unless the next bytes received are equal to want.
 func (p rawClient) hear(want string) {
 	p.t.Helper()
 	got := make([]byte, len(want))
@@ -146,7 +147,7 @@ func TestForwardsBytes(t *testing.T) {
 		p.hear("+a\r\n")
 		p.say("\n")
 		p.hear("+b\r\n")
-		_ = p.CloseWrite() // the server closes the connection after its answers
+		_ = p.CloseWrite() // the server answers and then closes the connection
 		p.ends()
 	}
 }
@@ -179,7 +180,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage checks that bytes that are not RESP and contain no line end are forwarded in both directions.
+// TestGarbage checks that data other than RESP is forwarded in both directions, even without line ends.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
@@ -207,7 +208,7 @@ func TestFates(t *testing.T) {
 		name   string
 		point  Point
 		fate   Fate
-		sent   int64 // bytes of the three commands that reach the server
+		sent   int64 // number of bytes that reach the server
 		heard  string
 		silent bool
 	}{
@@ -243,7 +244,7 @@ func TestFates(t *testing.T) {
 			if sent := l.Counters().Sent; sent != c.sent {
 				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
 			}
-			again := dial(t, l.Addr()) // the rule applied to one command only
+			again := dial(t, l.Addr()) // the rule applied only to the first match
 			again.say("b\r\n")
 			again.hear("+b\r\n")
 		})
@@ -300,7 +301,7 @@ func TestRulesInOrder(t *testing.T) {
 	p.say("a\r\nb\r\n")
 	p.hear("+a\r\n")
 	p.ends()
-	if err := l.Close(); err != nil { // ends running rules
+	if err := l.Close(); err != nil { // Close waits until no rule is running
 		t.Error(err)
 	}
 	if got := strings.Join(asked, ", "); got != "every, every, second" {
@@ -365,7 +366,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	late.ends()
 }
 
-// TestDelay checks that the delays of many chunks overlap, so that their sum does not matter.
+// TestDelay checks that the delays of many chunks overlap and do not add up.
 func TestDelay(t *testing.T) {
 	settles(t)
 	const delay, chunks = 100 * time.Millisecond, 100
@@ -376,7 +377,7 @@ func TestDelay(t *testing.T) {
 	for range chunks {
 		last = time.Now()
 		p.say("a\r\n")
-		time.Sleep(time.Millisecond) // so that the bytes arrive as separate chunks
+		time.Sleep(time.Millisecond) // wait, so that two lines do not arrive as one chunk
 	}
 	p.hear(strings.Repeat("+a\r\n", chunks))
 	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
@@ -406,7 +407,7 @@ func TestUpstream(t *testing.T) {
 	dial(t, l.Addr()).ends() // nothing listens
 }
 
-// TestSlowClient checks that a link can be closed while a client does not read and the server has filled all buffers.
+// TestSlowClient checks that a link can be closed while a client does not read and all buffers are full.
 func TestSlowClient(t *testing.T) {
 	settles(t)
 	flood := bytes.Repeat([]byte("+x\r\n"), 1<<16)
@@ -459,8 +460,8 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone checks the effect of a server that closes its connection while a request is held: the client's
-// connection is closed and the rule's context ends.
+// TestServerGone checks what happens if the server closes its connection while a request is held. The client's
+// connection is closed, and the context of Rule.Do ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)

@@ -119,7 +119,7 @@ func TestReplyLost(t *testing.T) {
 	}
 }
 
-// TestRequestLost checks that, if a command in a pipeline is lost, only the commands before it are executed.
+// TestRequestLost loses one command of a pipeline, and checks that only the earlier commands are executed.
 func TestRequestLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
@@ -152,7 +152,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// dropSecond starts two subscribers, each with its own link, and drops the second message on one of the links.
+// dropSecond starts two subscribers with a proxy each, and drops the second message at one proxy.
 func dropSecond(t *testing.T, addr string, protocol int) {
 	deaf, sound := listen(t, addr), listen(t, addr)
 	met := make(chan Command, 10)
@@ -167,7 +167,7 @@ func dropSecond(t *testing.T, addr string, protocol int) {
 		if err := direct.Publish(t.Context(), channel, text).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range to { // receive before the next message is published, because the emulator does not keep the order
+		for _, s := range to { // receive the message before the next one is published, because the emulator may reorder messages
 			got, err := s.ReceiveTimeout(t.Context(), soon)
 			if message, ok := got.(*redis.Message); err != nil || !ok || message.Payload != text {
 				t.Fatalf("got %v where %q is next: %v", got, text, err)
@@ -206,9 +206,9 @@ func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 func TestCounted(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
-		c := client(t, l.Addr(), 3).Conn() // a single connection; a pool could open others, which send additional commands
+		c := client(t, l.Addr(), 3).Conn() // use one connection, because each new connection of a pool sends additional commands
 		defer c.Close()
-		set(t, c, "k") // opens the connection, so that the counters below exclude its setup
+		set(t, c, "k") // the first command also opens the connection, so that the counters below exclude the setup
 		before := l.Counters()
 		if _, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for range 10 {
@@ -260,13 +260,13 @@ func TestLongValue(t *testing.T) {
 	})
 }
 
-// TestPairing sends commands to a real server and checks which command each reply is matched with.
+// TestPairing sends commands to a real server, and checks that each reply is matched with the right command.
 func TestPairing(t *testing.T) {
 	addr := server(t, local)
 	for _, c := range []struct {
 		name    string
-		script  []string // bytes to send, one element at a time
-		replies []string // expected commands, one for each matched reply
+		script  []string // requests to send, in order
+		replies []string // commands of the matched replies, in order
 	}{
 		{"plain", []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}, []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}},
 		{"transaction", []string{"MULTI", "SET x 1", "EXEC"}, []string{"MULTI", "SET x 1", "EXEC"}},
@@ -286,7 +286,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestOtherPushes checks that a push is matched with no command if it is neither a message nor a confirmation.
+// TestOtherPushes checks that a push is not matched with a command if it is neither a message nor a confirmation.
 func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)

@@ -10,8 +10,8 @@ import (
 // Point is the event at which a rule applies.
 type Point uint8
 
-// Points at which a rule can apply. If a command, reply or message is longer than 1 MB, all but its end has already
-// been forwarded at that point; the receiver does not act on it before the end arrives.
+// Points at which a rule can apply. If the data is longer than 1 MB, all but the end has already been forwarded. The
+// receiver cannot act before the end arrives.
 const (
 	Request Point = iota // a command was read from the client, but not yet forwarded
 	Reply                // a reply was read from the server, but not yet forwarded
@@ -21,34 +21,34 @@ const (
 // Fate is the decision of a rule.
 type Fate uint8
 
-// Fates of a command, reply or message. Only messages can be dropped: if a reply were dropped, the client would mistake
-// the next reply for it.
+// Fates of a command, reply or message. Only messages can be dropped. After a dropped reply, the client would take the
+// next reply for the missing one.
 const (
 	Pass   Fate = iota
-	Drop        // drop a message of up to 1 MB; otherwise the same as Close
+	Drop        // drop the message; acts as Close for a command, a reply or a message longer than 1 MB
 	Close       // stop delivery in both directions and close both connections
 	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )
 
 // Command is a command from a client, or a published message.
 type Command struct {
-	Name  string   // name in upper case; MESSAGE, PMESSAGE or SMESSAGE for a message; "" in an opaque protocol
-	Args  []string // at most 64 words, the first of which is the name as sent; each word is cut at 64 bytes
+	Name  string   // name in upper case; MESSAGE, PMESSAGE or SMESSAGE for a message; "" if the protocol is Opaque
+	Args  []string // at most 64 words, of which the first is the name as sent; each word is truncated to 64 bytes
 	Conn  int      // number of the connection on this link, from 1
-	Bytes []byte   // bytes of the request, in an opaque protocol only; valid until Do returns
-	Nth   int      // number of the command on this link, from 1; for a message: the number of commands before it
+	Bytes []byte   // the request, if the protocol is Opaque; valid until Do returns
+	Nth   int      // number of the command on this link, from 1; for a message, the number of commands sent before
 }
 
-// Rule decides whether matching commands, replies or messages are passed on.
+// Rule decides whether matching commands, replies or messages are forwarded.
 type Rule struct {
-	Commands []string // names of matching commands, in any case; empty: all commands; ignored for messages
-	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: every match
+	Commands []string // names of matching commands, in upper or lower case; empty: all commands; ignored for messages
+	Nth      int      // apply only to the nth match after the rule was added, from 1; 0: every match
 	Point    Point
 
-	// Do returns the decision. Until it returns, later data in the same direction of the connection waits. The context
-	// ends when the link closes the connection. It does not end when the client closes the connection, because the
-	// client's command may still reach the server. After the client or the server has closed, the other direction ends
-	// within two seconds. Do may run for several connections at once.
+	// Do returns the decision. Until Do returns, later data in the same direction of the connection waits. The context
+	// ends when the link closes the connection. The context does not end when the client closes its connection,
+	// because the client's command may still reach the server. Two seconds after the end of one direction was
+	// forwarded, the link closes the connection. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 
@@ -63,8 +63,8 @@ type Rules struct {
 	set []*rule
 }
 
-// On adds a rule. If several rules match, their Do functions are called in the order in which the rules were added,
-// until one returns another Fate than Pass. The returned function removes the rule. It does not wait for a running Do.
+// On adds a rule. If several rules match, their Do functions are called in the order of the calls of On. The first
+// decision other than Pass applies. The returned function removes the rule, but does not wait for a running Do.
 func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}

@@ -69,8 +69,9 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, whose image
-// would have to be pulled. `lockbench clean` finds leftover containers by their label and removes them.
+// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, because that
+// container's image would have to be pulled. `lockbench clean` finds leftover containers by their label and removes
+// them.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
 	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // Setenv fails only for an invalid variable name
@@ -102,7 +103,8 @@ func startContainer(ctx context.Context, engine *docker.Client, of Store) (*cont
 	return n, nil
 }
 
-// output returns the last lines of the container's output as a suffix for an error message, or "" if they cannot be read.
+// output returns the last lines of the container's output as a suffix for an error message. It returns "" if the output
+// cannot be read.
 func output(c testcontainers.Container) string {
 	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
@@ -120,7 +122,7 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// request returns a request for a container. Its port is reachable from 127.0.0.1 only.
+// request returns a request to create a container. The container's port is reachable from 127.0.0.1 only.
 func (i Image) request(port int) testcontainers.ContainerRequest {
 	inside := network.MustParsePort(i.Port + "/tcp")
 	return testcontainers.ContainerRequest{
@@ -233,8 +235,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches the results of hasImage by image name.
 var images sync.Map
 
-// hasImage reports whether the Docker daemon has an image. The first result is cached, so that Auto selects the same
-// start method during a whole run.
+// hasImage reports whether the Docker daemon has an image. The first result is cached, so that a run does not change
+// its start method.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {

@@ -17,15 +17,15 @@ const (
 	SweepTimeout = 30 * time.Second // maximum time to clean up one server, which may have many keys
 )
 
-// Access describes the addresses of a user's servers and the operations on them. Names are the names of keys, rows,
-// documents or znodes. All names that a run uses begin with the run's KeyPrefix.
+// Access describes how lockbench uses a user's servers. A name is the name of a key, row, document or znode. All names
+// that a run uses begin with the run's KeyPrefix.
 type Access struct {
 	Form
 
 	// Version returns the version of the server. It returns an error if lockbench cannot use the server.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters returns counters by name. It is nil if the server cannot count the commands of one database or client
-	// separately.
+	// Counters returns counters by name. Counters is nil if the server cannot count the commands of one database or
+	// client separately.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
 	// Names returns all names with a prefix. A name may occur more than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
@@ -35,14 +35,14 @@ type Access struct {
 
 // Remote holds the servers that a user gave by address. Lockbench never stops, configures or flushes them.
 type Remote struct {
-	Targets []Target // one target for each Redis server; at most one for every other store
+	Targets []Target // one address for each Redis server; at most one address for every other store
 	CAFile  string   // file of CA certificates for TLS; "": the certificates of the system
 }
 
 // Named reports whether the user gave any server address.
 func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
-// Of returns the targets of a store.
+// Of returns the addresses of a store's servers.
 func (r Remote) Of(store string) []Target {
 	return slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Store() != store })
 }
@@ -87,7 +87,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal returns a group of the user's servers. The only request it sends is for the version of each server.
+// startExternal returns a group of the user's servers. It sends each server a single request, for the version.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
@@ -102,7 +102,7 @@ func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group,
 	return g, err
 }
 
-// version returns the version of one server. Its errors contain no secrets.
+// version returns the version of one server. The error contains no secrets.
 func (t Target) version(ctx context.Context, host string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
@@ -129,7 +129,7 @@ type Unreachable struct {
 	Target  Target
 	Host    string
 	Why     string
-	Refused bool // the connection was refused
+	Refused bool // whether the connection was refused
 }
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }
@@ -143,7 +143,7 @@ func plainText(err error) string {
 	return text
 }
 
-// Reach returns an error unless every server of the target answers and can be used.
+// Reach returns an error unless every server that the address names answers and can be used.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])

@@ -30,12 +30,12 @@ type Launcher struct {
 	Clock   bool     // Spec.Clock
 	Options []string // additional command-line options for this deployment
 
-	FreePort func() (int, error) // finds a port that is not in use; replaced in tests
+	FreePort func() (int, error) // returns a port that is not in use; replaced in tests
 
 	store Store
 	self  string // Spec.Self
 	group *Group
-	given sync.Map // ports already used by this launcher, which the system may report as free again
+	given sync.Map // ports that were already given to a server
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -59,7 +59,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-// NewLauncher returns a launcher for servers of a store. Its group has no nodes yet.
+// NewLauncher returns a launcher for servers of a store. The launcher's group is empty.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
@@ -105,7 +105,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns distinct ports that are not in use. It may repeat a port if it does not find enough of them.
+// free returns distinct ports that are not in use. If the system repeats ports too often, the result may contain a port
+// twice.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
@@ -122,8 +123,9 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	return all, nil
 }
 
-// Start starts one server that listens on the given number of ports. If a port is taken, it tries again with other ports.
-// The given store may differ from the store of the group. The caller adds the server to the group with Add.
+// Start starts one server that listens on the given number of ports. If another program has taken a port, Start tries
+// again with other ports. The server's store may differ from the group's store. The caller adds the server to the group
+// with Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
 }
@@ -158,7 +160,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // stops the other nodes, which would otherwise wait for the failed node
+				cancel() // stop the other nodes, which would otherwise wait for the failed node
 			}
 			return p, err
 		})
@@ -180,7 +182,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
-	mu  sync.Mutex // held while the folder is created
+	mu  sync.Mutex // held while the template folder is created
 	dir string     // path of the folder; "" before it is created
 }
 

@@ -26,9 +26,9 @@ var (
 type Process struct {
 	Refusing
 	Ports  []int  // ports of the server; the first port is for clients
-	Dir    string // its folder
+	Dir    string // data folder of the server
 	Number int    // index of the server in its ensemble
-	Peers  []int  // ports of all servers in the ensemble
+	Peers  []int  // ports at which the servers of the ensemble reach each other
 	Self   string // Spec.Self
 
 	store   Store
@@ -39,7 +39,7 @@ type Process struct {
 	child atomic.Pointer[children.Child] // current child process; Restart replaces it
 
 	life    sync.Mutex // held while the server is started, killed or stopped; guards the fields below
-	ended   bool       // Stop was called
+	ended   bool       // whether Stop was called
 	stopped error
 }
 
@@ -67,8 +67,7 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// The log file also gets the standard output, because a server reports invalid arguments before it opens its own
-	// log.
+	// Write the standard output to the log file too, because a server reports invalid arguments before it opens a log.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -140,7 +139,7 @@ func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 // Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// UnlessStopped calls do. If the server has been stopped, it returns an error and does not call do.
+// UnlessStopped calls do. If Stop was called before, UnlessStopped returns an error and does not call do.
 func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()
@@ -227,7 +226,7 @@ func (p *Process) restart(ctx context.Context) error {
 	})
 }
 
-// Stop kills the server instead of shutting it down, because its data is no longer needed.
+// Stop implements Node. It kills the server, because the data is no longer needed.
 func (p *Process) Stop() error {
 	p.life.Lock()
 	defer p.life.Unlock()

@@ -2,7 +2,7 @@
 // Node has a URL, counters, and methods that inject faults.
 //
 // A server runs as a child process, in a container, or as an emulator in this process. A user's own server can be used
-// instead. Servers that this package starts end with Group.Stop, or when the harness is killed.
+// instead. Group.Stop ends the servers that this package has started. Child processes also end if this process is killed.
 //
 // Each store has a subpackage. Package stores lists the stores.
 package servers
@@ -21,7 +21,7 @@ import (
 // Start methods, which are the valid values of Spec.How.
 const (
 	Auto     = "auto"     // Local if the store is installed; otherwise Docker if the Docker daemon has the image; otherwise Embedded
-	Embedded = "embedded" // an emulator in this process, for Redis only; its latencies are not comparable to those of a server
+	Embedded = "embedded" // an emulator in this process, for Redis only; latencies are not comparable with a server's
 	Local    = "local"    // child processes on ports of 127.0.0.1
 	External = "external" // the user's servers, which are neither started nor stopped
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
@@ -34,11 +34,11 @@ var ErrUnsupported = errors.New("apt install redis-server")
 type Spec struct {
 	How        string // start method: Auto, Embedded, Local, External or Docker
 	Store      string // Redis, ...
-	Deployment string // Single, Replica, ...; "" is Single
+	Deployment string // Single, Replica or another deployment; "" means Single
 	Clock      bool   // whether the nodes' clocks can be moved: see Node.MoveClock
 
-	Remote Remote // the user's servers, for External
-	Self   string // path of this program, which runs the servers of built-in stores itself (see StoreVerb)
+	Remote Remote // the user's servers, if How is External
+	Self   string // path of this program, which can also run the servers of built-in stores (see StoreVerb)
 }
 
 // Group holds the servers of one trial.
@@ -49,19 +49,19 @@ type Group struct {
 	// Durability describes, for reports, what a crash does to an acknowledged write.
 	Durability string
 
-	Replication Replication // nil without replication
+	Replication Replication // nil if the group is not replicated
 
-	release []func() error // called in reverse order after the nodes have stopped
+	release []func() error // functions that Stop calls after it has stopped the nodes, last function first
 }
 
-// Replication controls the replication within a group. Its methods name a node by its index in Group.Nodes.
+// Replication controls the replication within a group. Each method takes or returns the index of a node in Group.Nodes.
 type Replication interface {
 	Stall(ctx context.Context, i int) error
 	Promote(ctx context.Context, i int) error
 	AwaitPromotion(ctx context.Context) (int, error)
 }
 
-// partitioned is implemented by a Replication if each shard of the group holds only some of the keys.
+// partitioned is implemented by a Replication with several primaries, each of which holds only some of the keys.
 type partitioned interface {
 	OrderByKey(ctx context.Context, key string) ([]Node, error)
 }
@@ -69,7 +69,7 @@ type partitioned interface {
 // Ways returns the valid values of Spec.How.
 func Ways() []string { return []string{Auto, Embedded, Local, External, Docker} }
 
-// Absent is the error for a store that is not available, no matter which lock uses it.
+// Absent is the error for a store that no lock can use, for example because the store is not installed.
 type Absent struct{ Why error }
 
 func (a Absent) Error() string { return a.Why.Error() }
@@ -95,7 +95,7 @@ func Supported(of Store, s Spec) error {
 	case Docker:
 		return dockerSupported(of, d, s.Clock)
 	case Local:
-		// Start reports a missing redis-server, because the emulator cannot replace the server in every run.
+		// A store with an emulator is accepted here even if it is not installed. Start then returns the error.
 		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
@@ -144,9 +144,8 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns the start method used on this machine if how is requested, for example Local for Auto. If an
-// installed server fails to start, no other start method is tried, because lockbench would then measure a different
-// server without notice.
+// Resolve returns the start method that is used if how is requested, for example Local for Auto. If an installed server
+// fails to start, no other start method is tried. Otherwise lockbench would silently measure a different server.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -168,7 +167,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	for range d.Nodes {
 		n, err := of.Emulate()
 		if err != nil {
-			_ = g.Stop() // not returned here, because Emulate returns a more useful error
+			_ = g.Stop() // ignore this error, because the error of Emulate is more useful
 			return nil, err
 		}
 		g.Nodes = append(g.Nodes, n)
@@ -185,8 +184,8 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front returns the addresses that a lock connects to: the primary's address if the group is replicated, or the addresses
-// of all nodes if it is a cluster or not replicated.
+// Front returns the addresses that a lock connects to. If one primary has all keys and the other nodes are replicas,
+// Front returns only the primary's address. Otherwise it returns the addresses of all nodes.
 func (g *Group) Front() []string {
 	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
@@ -217,28 +216,29 @@ func (g *Group) following(what string, do func(Replication) error) error {
 	return wrapped(what, do(g.Replication))
 }
 
-// Stall stops replication to the replica with index i, after it has received every acknowledged write. The link stays up
-// and the replica can still be read. The stall ends when the replica follows another node. If Stall fails, no fault was
-// injected.
+// Stall stops replication to the replica with index i, after the replica has received every acknowledged write. The
+// connection stays up and the replica can still be read. The stall ends when the replica follows another node. If Stall
+// fails, no fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
-// Promote makes node i the primary. It returns when node i accepts writes and all other running replicas follow it, which
-// ends their stalls. The old primary stays a primary if it is running. If Promote fails, the group may be partly changed.
+// Promote makes node i the primary. It returns when node i accepts writes and all other running replicas follow node i.
+// Stalls of these replicas end. The old primary stays a primary if it is running. If Promote fails, the group may be
+// partly changed.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
-// AwaitPromotion waits until the Sentinels have promoted another node that accepts writes, and returns the index of that
-// node. It fails after a minute.
+// AwaitPromotion waits until the Sentinels have promoted another node and the new primary accepts writes. It returns
+// the index of the new primary, or an error after a minute.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
 	return i, err
 }
 
-// OrderByKey orders the nodes of a cluster so that the primary of a key comes first and its replica second. It has no
-// effect on other groups. It must be called before any fault is injected.
+// OrderByKey orders the nodes of a cluster: the primary that holds the key comes first, the replica of this primary
+// second. It has no effect on other groups. It must be called before any fault is injected.
 func (g *Group) OrderByKey(ctx context.Context, key string) error {
 	parts, ok := g.Replication.(partitioned)
 	if !ok {
@@ -287,7 +287,7 @@ func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, 
 	return leads, err
 }
 
-// processes returns the nodes as processes. The result is valid only if all nodes are child processes.
+// processes returns the nodes as processes. ok is false unless all nodes are child processes.
 func (g *Group) processes() (all []*Process, ok bool) {
 	for _, n := range g.Nodes {
 		of, ok := n.(interface{ process() *Process })
@@ -299,8 +299,9 @@ func (g *Group) processes() (all []*Process, ok bool) {
 	return all, len(all) > 0
 }
 
-// ProcessorTime returns the processor time used so far by the group's processes and their descendants. It returns
-// ErrNoCounters if the nodes are not child processes or the system does not report it.
+// ProcessorTime returns the processor time used so far by the servers' processes and their descendants. It returns
+// ErrNoCounters if the servers are not child processes. It also returns ErrNoCounters if the system does not report
+// processor times.
 func (g *Group) ProcessorTime() (time.Duration, error) {
 	all, ok := g.processes()
 	if !ok {

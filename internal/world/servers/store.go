@@ -12,7 +12,7 @@ import (
 // Names of the stores.
 const (
 	Redis     = "redis"
-	MySQL     = "mysql" // lockbench starts MariaDB servers for this store
+	MySQL     = "mysql" // MySQL or MariaDB; lockbench itself starts MariaDB
 	Postgres  = "postgres"
 	MongoDB   = "mongodb"
 	FerretDB  = "ferretdb" // a server that speaks MongoDB's protocol and stores data in SQLite
@@ -20,7 +20,7 @@ const (
 	Etcd      = "etcd"
 )
 
-// Deployments. Each determines the number of servers and how they are connected.
+// Names of the deployments. A deployment determines how many servers run and how the servers are connected.
 const (
 	Single      = "single"       // one server
 	Replica     = "replica"      // a primary and one replica
@@ -33,8 +33,8 @@ const (
 	Three       = "three"        // an ensemble of three servers that agree by majority
 )
 
-// StoreVerb is the first command-line argument if this program is to run the server of a built-in store (see
-// internal/world/builtin). The name of the store and the server's arguments follow.
+// StoreVerb is the first command-line argument that makes this program run a server of a built-in store. The name of
+// the store and the server's arguments follow. See internal/world/builtin.
 const StoreVerb = "store"
 
 // Store describes the servers of one product: how they run as child processes or in containers, and how to use a user's
@@ -46,7 +46,7 @@ type Store struct {
 	Durability string // what a crash does to an acknowledged write under lockbench's settings, as shown in reports
 
 	Deployments []Deployment
-	Missing     func() error         // returns an error if the store cannot run in child processes; nil: it always can
+	Missing     func() error         // returns an error if child processes cannot run the store on this machine; may be nil
 	Emulator    string               // product and version of the emulator
 	Emulate     func() (Node, error) // starts an emulator in this process
 
@@ -57,7 +57,7 @@ type Store struct {
 	// Ask returns the version of the server if it is ready. It fails if the server is not the given child process, because
 	// another server may have taken the port.
 	Ask          func(context.Context, *Process) (version string, err error)
-	ClockMissing func() error                                         // returns an error if the server's clock cannot be moved; nil: it always can
+	ClockMissing func() error                                         // returns an error if the server's clock cannot be moved on this machine; may be nil
 	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
 
 	// Fields for child processes and containers. addr is a host:port of 127.0.0.1.
@@ -67,20 +67,20 @@ type Store struct {
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
-	Image    Image   // zero if containers are not supported
-	External *Access // nil if a user's servers are not supported
+	Image    Image   // zero if the store cannot run in containers
+	External *Access // nil if lockbench cannot use a user's servers
 }
 
 // Deployment describes how a store's servers are deployed.
 type Deployment struct {
 	Name       string
 	Nodes      int      // number of nodes that hold data
-	Needs      string   // feature required of the servers that only servers started by lockbench have; "": none
+	Needs      string   // feature that the emulator and a user's servers lack; "": none
 	Contained  bool     // whether containers are supported
 	Options    []string // additional command-line options of the servers
-	Durability string   // replaces Store.Durability unless ""
-	Peers      int      // number of ports per server for the other servers of its ensemble
-	// Start starts the servers. If it is nil, they are started as an ensemble.
+	Durability string   // replaces Store.Durability if it is not ""
+	Peers      int      // number of additional ports of each server, for connections from the other servers
+	// Start starts the servers. If Start is nil, the servers are started as an ensemble.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 

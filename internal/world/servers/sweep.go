@@ -31,10 +31,10 @@ func RunBegan(run string) (time.Time, bool) {
 
 // Sweep removes the keys of a run from the user's servers. Servers that lockbench started need no cleanup.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // own context, because an interrupt may have cancelled the run's context
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // not the run's context, which an interrupt may have cancelled
 	defer cancel()
 	var errs []error
-	swept := map[string]bool{} // any server of a target will do, because all of them share their data
+	swept := map[string]bool{} // addresses already cleaned up; servers given in one address share their data
 	for _, n := range g.Nodes {
 		e, ok := n.(*external)
 		if !ok || swept[e.target.String()] {
@@ -96,7 +96,7 @@ const (
 // ErrNoHolder is returned by Store.EndSession if no client holds the lock.
 var ErrNoHolder = errors.New("no client holds the lock")
 
-// AwaitGone calls count repeatedly until no sessions remain. The function count sets left to the number of remaining
+// AwaitGone waits until no sessions remain. It calls count repeatedly, and count sets *left to the number of remaining
 // sessions.
 func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) error) error {
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
@@ -111,8 +111,8 @@ func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) e
 // PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask calls question with a plain TCP connection to a server. It uses no client library, because the extra commands of
-// a library would change the counters.
+// Ask connects to a server and calls question with the plain TCP connection. It uses no client library, because the
+// additional commands of a library would change the counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
@@ -121,7 +121,7 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // lets pending reads and writes fail
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // make pending reads and writes fail when the context ends
 	return question(conn)
 }
 
@@ -150,7 +150,7 @@ func Final(err error) error { return final{err} }
 
 type final struct{ error }
 
-// ErrNotYet is returned by functions passed to Poll if the awaited condition does not hold yet.
+// ErrNotYet is returned by a function passed to Poll while the awaited condition does not hold.
 var ErrNotYet = errors.New("not yet")
 
 // ErrOtherServer is returned by Store.Ask if the server that answers is not the given child process.
@@ -169,7 +169,8 @@ type Node interface {
 	// readings; the difference includes the commands of one reading. Counters returns ErrNoCounters if the server has
 	// no counters.
 	Counters(context.Context) (map[string]float64, error)
-	// Alive reports whether the server's process exists, running or paused. It always returns true for a user's server.
+	// Alive reports whether the server's process exists, running or paused. For a user's server, Alive always returns
+	// true.
 	Alive() bool
 
 	// Pause stops the process until Resume is called. Connections stay open, and data sent to the server is delivered
@@ -196,9 +197,9 @@ type Node interface {
 	Stop() error
 }
 
-// Refusing is embedded in nodes. Its methods return an error for the faults that a node does not support.
+// Refusing provides the methods of Node for faults that a node does not support. Each method returns an error.
 type Refusing struct {
-	Shown string // the node's address without a password
+	Shown string // address of the node without a password
 }
 
 func (r Refusing) refuse(what string) error {

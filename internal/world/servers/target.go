@@ -14,14 +14,15 @@ import (
 	"strings"
 )
 
-// Target holds the address of one or more of a user's servers, including secrets. Its printed forms omit the secrets.
+// Target is an address of one or several of a user's servers. The address may contain secrets, but printing a Target
+// omits the secrets.
 type Target struct {
 	of             *Store
 	scheme         string
 	hosts          []string // host:port of each server
 	user, password string
 	database       string
-	option         string // value of the URL option that Form.Option names
+	option         string // value of the URL option named by Form.Option
 	trusted        *x509.CertPool
 }
 
@@ -35,8 +36,8 @@ type Form struct {
 	Secure    string         // URL scheme for TLS; "": TLS is not supported
 	Database  *regexp.Regexp // matches valid database names
 	Option    string         // name of a URL option that may follow the database; "": none
-	Ignored   string         // option=value that may follow the database, but has no effect
-	// Rewrite converts addresses in another format to URLs. It may be nil.
+	Ignored   string         // option=value that may follow the database and has no effect
+	// Rewrite converts an address in another format to a URL. It may be nil.
 	Rewrite func(string) (string, error)
 }
 
@@ -115,7 +116,7 @@ func (s *Store) variable(of string) string {
 	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
 }
 
-// address matches any text and splits it into the scheme, the user with an @, the hosts, and the rest.
+// address splits any text into the scheme, the user including the @ character, the hosts, and the rest.
 var address = regexp.MustCompile(`(?s)^(.*?)(?:://(.*@)?([^/?#]*)(.*))?$`)
 
 func (s *Store) parse(text string) (Target, error) {
@@ -150,8 +151,8 @@ func (s *Store) parse(text string) (Target, error) {
 	return t, t.settle(f, hosts)
 }
 
-// follow parses the part of an address that follows the database. It rejects options of client libraries, because an
-// option could disable certificate verification.
+// follow parses the options after the database in an address. It rejects unknown options, because an option could
+// disable certificate verification.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
 	if f.Option != "" {
@@ -217,7 +218,7 @@ func (t Target) TLS() *tls.Config {
 	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(t.hosts[0]) // cannot fail, because settle built the address from a host and a port
+	host, _, _ := net.SplitHostPort(t.hosts[0]) // cannot fail, because the address was built from a host and a port
 	return &tls.Config{ServerName: host, RootCAs: t.trusted, MinVersion: tls.VersionTLS12}
 }
 
@@ -249,7 +250,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String returns the address with *** in place of the password. A user name without a password is replaced too.
+// String returns the address with *** in place of the password. If there is no password, *** replaces the user name.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {
@@ -261,7 +262,7 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// GoString returns the same as String, so that %#v prints no secrets.
+// GoString returns the result of String, so that %#v prints no secrets.
 func (t Target) GoString() string { return t.String() }
 
 func (t Target) hide(err error) error {

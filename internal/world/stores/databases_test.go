@@ -28,11 +28,11 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 				}
 				t.Skip(err)
 			}
-			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // creates the template outside the temporary folder, because it outlives the test
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // the first start creates the template, which must be outside the temporary folder because it outlives the test
 			must(t, err)
 			must(t, before.Stop())
 			tmp := t.TempDir()
-			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // readable for others, because the server may run as another user
+			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // let other users enter the folders, because the server may run as another user
 				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -64,7 +64,7 @@ func segments(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
-		return nil // not on Linux
+		return nil // the file exists only on Linux
 	}
 	var orphans []string
 	for _, line := range strings.Split(string(text), "\n")[1:] {
@@ -218,7 +218,7 @@ func TestPostgresNeedsReadableFolder(t *testing.T) {
 	if err := Missing(servers.Postgres); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // only the owner can enter its parent folder
+	t.Setenv("TMPDIR", t.TempDir()) // only the owner can enter the parent of this folder
 	if err := Missing(servers.Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("a folder that the server cannot enter: %v", err)
 	}

@@ -28,7 +28,7 @@ func needDocker(t *testing.T) {
 	importRedis(t)
 }
 
-// needed ends a test for lack of a daemon. The test fails if LOCKBENCH_REQUIRE names docker, and is skipped otherwise.
+// needed fails the test if LOCKBENCH_REQUIRE names docker. Otherwise it skips the test.
 func needed(t *testing.T, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "docker") {
@@ -143,7 +143,7 @@ func TestDocker(t *testing.T) {
 			t.Fatalf("%+v", left)
 		}
 		must(t, left[0].Remove(t.Context()))
-		must(t, g.Stop()) // a second call for the same container succeeds
+		must(t, g.Stop()) // Stop succeeds although the container has been removed
 	})
 	t.Run("stores", dockerStores)
 	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {

@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image from files of this machine, the libraries that the files need, and the folder own unless
-// it is "". The store then uses the image. The image's name states its origin.
+// importImage makes an image for a store. The image contains files of this machine and the libraries that the files
+// need. If own is not "", the image also contains this folder. The store then uses the image.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -25,7 +25,7 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	}
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	folders := files
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // skip files that are inside a listed folder, because they are included already
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // skip files inside a listed folder, because the folder is added as a whole
 		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(file, f+"/") })
 	})
 	args := []string{"--dereference", "--hard-dereference", "--ignore-failed-read", "--exclude=jmods", "--exclude=src.zip", "--exclude=docs", "-c", "-P"}
@@ -53,7 +53,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips the test if a store's programs are missing, or fails it if they are required.
+// needStore skips the test if a store is not installed. If LOCKBENCH_REQUIRE contains the word in required, the test
+// fails instead.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -64,7 +65,7 @@ func needStore(t *testing.T, store, required string) {
 	}
 }
 
-// rooted makes the root folder of an image, with a start script and the system's users.
+// rooted makes the root folder of an image, with a start script and the system's list of users.
 func rooted(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -168,8 +169,8 @@ func importPostgres(t *testing.T) {
 	importImage(t, servers.Postgres, files, own, starts, "ENV PATH="+filepath.Dir(program), "ENV PGDATA=/data", "USER "+uidOfPostgres(t))
 }
 
-// dockerStores is part of TestDocker, because testcontainers uses one daemon per process. It checks that each store
-// starts in a container, reports counters, and keeps acknowledged writes when it is killed.
+// dockerStores checks that each store starts in a container, reports counters, and keeps acknowledged writes when it is
+// killed. It is part of TestDocker, because testcontainers uses one daemon per process.
 func dockerStores(t *testing.T) {
 	for store, provide := range map[string]func(*testing.T){servers.Etcd: importEtcd, servers.ZooKeeper: importZooKeeper, servers.MySQL: importMariaDB, servers.Postgres: importPostgres} {
 		t.Run(store, func(t *testing.T) {

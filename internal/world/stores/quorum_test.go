@@ -15,7 +15,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startQuorum starts an ensemble. If the store is not installed, the test is skipped, or fails if it is required.
+// startQuorum starts an ensemble. If the store is not installed, the test is skipped, or fails if LOCKBENCH_REQUIRE
+// names the store.
 func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -130,7 +131,8 @@ func TestQuorumServer(t *testing.T) {
 	})
 }
 
-// TestKillLeader checks that, after the leader is killed, another server leads and has the acknowledged writes.
+// TestKillLeader checks that another server leads after the leader is killed. The new leader must have the acknowledged
+// writes.
 func TestKillLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Three)

@@ -83,7 +83,7 @@ func Provide(name string) string { s, _ := Find(name); return s.Provide }
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns the stores whose servers are given as one address. It returns every store that supports a user's
+// External returns the stores whose servers a user gives as one address. It returns all stores that support a user's
 // servers, except Redis.
 func External() []servers.Store {
 	var all []servers.Store

@@ -18,7 +18,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain runs the tests. The test binary also serves as the program that runs built-in servers.
+// TestMain runs the tests. If the first argument is servers.StoreVerb, it runs a built-in server instead.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
@@ -93,7 +93,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until the function is returns true.
+// eventually waits until is() returns true. After 20 seconds it fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {

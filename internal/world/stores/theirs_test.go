@@ -24,8 +24,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startStore starts a local server of a store. If the store is not installed, the test is skipped, or fails if it is
-// required.
+// startStore starts a local server of a store. If the store is not installed, the test is skipped, or fails if
+// LOCKBENCH_REQUIRE names the store.
 func startStore(t *testing.T, store string) *servers.Group {
 	t.Helper()
 	if !slices.Contains(Names(), store) {
@@ -87,11 +87,11 @@ const (
 	anotherRun = "20260101000000-12-0123456789abcdee"
 )
 
-// precious holds names that belong to other programs or other runs, some of which resemble the names of the swept run.
+// precious holds names that Sweep must not remove. Some of the names resemble names of the swept run.
 var precious = []string{"lockbench", "lockbench:", "lockbench:" + ourRun, "xlockbench:" + ourRun + ":k", "lockbench:" + ourRun + "0:k", "lockbench:*:k",
 	"Lockbench:" + ourRun + ":k", "lockbench:" + anotherRun + ":k"}
 
-// isSwept treats servers as a user's servers, and checks that Sweep removes the names of one run and no others.
+// isSwept checks that Sweep removes the names of one run from a user's servers, and no other names.
 func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	t.Helper()
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
@@ -191,7 +191,8 @@ func TestTheirPostgres(t *testing.T) {
 	}
 }
 
-// TestTheirMongoDB checks the cleanup of a user's FerretDB, and that Reach refuses a FerretDB as MongoDB.
+// TestTheirMongoDB checks the cleanup of a user's FerretDB. It also checks that Reach refuses a FerretDB given as a
+// MongoDB.
 func TestTheirMongoDB(t *testing.T) {
 	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
 	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "this is FerretDB") {
@@ -217,8 +218,8 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks that a mongod is accepted, and that an unknown user is refused with an error that does not
-// contain the password.
+// TestRealMongoDB checks that a mongod is accepted and an unknown user is refused. The error must not contain the
+// password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {

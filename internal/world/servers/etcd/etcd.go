@@ -25,8 +25,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Duration of a tick. A server starts an election after ten ticks without a leader. Ticks are longer in an ensemble, so
-// that a slow machine does not cause elections.
+// Durations of an etcd tick. A server starts an election after ten ticks without a leader. An ensemble has longer
+// ticks, so that a slow machine does not cause elections.
 const (
 	tickAlone  = 10 * time.Millisecond
 	tickOfMany = 30 * time.Millisecond
@@ -77,7 +77,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// with calls do with a client of the servers. The client stops retrying when the context ends.
+// with calls the function do with a new client of the servers. The client stops retrying when the context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
@@ -98,10 +98,10 @@ func query(ctx context.Context, addr string, do func(context.Context, *clientv3.
 	return with(ctx, []string{addr}, "", "", do)
 }
 
-// ask returns the version of the server if its member name is that of the child process. It returns an error if the
-// server has no leader, because MemberList needs one.
+// ask returns the version of the server. It returns an error if the server is not the given child process, or has no
+// leader.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
-	// Without this check a client would retry until the timeout if no server listens.
+	// Check that a server listens. Otherwise the client would retry until the timeout.
 	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
 		return "", err
 	}
@@ -176,8 +176,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted returns the counters in totals, and the number of messages from clients by gRPC method. A message is a call,
-// or one message of a stream, such as a keep-alive.
+// counted returns the counters in totals, and the number of client messages by gRPC method. One call of a streaming
+// method can have many messages, for example keep-alives.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)
@@ -200,7 +200,7 @@ func counted(page io.Reader) (map[string]float64, error) {
 	return all, nil
 }
 
-// access returns the Access for a user's etcd. The names are keys, most of which have leases.
+// access returns the operations on a user's etcd. Access.Names returns etcd keys.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),

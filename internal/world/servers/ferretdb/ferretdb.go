@@ -13,8 +13,8 @@ import (
 	"lockbench/internal/world/servers/mongodb"
 )
 
-// version is the version of FerretDB in go.mod; a test checks that they are equal. An embedded FerretDB cannot report
-// its version.
+// version is the version of FerretDB in go.mod. It is a constant, because an embedded FerretDB cannot report its
+// version. A test compares the constant with go.mod.
 const version = "1.24.2"
 
 // Store returns the description of FerretDB.

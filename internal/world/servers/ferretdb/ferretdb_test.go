@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain runs a built-in server instead of the tests if the first argument is StoreVerb.
+// TestMain runs the tests. If the first argument is servers.StoreVerb, it runs a built-in server instead.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {

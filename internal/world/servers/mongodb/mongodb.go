@@ -19,12 +19,12 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicaSet is the name of the replica set, which has one member. It is needed because a server outside a replica set
-// acknowledges writes before they are on disk, even with write concern majority.
+// replicaSet is the name of the replica set, which has one member. Without a replica set, a server acknowledges writes
+// before the writes are on disk, even with write concern majority.
 const replicaSet = "one"
 
-// Store returns the description of MongoDB. It supports containers and the user's servers, but no child processes.
-// FerretDB is not used as a substitute, because its findAndModify behaves differently.
+// Store returns the description of MongoDB. The store supports containers and a user's servers, but no child processes.
+// FerretDB is not used as a substitute, because FerretDB's findAndModify behaves differently.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MongoDB, Product: "mongodb", Provide: "--mongodb URI for your own server, or --servers docker",
@@ -58,7 +58,8 @@ func ready(ctx context.Context, addr string) error {
 	return nil
 }
 
-// initiate creates a replica set. Its only member has an address that is valid inside the container; no client uses it.
+// initiate returns the command that creates a replica set with one member. The member's address is valid inside the
+// container. No client uses this address.
 func initiate() bson.D {
 	self := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "localhost:27017"}}
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{self}}}}}
@@ -87,10 +88,10 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, e := range elements {
 		of, ok := e.Value().DocumentOK()
-		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // other values do not describe commands
+		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // skip values that do not describe a command
 			continue
 		}
-		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // leaves out commands that were never called
+		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // skip commands that were never called
 			all["calls."+e.Key()] = float64(total)
 		}
 	}
@@ -125,7 +126,7 @@ func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err
 	return answer, err
 }
 
-// read reads one reply. It returns an error if the command failed.
+// read returns the next reply of the server. It returns an error if the command failed.
 func read(conn io.Reader) (bson.Raw, error) {
 	size := make([]byte, 4)
 	if _, err := io.ReadFull(conn, size); err != nil {
@@ -151,7 +152,8 @@ func read(conn io.Reader) (bson.Raw, error) {
 	return answer, nil
 }
 
-// access returns the Access for a user's MongoDB. The names are document IDs in the collection lockbench_locks.
+// access returns the operations on a user's MongoDB. Access.Names returns the IDs of documents in the collection
+// lockbench_locks.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mongodb://host:27017", Port: "27017", Secret: true,
@@ -225,7 +227,7 @@ func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), servers.AskTimeout)
 		defer cancel()
-		_ = client.Disconnect(ctx) // no command is pending, so there is nothing to wait for
+		_ = client.Disconnect(ctx) // the error is ignored, because no command is pending
 	}()
 	database := t.Database()
 	if database == "" {

@@ -47,7 +47,7 @@ func TestMongoCounters(t *testing.T) {
 	}
 }
 
-// TestMongoReady checks that a replica set is created exactly once, and that the server becomes ready when it is the
+// TestMongoReady checks that a replica set is created exactly once. The server must become ready when it is the
 // primary.
 func TestMongoReady(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

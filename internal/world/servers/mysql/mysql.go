@@ -66,7 +66,7 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 func commonOptions(dir string) []string {
 	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {
-		options = append(options, "--user=root") // allows the server to run as root
+		options = append(options, "--user=root") // without this option the server refuses to run as root
 	}
 	return options
 }
@@ -100,7 +100,7 @@ func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) e
 	return do(ctx, db)
 }
 
-// ask returns the version of the server if its data folder is that of the child process.
+// ask returns the version of the server. It returns an error if the server is not the given child process.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, db *sql.DB) error {
 		var dir string
@@ -138,7 +138,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 			}
 			if ours, known := totals[name]; known {
 				all[ours] = value
-			} else if value > 0 { // leaves out kinds of statements that were never used
+			} else if value > 0 { // skip kinds of statements that were never used
 				all["calls."+strings.ToLower(name)] = value
 			}
 		}
@@ -174,8 +174,8 @@ const (
 	refusedDatabase = 1044
 )
 
-// access returns the Access for a user's MySQL. The names are stored in rows of the table lockbench_locks. All runs
-// share the table, so lockbench never drops it.
+// access returns the operations on a user's MySQL. The names are stored in rows of the table lockbench_locks. All runs
+// share this table, so lockbench never drops it.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,

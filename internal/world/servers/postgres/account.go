@@ -31,7 +31,7 @@ func unprivileged() (*account, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root: add a user named postgres")
 }
 
-// enters returns an error if the account cannot enter a folder or one of its parents.
+// enters returns an error if the account has no access to a folder or to a parent of the folder.
 func (a *account) enters(dir string) error {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)

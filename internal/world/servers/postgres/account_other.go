@@ -4,5 +4,5 @@ package postgres
 
 import "os/exec"
 
-// runs does nothing: the server runs as the current user.
+// runs does not change the command. The server runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

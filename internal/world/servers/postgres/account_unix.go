@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// runs makes a command run as the account, without supplementary groups.
+// runs sets the user and group of a command to those of the account. The command gets no supplementary groups.
 func (a *account) runs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 }

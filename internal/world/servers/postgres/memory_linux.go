@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeWithProcesses marks a shared memory segment for removal. Linux removes it when the last process that uses it ends.
+// removeWithProcesses marks a shared memory segment for removal. Linux removes the segment when the last process that
+// uses the segment ends.
 func removeWithProcesses(id int) error {
 	_, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) { // the segment is already marked

@@ -2,5 +2,6 @@
 
 package postgres
 
-// removeWithProcesses does nothing: on systems other than Linux no process could attach to a marked segment.
+// removeWithProcesses does nothing. On systems other than Linux, no process can attach to a segment that is marked for
+// removal.
 func removeWithProcesses(int) error { return nil }

@@ -43,7 +43,7 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // enables pg_stat_statements, which provides the counters
+			Ready: func(ctx context.Context, addr string) error { // Ready creates the extension that provides the counters
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err
@@ -66,13 +66,13 @@ func missing() error {
 	return as.enters(os.TempDir())
 }
 
-// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, outside the
-// PATH.
+// find returns the path of a program of PostgreSQL. Debian installs the programs in a folder for each version, outside
+// the PATH.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
-	found, _ := filepath.Glob(filepath.Join("/usr/lib/postgresql/*/bin", program)) // fails only for an invalid pattern
+	found, _ := filepath.Glob(filepath.Join("/usr/lib/postgresql/*/bin", program)) // Glob fails only for an invalid pattern
 	if len(found) == 0 {
 		return "", fmt.Errorf("%s is not on the PATH or in /usr/lib/postgresql", program)
 	}
@@ -84,7 +84,7 @@ func debianVersion(path string) int {
 	return n
 }
 
-// commandOf returns a command for one of PostgreSQL's programs. It has a fixed environment, and never runs as root.
+// commandOf returns a command for a program of PostgreSQL. The command has a fixed environment and never runs as root.
 func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	path, err := find(program)
 	if err != nil {
@@ -102,8 +102,8 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// template is an empty database cluster with the extension pg_stat_statements. Its log segments are small, because each
-// server copies one. The template is not synced to disk, because servers use only copies of the template.
+// template is an empty database with the extension pg_stat_statements. The log segments are small, because every server
+// gets a copy. The template is not synced to disk, because no server runs on the template itself.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -134,7 +134,7 @@ func prepare(ctx context.Context, p *servers.Process) error {
 	if err := template.CopyTo(ctx, filepath.Join(p.Dir, "made")); err != nil {
 		return err
 	}
-	if err := os.Chmod(dataOf(p), 0o700); err != nil { // the server refuses a folder that other users can read
+	if err := os.Chmod(dataOf(p), 0o700); err != nil { // the server refuses to start if other users can read the folder
 		return err
 	}
 	return handOver(p.Dir)
@@ -146,7 +146,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"-c", "shared_buffers=16MB")
 }
 
-// connect opens a connection. It ignores PGHOST and the other variables that pgx reads from the environment by default.
+// connect opens a connection. It ignores PGHOST and similar environment variables, which pgx reads by default.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
 	if err != nil { // the text of the error may quote the environment
@@ -174,8 +174,8 @@ func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn)
 	return do(ctx, conn)
 }
 
-// ask returns the version of the server if its data folder is that of the child process. It also marks the server's shared
-// memory for removal, because it would otherwise remain after a crash.
+// ask returns the version of the server. It returns an error if the server is not the given child process. It also
+// marks the server's shared memory for removal, so that none remains after a crash.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
 		var dir string
@@ -191,7 +191,8 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// markMemory marks the server's shared memory segment for removal. Its ID is in line 7 of postmaster.pid.
+// markMemory marks the server's shared memory segment for removal. Line 7 of postmaster.pid contains the ID of the
+// segment.
 func markMemory(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
@@ -208,9 +209,9 @@ func markMemory(dir string) error {
 	return removeWithProcesses(id)
 }
 
-// counters returns the number of statements. Statements that call an advisory lock function are counted by function,
-// such as "calls.pg_advisory_lock", other statements by kind. Failed statements are not counted, for example those that
-// timed out waiting for a lock.
+// counters returns the number of successful statements. Calls of advisory lock functions are counted by function, such
+// as "calls.pg_advisory_lock". All other statements are counted by kind. Statements that timed out waiting for a lock
+// are not counted, because they failed.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
@@ -252,7 +253,8 @@ func endSession(ctx context.Context, addr, key string) error {
 	})
 }
 
-// access returns the Access for a user's PostgreSQL. Its Names returns no names, because advisory locks store no data.
+// access returns the operations on a user's PostgreSQL. Access.Names returns no names, because advisory locks store no
+// data.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "postgres://user@host:5432/database", Port: "5432", Secret: true,

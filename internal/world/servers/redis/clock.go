@@ -19,9 +19,9 @@ import (
 const (
 	compiler       = "cc"
 	clockTimeout   = time.Second          // maximum time until the server reports the moved clock
-	clockTolerance = 5 * time.Millisecond // accepted difference between the clocks, because the server's clock is read in microseconds and may be adjusted gradually
+	clockTolerance = 5 * time.Millisecond // tolerance when the moved clock is checked; the clock is read in microseconds and may be adjusted gradually
 
-	clockVariable = "LOCKBENCH_CLOCK" // environment variable with the path of the file that the library shim/clock.c maps into memory
+	clockVariable = "LOCKBENCH_CLOCK" // environment variable that tells the library shim/clock.c the path of the clock file
 )
 
 //go:embed shim/clock.c
@@ -37,8 +37,8 @@ func clockMissing() error {
 	return nil
 }
 
-// buildClock compiles the library that shifts a server's clock. Servers load it with LD_PRELOAD. The library's folder
-// is removed when the group stops.
+// buildClock compiles the library that shifts a server's clock. Servers load the library with LD_PRELOAD. The library's
+// folder is removed when the group stops.
 func buildClock(ctx context.Context, l *servers.Launcher) (library string, err error) {
 	dir, err := l.Keeper.Folder()
 	if err != nil {
@@ -87,8 +87,8 @@ func (n *node) moveClock(ctx context.Context, p *servers.Process, by time.Durati
 	})
 }
 
-// shift changes the offset of the server's clock. It returns an error if the server has been stopped, because the
-// memory is then unmapped.
+// shift changes the offset of the server's clock. It returns an error if the server has been stopped, because the file
+// with the offset is then unmapped.
 func (n *node) shift(p *servers.Process, by time.Duration) error {
 	return p.UnlessStopped(func() { n.offset.add(by) })
 }

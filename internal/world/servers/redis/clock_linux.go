@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// mapped is an 8-byte file mapped into memory. A store to the memory is atomic; a write to the file might not be.
+// mapped is an 8-byte file mapped into memory. Setting the number in memory is atomic; writing the file might not be.
 type mapped struct {
 	page   []byte
 	number *atomic.Int64

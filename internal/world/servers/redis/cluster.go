@@ -16,7 +16,7 @@ const (
 	clusterTimeout = 30 * time.Second // maximum time to form the cluster; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster. Only the harness promotes replicas, never the nodes themselves, so that failovers are
+// cluster is a Redis Cluster. Only lockbench promotes replicas, never the nodes themselves, so that failovers are
 // reproducible.
 type cluster struct {
 	*replicated               // the shard that holds the lock's key
@@ -79,7 +79,7 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	return nil
 }
 
-// introduce sets the epoch of a node and, for a primary, its slots. It then makes the node join the cluster of the
+// introduce sets the epoch of a node, and the slots if the node is a primary. The node then joins the cluster of the
 // first node.
 func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {

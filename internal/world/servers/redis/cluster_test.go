@@ -51,8 +51,8 @@ func TestOrderByKey(t *testing.T) {
 	}
 }
 
-// TestStalledClusterReplica checks that a replica promoted after a stall lacks the writes since the stall, and only
-// those writes.
+// TestStalledClusterReplica checks that a replica promoted after Stall lacks the writes made after Stall. The replica
+// must have all earlier writes.
 func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)

@@ -21,7 +21,7 @@ func TestProcessorTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.ReadTimeout = time.Minute // long, because the machine may be busy
+	opts.ReadTimeout = time.Minute // a long timeout, because the machine may be busy
 	client := redis.NewClient(opts)
 	defer client.Close()
 	before, err := busy.ProcessorTime()

@@ -20,12 +20,12 @@ const (
 
 	fillerPrefix = servers.Root + "filler:"
 	fillerSize   = 128 << 10 // bytes per filler value; large, so that a few fillers cause an eviction
-	fillerRoom   = 4 << 20   // memory left for fillers when the limit is set, in bytes
+	fillerRoom   = 4 << 20   // amount by which maxmemory exceeds the memory in use, in bytes
 	fillerBatch  = 8
 )
 
-// evict limits the server's memory and adds filler keys until the server evicts the key. If no client uses the key, it
-// is evicted before the fillers. Otherwise it is as recently used as the fillers, so some fillers may be evicted first.
+// evict limits the server's memory and adds filler keys until the server evicts the key. The server evicts the least
+// recently used keys first. If clients use the key, some fillers may be evicted before the key.
 func evict(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	for _, s := range []setting{
 		{"notify-keyspace-events", "Ee"}, // publish evictions
 		{"maxmemory-policy", "allkeys-lru"},
-		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // maxmemory is set last, when the other settings are in effect, and restored first
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set last, because the policy must be in effect when evictions begin
 	} {
 		was, err := c.ConfigGet(ctx, s.name).Result()
 		if err != nil {
@@ -109,7 +109,7 @@ func restore(c *redis.Client, before []setting, fillers int) error {
 		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
-	for i := range fillers + fillerBatch { // also remove the batch that failed, because part of it may be stored
+	for i := range fillers + fillerBatch { // also remove the fillers of a failed batch, because the server may have stored some
 		pipe.Unlink(ctx, fillerName(i))
 	}
 	_, err := pipe.Exec(ctx)

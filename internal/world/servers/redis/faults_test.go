@@ -97,7 +97,7 @@ func TestRestartPausedNode(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
-	has(t, n, "key") // has returns once the server answers again
+	has(t, n, "key") // wait until the server answers again
 }
 
 func TestMoveClock(t *testing.T) {
@@ -114,7 +114,7 @@ func TestMoveClock(t *testing.T) {
 		t.Errorf("after a move beyond the lease: key on the node %t, on another node %t", has(t, n, "key"), has(t, other, "key"))
 	}
 	must(t, c.Set(t.Context(), "key", "value", lease).Err())
-	must(t, n.MoveClock(t.Context(), -2*far)) // the sum of both moves is one hour back
+	must(t, n.MoveClock(t.Context(), -2*far)) // both moves together set the clock back by one hour
 	if left := c.PTTL(t.Context(), "key").Val(); left <= 2*far || left > 2*far+lease {
 		t.Errorf("after a move back the key has %v left", left)
 	}
@@ -191,8 +191,8 @@ func TestEvictMissingKey(t *testing.T) {
 	}
 }
 
-// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. It fails on a replica, which
-// rejects the fillers.
+// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. Evict fails on a replica,
+// because a replica rejects writes.
 func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)

@@ -9,9 +9,9 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// forwarder is a proxy through which replicas and Sentinels connect to a node. It can withhold the node's output from
-// one replica while the connection stays open. Pausing the replica would not be enough: data sent to a paused replica
-// would wait in the system's buffers and arrive later.
+// forwarder is a proxy through which replicas and Sentinels connect to a node. The proxy can withhold the node's output
+// from one replica while the connection stays open. Pausing the replica would not be enough. The system would buffer
+// data sent to a paused replica and deliver the data later.
 type forwarder struct {
 	link *proxy.Link
 
@@ -20,15 +20,15 @@ type forwarder struct {
 	followers map[int]*greeting
 }
 
-// greeting records the first commands on a connection. A replica announces its port and waits for the reply before it
-// requests data.
+// greeting records the first commands on a connection. A replica requests data only after it has announced its port and
+// received the reply.
 type greeting struct {
 	talk     *proxy.Conversation
 	commands int    // number of commands received so far
 	port     string // port that the replica announced; "" if none was announced
 }
 
-// maxGreeting is the maximum number of commands on a connection before a replica announces its port.
+// maxGreeting is the maximum number of commands that are searched for a replica's port.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
@@ -49,8 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// received records the port that a replica announces. It runs before the node receives the command, so that a stalled
-// replica gets no reply.
+// received records the port that a replica announces. It must be called before the node receives the command, so that a
+// stalled replica gets no reply.
 func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *forwarder) received(conn int, text []byte) {
 	}
 }
 
-// stall withholds the node's output from a replica, on its current and later connections.
+// stall withholds the node's output from the replica that announced the given port, on current and later connections.
 func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -73,7 +73,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	follow := func(port string) *bufio.ReadWriter {
 		conn := dial(t, f)
 		for _, b := range []byte("*3\r\n$8\r\nreplconf\r\n$14\r\nlistening-port\r\n$4\r\n" + port + "\r\n") {
-			_, err := conn.Write([]byte{b}) // send the announcement in chunks of one byte
+			_, err := conn.Write([]byte{b}) // send the port announcement one byte at a time
 			must(t, err)
 		}
 		return bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
@@ -107,7 +107,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	if !says(bufio.NewReadWriter(bufio.NewReader(watcher), bufio.NewWriter(watcher)), "after") {
 		t.Error("a Sentinel is stalled too")
 	}
-	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // ends the reads of the stalled connections
+	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // closing the proxy ends the reads from the stalled connections
 	for name, rw := range map[string]*bufio.ReadWriter{"stalled": stalled, "stalled later": late} {
 		if says(rw, "after") {
 			t.Errorf("the %s replica receives data", name)

@@ -34,8 +34,8 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when the replicas have acknowledged a write. This may take up to a second after the primary
-// and the replica have reported the link as up. Without the wait, locks that use WAIT would fail at first.
+// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may acknowledge nothing for up to a
+// second after the connection to the primary is up. Without the wait, locks that use WAIT would fail at first.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -81,8 +81,8 @@ func parseInfo(body string) map[string]string {
 	return info
 }
 
-// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or a script, total
-// CPU time in seconds, and total network traffic in bytes.
+// counters returns the counters in an INFO reply. The counter "calls.<command>" is the number of calls by clients and
+// scripts. The other counters are the CPU time in seconds and the network traffic in bytes.
 func counters(info map[string]string) (map[string]float64, error) {
 	all := map[string]float64{}
 	for name, value := range info {
@@ -107,7 +107,7 @@ func counters(info map[string]string) (map[string]float64, error) {
 	return all, nil
 }
 
-// emulator is the name of the emulator with its version in go.mod; a test checks that the versions are equal.
+// emulator is the name of the emulator with its version in go.mod. A test compares this version with go.mod.
 const emulator = "miniredis 2.40.0 (embedded emulator)"
 
 const closeTimeout = 5 * time.Second
@@ -122,7 +122,7 @@ var _ servers.Node = (*embedded)(nil)
 
 func emulate() (servers.Node, error) {
 	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true) // let keys expire as time passes
+	m.ClockTTL(true) // expire keys in real time
 	if err := m.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, err
 	}

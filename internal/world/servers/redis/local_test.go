@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // not select {}, which the runtime reports as a deadlock without cgo
+	time.Sleep(time.Hour) // sleep, because the runtime reports select {} as a deadlock if cgo is disabled
 }
 
 func beHarness(deployment string) error {
@@ -124,7 +124,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestTakenPortIsRetried(t *testing.T) {
-	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // occupies the port; it answers, but is not the child process under test
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // another server occupies the port and answers
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)

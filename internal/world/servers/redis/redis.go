@@ -69,15 +69,15 @@ type node struct {
 	*servers.Process
 	kind
 	library   string  // path of the library that shifts the server's clock; "": the server uses the machine's clock
-	offset    *mapped // offset of the server's clock, shared with the server; nil without a library
+	offset    *mapped // offset of the server's clock, shared with the server; nil if the server uses the machine's clock
 	forwarder *forwarder
-	follows   atomic.Pointer[forwarder] // forwarder of the node's primary; nil if the node is a primary
+	follows   atomic.Pointer[forwarder] // proxy through which the node reaches its primary; nil if the node is a primary
 }
 
 type kind struct {
-	reached   bool       // whether other nodes connect to the node, through its forwarder
+	reached   bool       // whether the node has a proxy through which other nodes connect
 	clustered bool       // whether the node is part of a cluster, with a second port for the cluster bus
-	watches   *forwarder // forwarder of the primary that a Sentinel watches; nil if the node is not a Sentinel
+	watches   *forwarder // proxy to the primary that a Sentinel watches; nil if the node is not a Sentinel
 	options   []string
 }
 
@@ -145,15 +145,15 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 	return nil
 }
 
-// clockFile returns the path of the server's clock file. The file is kept when the server restarts, because a machine's
-// clock would also go on.
+// clockFile returns the path of the file that holds the offset of the server's clock. The offset survives a restart of
+// the server.
 func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
-// command returns the command of a node.
+// command returns the command that runs a node.
 //
-// --save "" disables snapshots, and --rdb-del-sync-files removes the copy that a replica received. With a diskless
-// sync delay of 0 the first replica is synced without waiting for others. The long repl-timeout keeps stalled links
-// and moved clocks from ending the replication. A cluster node reads its primary from nodes.conf.
+// --save "" disables snapshots, and --rdb-del-sync-files removes the copy that a replica received. With a diskless sync
+// delay of 0, a replica is synced without waiting for other replicas. The long repl-timeout keeps replication running
+// while data is withheld or a clock is moved. A cluster node reads its primary from nodes.conf.
 func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 	if n.watches != nil {
 		return n.sentinel(p)
@@ -276,7 +276,7 @@ func remotely(t servers.Target, do func(*redis.Client) error) error {
 	if err != nil { // the text of the error may quote the URL
 		return errors.New("invalid address")
 	}
-	if config := t.TLS(); config != nil { // own dialer, because the library's TLS dialer ignores the context
+	if config := t.TLS(); config != nil { // use tls.Dialer, because the library's TLS dialer ignores the context
 		opts.TLSConfig, opts.Dialer = nil, (&tls.Dialer{Config: config}).DialContext
 	}
 	c := quiet(opts)
@@ -321,7 +321,7 @@ func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redi
 			}
 			var ours []string
 			for _, key := range keys {
-				if strings.HasPrefix(key, prefix) { // checked again, because a wrong match would remove a key of another program
+				if strings.HasPrefix(key, prefix) { // check again, because a wrong match would remove a key of another program
 					ours = append(ours, key)
 				}
 			}

@@ -105,7 +105,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until the function is returns true.
+// eventually waits until is() returns true. After 20 seconds it fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -131,7 +131,7 @@ func TestStartAndStop(t *testing.T) {
 					t.Errorf("node %d shares its keys: %t, %v", i, ok, err)
 				}
 			}
-			for range 2 { // further calls have no effect
+			for range 2 { // the second call of Stop has no effect
 				if err := g.Stop(); err != nil {
 					t.Fatal(err)
 				}
@@ -289,7 +289,7 @@ func TestReplicaFollows(t *testing.T) {
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
-	conn := client(t, g.Nodes[0].URL()).Conn() // a single connection, because WAIT covers only the writes of its own connection
+	conn := client(t, g.Nodes[0].URL()).Conn() // use one connection, because WAIT covers only the writes of one connection
 	defer conn.Close()
 	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
 		t.Fatal(err)

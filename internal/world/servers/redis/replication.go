@@ -12,13 +12,13 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicated is a primary and its replicas. The nodes connect to each other only through forwarders, because Sentinels
-// make replicas follow the address that the Sentinels know.
+// replicated is a primary and its replicas. The nodes connect to each other only through proxies. Sentinels know only
+// the addresses of the proxies, so replicas use a proxy after a promotion too.
 type replicated struct {
 	nodes     []*node
-	sentinels []*node // Sentinels that promote replicas; nil if only the harness does
+	sentinels []*node // Sentinels, which promote replicas; nil in deployments without Sentinels
 	cluster   bool    // whether the nodes are a shard of a cluster
-	probe     string  // a key that the primary accepts
+	probe     string  // key for test writes; in a cluster, a key that belongs to this shard
 
 	mu      sync.Mutex
 	primary int // index of the current primary
@@ -52,7 +52,7 @@ func startFollowing(ctx context.Context, s starter, nodes int) (r *replicated, e
 	return r, r.awaitFollowers(ctx, primary, replicas)
 }
 
-// awaitFollowers returns when the replicas follow the primary and acknowledge its writes.
+// awaitFollowers returns when the replicas follow the primary and acknowledge the primary's writes.
 func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas []*node) error {
 	for _, n := range replicas {
 		err := n.awaitInfo(ctx, "follow its primary", "replication", func(info map[string]string) bool {
@@ -68,8 +68,8 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas
 	return primary.awaitAcknowledged(ctx, r.probe, len(replicas))
 }
 
-// Stall first waits until the replica has received all writes. Otherwise the replica could miss an acknowledged
-// release, and would treat a free key as held.
+// Stall implements Replication. It first waits until the replica has received all writes. Otherwise the replica could
+// lack an acknowledged release, and would treat a free key as held.
 func (r *replicated) Stall(ctx context.Context, i int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +142,8 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted records the new primary, and which node each of the others follows after a restart. The old primary restarts
-// as a primary.
+// promoted records that node i is the new primary. After a restart, the other replicas follow node i, and the old
+// primary is still a primary.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {
 		switch j {
@@ -157,7 +157,7 @@ func (r *replicated) promoted(i int) {
 	r.primary = i
 }
 
-// takeOver makes a replica a primary without the consent of other nodes.
+// takeOver makes a replica a primary without asking other nodes.
 func (r *replicated) takeOver(ctx context.Context, n *node) error {
 	if !r.cluster {
 		return n.replicaOf(ctx, "NO", "ONE")

@@ -11,10 +11,11 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// set writes a key and returns the number of replicas that acknowledged it within a second.
+// set writes a key and returns the number of replicas that acknowledged the write. It waits up to ten seconds for the
+// given number of replicas. If replicas is 0, it waits 50 ms for one replica.
 func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
-	conn := client(t, n.URL()).Conn() // a single connection, because WAIT covers only the writes of its own connection
+	conn := client(t, n.URL()).Conn() // use one connection, because WAIT covers only the writes of one connection
 	defer conn.Close()
 	must(t, conn.Set(t.Context(), key, "value", 0).Err())
 	within := 10 * time.Second
@@ -58,8 +59,8 @@ func TestStalledReplicaLosesWrites(t *testing.T) {
 	}
 }
 
-// TestStallKeepsAcknowledgedWrites checks that a stalled replica has all writes before the stall, even those still in
-// transit when Stall was called.
+// TestStallKeepsAcknowledgedWrites checks that a stalled replica has every write made before Stall was called. This
+// includes writes that the replica had not received yet.
 func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())

@@ -20,11 +20,11 @@ const (
 	watched       = "lockbench" // name of the primary in the configuration of the Sentinels
 
 	discoveryTimeout = 20 * time.Second // maximum time until the Sentinels know all nodes
-	promotionTimeout = time.Minute      // long, because a failed attempt is repeated only after twice the failover-timeout
+	promotionTimeout = time.Minute      // maximum time of a promotion; long, because Sentinels repeat a failed attempt only after twice the failover-timeout
 )
 
 // startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes, because
-// Sentinels promote no replica before that.
+// Sentinels that do not know all nodes promote no replica.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {

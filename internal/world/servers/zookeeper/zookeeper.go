@@ -39,7 +39,7 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		StartTimeout: 30 * time.Second, // long, because a Java virtual machine starts slowly on a busy computer
+		StartTimeout: 30 * time.Second, // a long timeout, because a Java virtual machine starts slowly on a busy computer
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters,
@@ -70,9 +70,9 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and an expired session is
-// noticed within a tick. In an ensemble each server has two ports for the other servers: one to connect to the leader
-// and one for elections.
+// prepare writes the server's configuration. Timeouts are short: sessions may be as short as 400 ms, and an expired
+// session is noticed within a tick. In an ensemble each server has two additional ports. One is for connections to the
+// leader, the other for elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
@@ -98,10 +98,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
 }
 
-// soon is the maximum time of a request to a starting server, which accepts connections before it can answer.
+// soon is the maximum time of a request to a starting server. Such a server accepts connections before it can answer.
 const soon = 300 * time.Millisecond
 
-// ask returns the version of the server if its data folder is that of the child process.
+// ask returns the version of the server. It returns an error if the server is not the given child process.
 func ask(ctx context.Context, p *servers.Process) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -151,8 +151,8 @@ func leads(ctx context.Context, addr string) (bool, error) {
 	return info["zk_server_state"] == "leader", err
 }
 
-// counted maps the names of ZooKeeper's counters to lockbench's names. Reads and writes include those that manage
-// sessions. The watches that fired are the number of clients woken.
+// counted maps the names of ZooKeeper's counters to lockbench's names. The numbers of reads and updates include the
+// requests that manage sessions. The counters "woken.*" count the watches that fired. Each watch wakes one client.
 var counted = map[string]string{
 	"zk_cnt_readlatency": "calls.read", "zk_cnt_updatelatency": "calls.update",
 	"zk_sum_node_deleted_watch_count": "woken.deleted", "zk_sum_node_children_watch_count": "woken.children",
@@ -173,8 +173,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return all, nil
 }
 
-// access returns the Access for a user's ZooKeeper. Each key is a znode under the root, whose children are the znodes
-// of the lock's holders and waiters.
+// access returns the operations on a user's ZooKeeper. Each key is a znode under the root. The children of this znode
+// are the znodes of the lock's holders and waiters.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2181,host:2181", Port: "2181", Many: true, Database: regexp.MustCompile(`^$`)},
@@ -215,7 +215,7 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns the keys that begin with a prefix, by the name of the key's znode.
+// queues returns the keys that begin with a prefix. The result maps the name of each key's znode to the key.
 func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
 	found := map[string]string{}
