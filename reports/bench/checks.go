@@ -25,7 +25,7 @@ const (
 // smallest possible p-value is 2/2^n.
 const FewestBlocks = 8
 
-// checks returns the results of the self-checks. A self-check that was not run fails, unless the bench has no locks.
+// checks returns the results of the self-checks. A missing self-check counts as failed, unless the bench has no locks.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -78,8 +78,8 @@ func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen reports whether the known-broken lock was detected in every trial with a hand-off. It also returns a
-// sentence with the number of trials. Without a hand-off, a trial cannot violate exclusion.
+// brokenSeen reports whether the known-broken lock was detected in every trial in which two clients competed and a
+// hand-off happened. It also returns a sentence with the number of trials.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
@@ -146,8 +146,8 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice reports whether two measurements of the same lock agree in goodput. The test uses one value per block of
-// trials: the mean log ratio. Separate tests for all conditions would need more blocks.
+// sameTwice reports whether two measurements of the same lock agree in goodput. It tests the mean log ratio of each
+// block (round of measurements). Separate tests for all conditions would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {

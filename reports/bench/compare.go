@@ -13,9 +13,9 @@ type Comparisons struct {
 	Version  int        `json:"lockbench_bench_comparisons"`
 	Base     Side       `json:"base"`
 	New      Side       `json:"new"`
-	Withheld []string   `json:"withheld,omitempty"` // failed self-checks of a run; if there are any, no rows are shown
+	Withheld []string   `json:"withheld,omitempty"` // failed self-checks; if there are any, Rows is empty
 	Notes    []string   `json:"notes,omitempty"`    // notes on omitted rows, and on differences between the machines
-	Rows     []Compared `json:"rows"`               // sorted by metric, then by test conditions, then by lock
+	Rows     []Compared `json:"rows"`               // rows sorted by metric, then by test conditions, then by lock
 }
 
 // Side identifies the base or the new measurements: a whole run, or one lock of a run.
@@ -37,7 +37,7 @@ type Compared struct {
 	baseRow    *Row
 }
 
-// Estimates returns the base value and the new value with their confidence intervals.
+// Estimates returns the two compared values with their confidence intervals: base first, then new.
 func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
@@ -145,7 +145,7 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 // unlike returns the reason why rows of two different runs cannot be compared, or "" if they can.
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // the section is only a heading and may differ
+	p.Section = other.point.Section // the section is only a heading: it may differ
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"

@@ -54,7 +54,7 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// Headline returns a sentence with the number of better rows and the number of worse rows.
+// Headline returns a sentence with the number of better and of worse rows.
 func (c *Comparisons) Headline() string {
 	count := map[string]int{} // number of rows by verdict
 	for _, row := range c.Rows {
@@ -95,8 +95,8 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns a table for each metric that has rows, with escaped names. The format string unsafe shows the value
-// and the violated property of a lock that violated exclusion.
+// tables returns a table for each metric that has rows, with escaped names. The format string unsafe is for a lock that
+// violated exclusion: its arguments are the value and the violated property.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {

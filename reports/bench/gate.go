@@ -101,7 +101,7 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate checks the results of a run against thresholds. The baseline holds the results of an earlier run, or is nil.
+// Gate checks the results of a run against thresholds. The baseline holds the results of an earlier run. It may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {

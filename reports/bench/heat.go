@@ -54,7 +54,7 @@ func (d drawing) heat(row *Row) []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// typical returns the trial whose goodput is nearest to the median goodput of all trials.
+// typical returns the trial whose goodput is nearest to the median. It considers only trials with a timeline.
 func (r *Row) typical() *Trial {
 	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
@@ -68,14 +68,14 @@ func (r *Row) typical() *Trial {
 // heat is a Timeline with the range of latency rows that contain acquires.
 type heat struct {
 	*Timeline
-	low, high int // rows to draw: low <= row < high
+	low, high int // rows to draw: from low to high-1
 }
 
 // mostSlices is the maximum number of time slices in a heat map.
 const mostSlices = 120
 
-// cropped returns the heat map of a timeline, with at most mostSlices time slices. If the timeline has no acquires, it
-// returns false.
+// cropped returns the heat map of a timeline, with at most mostSlices time slices. It reports false if the timeline has
+// no acquires.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {

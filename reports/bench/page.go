@@ -66,7 +66,7 @@ func Page(r *Results) ([]byte, error) {
 	return measure.ReplaceAll(page, []byte("$1\u00a0$2")), err
 }
 
-// measure matches a number and a unit. Page replaces the space between them with a no-break space.
+// measure matches a number and a unit. Page puts a no-break space between the number and the unit.
 var measure = regexp.MustCompile(`(\d) ((?:ns|µs|ms|s|min|clients?|locks?)\b|%|/s\b)`)
 
 // Markdown returns the report as Markdown, with tables instead of charts.

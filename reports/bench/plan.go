@@ -1,6 +1,6 @@
 // Package bench writes the reports of benchmark runs. Read returns the Results of a bench folder, which holds a Plan
-// and its Trials. Page, Markdown and Text write Results as a report. CompareRuns and CompareSubjects compare two runs
-// or two locks. Gate checks a run against thresholds.
+// and its Trials. Page, Markdown and Text format Results as a report. CompareRuns compares two runs, and
+// CompareSubjects two locks. Gate checks a run against thresholds.
 package bench
 
 import (
@@ -50,12 +50,12 @@ const (
 	Lock     Role = "lock"     // a lock to compare with the others
 	Control  Role = "control"  // a known-broken lock, which the checkers must detect
 	Baseline Role = "baseline" // a measurement without a lock, such as the cost of one round trip
-	Again    Role = "again"    // a lock that is measured a second time; both measurements must agree
+	Again    Role = "again"    // a lock that is measured a second time; the results must not differ significantly
 	Delayed  Role = "delayed"  // a lock with an added network delay; the results must show the delay
 	Stalled  Role = "stalled"  // a lock whose load generator is paused on purpose; the results must show the pause
 )
 
-// Subject is a lock, baseline or self-check that a bench measures.
+// Subject is something that a bench measures: a lock, a baseline or a self-check.
 type Subject struct {
 	Name       string            `json:"name"`           // unique
 	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty for a baseline without a lock
@@ -103,7 +103,7 @@ const ControlSection = "controls"
 // Contended reports whether clients share keys.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 
-// Pair is a combination to measure: an index into Plan.Subjects and an index into Plan.Points.
+// Pair is one combination to measure. Subject is an index into Plan.Subjects, and Point is an index into Plan.Points.
 type Pair struct {
 	Subject int `json:"subject"`
 	Point   int `json:"point"`
@@ -194,13 +194,13 @@ type Figures map[string]float64
 
 // Curves holds histograms of latencies in nanoseconds, by class. Each histogram is a compressed HdrHistogram V2 in
 // base64. The classes are uncontended, contended, refused, timed-out, unknown, hand-off, hold and late. The class late
-// is the delay of the load generator. Baselines also have the class round-trip.
+// is the delay of the load generator. A baseline may have the class round-trip.
 type Curves map[string]string
 
 // Timeline holds acquire latencies over the course of a trial, for the heat map.
 type Timeline struct {
 	SliceNS int64     `json:"slice_ns"` // length of a time slice; the first slice starts with the warm-up
-	Edges   []int64   `json:"edges_ns"` // latency limits in ascending order; row r counts latencies of at least Edges[r] and below Edges[r+1]
+	Edges   []int64   `json:"edges_ns"` // latency limits, ascending; row r counts latencies l with Edges[r] <= l < Edges[r+1]
 	Counts  [][]int   `json:"counts"`   // number of acquires by time slice, then by latency row
 	Faults  []Episode `json:"faults,omitempty"`
 }
@@ -218,7 +218,7 @@ type Results struct {
 	Plan     *Plan     `json:"plan"`
 	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if there are any, the reports show no measured values
 	Checks   []Check   `json:"checks"`             // results of the self-checks, in display order
-	Rows     []Row     `json:"rows"`               // results by test conditions, then by lock, in the order of the plan
+	Rows     []Row     `json:"rows"`               // rows ordered by test conditions, then by lock, as in the plan
 	Rankings []Ranking `json:"rankings"`           // by point
 	Trials   []*Trial  `json:"-"`                  // trials in the order of their start
 	Dir      string    `json:"-"`

@@ -27,8 +27,8 @@ type Ranked struct {
 	Why     string           `json:"why,omitempty"` // reason why the lock has no rank
 }
 
-// ranking ranks locks by median goodput under one set of conditions. The best lock shares its rank with all locks that
-// do not differ significantly. The remaining locks are ranked in the same way. Holm's method corrects the p-values.
+// ranking ranks locks by median goodput under one set of conditions. Locks that do not differ significantly from the
+// best lock share rank 1. The remaining locks are ranked in the same way. Holm's method corrects the p-values.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -48,7 +48,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // without the comparison of the best lock with itself
+		stats.Holm(compared[1:]) // the best lock's comparison with itself is left out
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -99,7 +99,7 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 // Limits of measured values. Above a limit, the test machine or lockbench determines the result, not the lock.
 const (
 	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // maximum start delay in milliseconds (99th percentile); the planned hold time is added
+	lateMS       = 1.0  // maximum 99th percentile of start delays in milliseconds, if no hold time is planned
 	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
 	allProcessor = 0.95 // maximum number of processors in use, as a fraction of all processors
 )

@@ -79,7 +79,7 @@ func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 }
 
 // starving returns the value of Row.Starving. If the arrival rate is fixed, it returns "", because a client may have
-// had nothing to do.
+// had no iteration.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -92,8 +92,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric covers only some clients. If a lock starves clients, its latencies cover only the
-// other clients.
+// selective reports whether a metric covers only some clients. This applies to the latencies of a lock that starves
+// clients.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

@@ -23,8 +23,8 @@ type pointTable struct {
 	Duration string // length of the measured window
 }
 
-// tableRow is a table row for one lock, baseline or self-check. If exclusion was violated, the measured values are
-// struck out.
+// tableRow is a table row for one lock, baseline or self-check. The report strikes out measured values if exclusion was
+// violated.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -61,8 +61,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics to show in a table. At least one lock must have a value, or any row in a table of
-// self-checks. Latencies of the rarer acquires, contended or uncontended, are omitted.
+// measuredAt returns the metrics to show in a table. It omits metrics that no lock has, except in tables of
+// self-checks. Acquire latencies are contended if clients share keys, and uncontended otherwise.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {

@@ -18,8 +18,8 @@ type tunedRow struct {
 	Where, Params, Before, After, Ratio, Interval string
 }
 
-// tunedRows compares each lock with tuned settings with the same lock with default settings. It uses all conditions
-// that were measured for both. Holm's method corrects the p-values.
+// tunedRows compares the tuned and the default settings of each lock, under all conditions measured for both. Holm's
+// method corrects the p-values.
 func (v *view) tunedRows() (rows []tunedRow) {
 	var pairs [][2]*Row
 	for _, p := range v.compared() {

@@ -133,8 +133,8 @@ func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
 
-// answers returns the fastest locks for each set of conditions of a section. Conditions with the same fastest locks are
-// merged.
+// answers returns the fastest locks for each set of conditions of a section. It merges conditions with the same fastest
+// locks.
 func (v *view) answers(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
@@ -259,8 +259,8 @@ func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// starving lists the locks that starve clients under at least one of the conditions. Each lock has its highest number
-// of starved clients.
+// starving lists the locks that starve clients under at least one of the conditions. The text has the highest number of
+// starved clients of each lock.
 func (v *view) starving(points []Point) string {
 	worst, names := map[string]*Row{}, []string{}
 	for _, p := range points {

@@ -73,7 +73,7 @@ func collect[T, U any](all []T, of func(T) U) (got []U) {
 	return got
 }
 
-// compared returns the sets of conditions under which locks are compared. It omits the section of self-checks.
+// compared returns all sets of conditions, except those of the section for self-checks and baselines.
 func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }

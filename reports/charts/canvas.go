@@ -26,7 +26,7 @@ func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 type ink struct {
 	Class
 	title  string // a tooltip
-	fill   string // fill attribute, such as a reference to an SVG pattern; empty if the style sheet sets the fill
+	fill   string // value of the fill attribute, such as the URL of an SVG pattern; empty: set by the style sheet
 	anchor string // text-anchor attribute: start, middle or end
 }
 
@@ -75,7 +75,7 @@ func (c *canvas) Stroke(p vg.Path) {
 		return
 	}
 	dashes := ""
-	if len(c.dashes) > 0 { // Sprint formats the dash lengths as [7 3]
+	if len(c.dashes) > 0 { // Sprint returns the dash lengths in the form [7 3]
 		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
 	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))

@@ -1,5 +1,5 @@
 // Package charts draws charts as SVG. The types Lines, Rows, Dots, Heat, Lanes, Histogram and Grid hold the data of a
-// chart. Their method SVG returns an SVG element for a page:
+// chart. Each type has a method SVG, which returns an SVG element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //
@@ -53,10 +53,10 @@ func Slug(parts ...string) string {
 
 var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// Style is the appearance of one lock in all charts. Dash and marker differ as well as colour, so that colour is not
-// needed to tell lines apart.
+// Style is the appearance of one lock in all charts. Lines differ in dash and marker too, because some readers cannot
+// see colours.
 type Style struct {
-	Color  int // index below Colors, or Grey
+	Color  int // index from 0 to Colors-1, or Grey
 	Dash   int // index of the dash pattern
 	Marker int
 }

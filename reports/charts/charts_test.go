@@ -53,7 +53,7 @@ func drawings() map[string]string {
 	return all
 }
 
-// lanes returns a timeline with time spans that have no end, overlap or lie outside the drawing.
+// lanes returns a timeline with unusual time spans: without an end, overlapping, or outside the drawing.
 func lanes() Lanes {
 	l := Lanes{
 		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},
@@ -173,7 +173,7 @@ func TestStylesDiffer(t *testing.T) {
 	seen := map[Style]int{}
 	for i := range Colors * 6 {
 		s := StyleAt(i)
-		s.Marker = 0 // ignored: colour and dash alone must differ
+		s.Marker = 0 // the marker is ignored: colour and dash alone must differ
 		if j, ok := seen[s]; ok {
 			t.Errorf("%d and %d look alike", j, i)
 		}

@@ -30,7 +30,7 @@ type Line struct {
 	Points []Point
 	Marks  bool // whether to draw markers at the points, and to draw intervals as whiskers instead of a band
 	Area   bool // whether the area below the line is filled
-	Alone  bool // whether the points are left unconnected
+	Alone  bool // whether to omit the line between the points
 }
 
 // Point is a point on a line. Low and High are the bounds of an interval around Y. Both are 0 if there is no interval.
@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // largest shift between two lines, as a fraction of the chart's width
+	const most = .045 // largest horizontal shift between two lines, as a fraction of the chart's width
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room

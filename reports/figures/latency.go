@@ -14,8 +14,7 @@ import (
 	"lockbench/histories"
 )
 
-// Class is a kind of measured duration, such as the latency of an uncontended acquire. Each class has its histogram in
-// Samples.
+// Class is a kind of measured duration, such as the latency of an uncontended acquire.
 type Class int
 
 // The classes of durations. Classes is the number of classes.
@@ -82,8 +81,8 @@ func (s *Samples) Merge(from *Samples) {
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
-	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, without percentiles that have too few samples
-	Curve       []Percentile `json:"curve"`       // percentiles for a chart; the last one has at least ten samples above
+	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, if there are enough samples
+	Curve       []Percentile `json:"curve"`       // percentiles for a chart, up to the highest with ten samples above
 }
 
 // Percentile is a percentile of a distribution. The fraction Rank (0 to 1) of the samples is at most NS nanoseconds.
@@ -171,7 +170,7 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // omitted: the class Late is a delay of lockbench
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // Late is omitted, because it is a delay of lockbench
 				continue
 			}
 			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the clock may have been set back, but no interval may start before the base time

@@ -9,16 +9,16 @@ import (
 	"lockbench/histories"
 )
 
-// Stats holds measurements of one history. Only the clients below Header.Clients are measured. Client -1 is lockbench,
-// and clients with higher numbers run after the workload. If a Window is set, all fields except Keys and Cover are
+// Stats holds measurements of one history. Only clients 0 to Header.Clients-1 are measured. Client -1 is lockbench, and
+// higher numbers are clients that run after the workload. If a Window is set, all fields except Keys and Cover are
 // limited to the window.
 type Stats struct {
 	Samples      Samples
 	Cover        histories.Coverage
 	Sections     int           // number of critical sections: grants whose release was called
 	PerClient    []int         // number of critical sections, by client
-	First        time.Duration // call of the first measured operation
-	Last         time.Duration // end of the last release
+	First        time.Duration // call time of the first measured operation
+	Last         time.Duration // end time of the last measured release
 	Grants       int           // number of grants to all clients, including clients that are not measured
 	OwnerChanges int           // number of grants to a client other than the previous holder of the key
 	Keys         int           // number of keys that measured clients used
@@ -27,7 +27,7 @@ type Stats struct {
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
-	Bypassed     int // largest number of grants to later callers during a single wait for a key
+	Bypassed     int // maximum, over all waits, of the grants of the key to clients that called later
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 

@@ -17,8 +17,8 @@ type tracker struct {
 	holds   map[int64]*hold  // holds that have not been released, by hold number
 	freed   map[string]freed // released keys for which a client waits
 	keys    map[string]bool
-	last    map[string]int32        // last holder of each key
-	ready   map[int32]time.Duration // return of each client's last operation
+	last    map[string]int32        // last client that was granted each key
+	ready   map[int32]time.Duration // return time of each client's last operation
 }
 
 type freed struct {
@@ -38,12 +38,12 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of the lease, and of the hold if the client dies
+	until      time.Duration // end of the lease; also the end of the hold if the client dies
 	inner      bool          // whether the hold is re-entrant
 }
 
-// measured reports whether a client belongs to the workload. If the header does not state the number of clients, every
-// client does.
+// measured reports whether a client belongs to the workload. If the header does not state the number of clients, all
+// clients belong to the workload.
 func (t *tracker) measured(client int32) bool {
 	return client >= 0 && (t.clients == 0 || client < t.clients)
 }
@@ -139,8 +139,8 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether a client acquired a key that it already holds. It works even if the lock does not record the
-// depth of re-entry.
+// reentry reports whether a client acquired a key that the client already holds. The lock need not record the depth of
+// re-entry.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -187,7 +187,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget removes the pending hand-offs of a key if no client waits for the key any longer.
+// forget removes a key from the released keys if no client waits for the key any longer.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -214,7 +214,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // the call ends the hold; the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // the waiting client is not the releasing client, which cannot wait
+		if a.key == h.asked { // the waiting client is another client, because the releasing client cannot wait
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}

@@ -50,8 +50,8 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// credentials matches the user and password of a URL. An unencoded password may contain spaces. An @ after host:port
-// does not belong to the URL, as in redlock@five.
+// credentials matches the user and password of a URL. An unencoded password may contain spaces. In redis://host:6379
+// redlock@five, the last word is not part of the URL.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
 // named matches a password parameter in a URL or connection string.
@@ -101,7 +101,7 @@ func Escaped(s string) string {
 	).Replace(s)
 }
 
-// InCode returns a text that is safe in a code span within a Markdown table cell.
+// InCode returns a text that can be put into a code span within a Markdown table cell.
 func InCode(s string) string {
 	return Clean(strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s))
 }

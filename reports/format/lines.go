@@ -94,8 +94,8 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the minimum width of the last column of a table. If there is less room, the cells of the column are written
-// below their rows. Cells that need more than two lines are written there too.
+// narrow is the minimum width of the last column of a table. If there is less room, or a cell needs more than two
+// lines, the cells are written below their rows.
 const narrow = 28
 
 // table writes a table. If the table is wider than textWidth, the headings and the last column are broken into lines.
@@ -195,7 +195,7 @@ func folded(cells [][]string) (head [][]string, wide []int) {
 	return head, wide
 }
 
-// isOfFigures reports whether a column contains numbers: cells that begin with a digit or a bracket.
+// isOfFigures reports whether a column contains numbers. A number begins with a digit or a bracket.
 func isOfFigures(rows [][]string, c int) bool {
 	return slices.ContainsFunc(rows, func(row []string) bool { return row[c] != "" && strings.Contains("0123456789[", row[c][:1]) })
 }

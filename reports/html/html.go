@@ -163,7 +163,7 @@ type table struct {
 type column struct {
 	Text  string
 	Doc   string // explanation of Text, shown as a tooltip
-	Rest  string // text after Text, outside the tooltip
+	Rest  string // text after Text that has no tooltip
 	Class string
 }
 
@@ -200,8 +200,8 @@ type fold struct{ ID, Title, Note, Class string }
 // section is an entry of the navigation bar.
 type section struct{ ID, Title string }
 
-// sections returns the entries of the navigation bar. Each entry has three arguments: an id, a title, and a condition
-// for showing the entry: {{sections "lease" "Lease" .Lease}}.
+// sections returns the entries of the navigation bar. The arguments are an id, a title and a condition for each entry:
+// {{sections "lease" "Lease" .Lease}}.
 func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
 		return nil, fmt.Errorf("sections: %d arguments, want three for each section", len(all))

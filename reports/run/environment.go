@@ -28,7 +28,7 @@ type Environment struct {
 	Load      []float64 `json:"load,omitempty"`      // load averages over 1, 5 and 15 minutes at the start of the run
 	Server    string    `json:"server,omitempty"`    // product, version and runner of each store; not set by Collect
 
-	Stores []StoreDoc `json:"stores,omitempty"` // in display order; not set by Collect
+	Stores []StoreDoc `json:"stores,omitempty"` // stores in display order; not set by Collect
 }
 
 // Collect returns a description of this machine and of lockbench. It leaves Server and Stores empty.
@@ -75,7 +75,7 @@ func (e *Environment) readProc(proc fs.FS) {
 	}
 }
 
-// field returns the value of the first line with the given name in a file. The lines are of the form "name : value".
+// field returns the value of a name in a file with lines of the form "name : value".
 func field(proc fs.FS, file, name string) string {
 	text, _ := fs.ReadFile(proc, file)
 	for line := range strings.Lines(string(text)) {
@@ -97,7 +97,7 @@ type Manifest struct {
 	Seed        uint64      `json:"seed"`
 	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
 	Environment Environment `json:"environment"`
-	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
+	Parameters  []Parameter `json:"parameters,omitempty"` // parameters in display order
 	Notes       []string    `json:"notes,omitempty"`      // conditions that readers of the report must know
 	Warnings    []string    `json:"warnings,omitempty"`   // problems during the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
@@ -142,8 +142,8 @@ type Cell struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // name of the injected fault, or "none"
 	Scenario   string `json:"scenario,omitempty"` // name of the scenario, if any
-	// Concurrent states whether other trials ran at the same time. The latencies are then not compared with other
-	// cells.
+	// Concurrent states whether the trials ran while other trials were running. Their latencies are then not compared
+	// with other latencies.
 	Concurrent bool `json:"concurrent,omitempty"`
 }
 

@@ -19,7 +19,7 @@ var exclusionKeys = [...]html.Key{
 // ExclusionKeys returns the legend of the exclusion badges, the best result first.
 func ExclusionKeys() []html.Key { return exclusionKeys[:] }
 
-// ExclusionBadge returns the badge for the worst exclusion result in the observations of a lock.
+// ExclusionBadge returns the badge for the worst exclusion result in a set of observations.
 func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
 // ExclusionBadges returns a badge for each exclusion result, the worst first, with the number of locks. It omits

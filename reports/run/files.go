@@ -37,8 +37,8 @@ type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// CheckVersion returns an error if this package writes results.json in another version. The error names the file in the
-// folder dir.
+// CheckVersion returns an error if r was read from a results.json of another format version. The error names the file
+// in the folder dir.
 func (r *Results) CheckVersion(dir string) error {
 	if r.Version == resultsVersion {
 		return nil
@@ -47,7 +47,7 @@ func (r *Results) CheckVersion(dir string) error {
 		filepath.Join(dir, ResultsName), r.Version, resultsVersion, dir)
 }
 
-// WriteFile replaces a file atomically: it writes a temporary file and renames the file. It creates missing folders.
+// WriteFile replaces a file atomically: it writes a temporary file and renames it. It creates missing folders.
 func WriteFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -56,7 +56,7 @@ func WriteFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // does nothing after the rename
+	defer os.Remove(tmp.Name()) // has no effect after the rename
 	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

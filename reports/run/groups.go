@@ -31,7 +31,7 @@ type group struct {
 type check struct {
 	Gravest Observation
 	Label   string        // name of the lock, with the deployment unless that is the usual one
-	Seen    []Observation // results by workload, if the property applies to the workload
+	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
 	Times   int // number of violations
 }
@@ -73,7 +73,7 @@ func unique[T comparable](all []T) []T {
 }
 
 // checks combines observations that differ only in the workload into one check. It omits workloads to which the
-// property does not apply, unless there are no others.
+// property does not apply.
 func checks(all []Observation) []check {
 	type key struct {
 		lock, deployment, scenario, property, fault, because string

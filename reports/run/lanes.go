@@ -220,7 +220,7 @@ type Window struct {
 	ID          string // id, unique on the page
 	Title, Desc string
 	From, To    time.Duration
-	Clients     []int32        // clients to draw, from top to bottom
+	Clients     []int32        // clients that have a lane, from top to bottom
 	Ops         []histories.Op // operations, numbered from 1 as in the table beside the drawing
 	Holds       []Hold
 	Overlaps    []Overlap // overlaps, numbered from 1
