@@ -21,11 +21,11 @@ const (
 	againAlpha     = 0.01
 )
 
-// FewestBlocks is the minimum number of blocks for the self-check same-lock-twice. With n blocks the smallest possible
-// p-value is 2/2^n.
+// FewestBlocks is the minimum number of trials per lock for the self-check "same-lock-twice". With n trials, the
+// smallest possible p-value is 2/2^n.
 const FewestBlocks = 8
 
-// checks returns the results of the self-checks. A self-check that was not run fails, unless the bench has no locks.
+// checks returns the results of the self-checks. A missing self-check counts as failed, unless the bench has no locks.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -78,8 +78,8 @@ func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen reports whether the known-broken lock was detected in every trial with a hand-off. It also returns the
-// number of trials in words. Trials without a hand-off cannot violate exclusion.
+// brokenSeen reports whether the known-broken lock was detected in every trial in which two clients competed and a
+// hand-off happened. It also returns a sentence with the number of trials.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
@@ -118,7 +118,8 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin returns the lock that a self-check copies. The copy differs only in the parameter for the delay or stall.
+// twin returns the lock to compare with a self-check. The self-check runs the same lock, either unchanged or with an
+// added delay or stall.
 func (r *Results) twin(s Subject) (Subject, bool) {
 	params := func(of Subject) map[string]string {
 		own := maps.Clone(of.Params)
@@ -130,8 +131,8 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed reports whether the injected stall is visible in the load generator's own figures, and describes the
-// result.
+// stallNoticed reports whether every trial measured at least half of the injected stall. It also returns a sentence
+// with the result.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)
@@ -145,14 +146,14 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice compares two measurements of the same lock by the mean log ratio of each block. Testing each point
-// separately would need more blocks.
+// sameTwice reports whether two measurements of the same lock agree in goodput. It tests the mean log ratio of each
+// block (round of measurements). Separate tests for all conditions would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {
 		return "not measured beside its lock", false
 	}
-	ratios, points := map[int][]float64{}, 0 // log ratios by block
+	ratios, points := map[int][]float64{}, 0 // log ratios of goodput for each block (round of measurements)
 	for _, p := range r.Plan.Points {
 		va, vb, blocks := r.matched(s, twin, p, rankedBy)
 		if len(va) == 0 || slices.Min(va) <= 0 || slices.Min(vb) <= 0 {
@@ -171,7 +172,8 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 	return fmt.Sprintf("%s against %s: ratio %.3f over %s and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), format.Plural(points, "condition"), len(means), p), p >= againAlpha
 }
 
-// matched returns the values of a metric for two subjects at a point, for the blocks in which both were measured.
+// matched returns the values of a metric for two locks under the same conditions. It uses only rounds of measurements
+// that include both locks.
 func (r *Results) matched(a, b Subject, at Point, metric string) (va, vb []float64, blocks []int) {
 	rowA, okA := r.Row(a.Name, at.ID)
 	rowB, okB := r.Row(b.Name, at.ID)

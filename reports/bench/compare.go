@@ -8,26 +8,27 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Comparisons holds rows that are shown together. Each row compares a new figure, A, with a base figure, B.
+// Comparisons is the result of comparing two runs or two locks. Each row compares a new value with a base value.
 type Comparisons struct {
 	Version  int        `json:"lockbench_bench_comparisons"`
 	Base     Side       `json:"base"`
 	New      Side       `json:"new"`
-	Withheld []string   `json:"withheld,omitempty"` // why no rows are shown: the failed self-checks of a run
-	Notes    []string   `json:"notes,omitempty"`    // omitted rows, and differences between the machines
-	Rows     []Compared `json:"rows"`               // sorted by metric, then by point, then by subject
+	Withheld []string   `json:"withheld,omitempty"` // failed self-checks; if there are any, Rows is empty
+	Notes    []string   `json:"notes,omitempty"`    // notes on omitted rows, and on differences between the machines
+	Rows     []Compared `json:"rows"`               // rows sorted by metric, then by test conditions, then by lock
 }
 
-// Side is one of the two compared parties: a run, or one subject of a run.
+// Side identifies the base or the new measurements: a whole run, or one lock of a run.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
-	Subject string   `json:"subject,omitempty"` // empty: each subject is compared with the same subject of the other run
+	Subject string   `json:"subject,omitempty"` // name of the lock; empty for a whole run
 	Name    string   `json:"suite"`
 	Seed    uint64   `json:"seed"`
 }
 
-// Compared is one row. If exclusion was violated for one of the two figures, the embedded statistics are empty.
+// Compared compares one metric of a lock under one set of test conditions. If the base or the new measurements violate
+// exclusion, Comparison holds no statistics.
 type Compared struct {
 	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
@@ -36,16 +37,16 @@ type Compared struct {
 	baseRow    *Row
 }
 
-// Estimates returns the two compared figures with their confidence intervals.
+// Estimates returns the two compared values with their confidence intervals: base first, then new.
 func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
-// Unsafe reports whether exclusion was violated in either of the two compared rows.
+// Unsafe reports whether the base or the new measurements violate exclusion.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
-// Verdict returns better or worse. It returns differs if neither direction of the metric is better, and ~ if the
-// difference may be noise.
+// Verdict returns "better" or "worse". It returns "~" if the difference may be noise. It returns "differs" if a higher
+// value of the metric is neither better nor worse.
 func (c Compared) Verdict() string {
 	m, _ := FindMetric(c.Metric)
 	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB
@@ -65,8 +66,8 @@ func DefaultMetrics() []Metric {
 	return filter(Metrics(), func(m Metric) bool { return m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" })
 }
 
-// CompareRuns compares each lock with the same lock in another run, at each point that both runs measured. Trials are
-// not paired. If all is set, CompareRuns compares every subject, not only locks.
+// CompareRuns compares each lock with the same lock in another run, under each set of conditions that both runs
+// measured. Trials are not paired. If all is true, baselines and self-checks are compared too.
 func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	c := newComparisons(base, new, "", "")
 	if len(c.Withheld) > 0 {
@@ -90,7 +91,8 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	return c
 }
 
-// CompareSubjects compares two subjects of one run, block by block.
+// CompareSubjects compares two locks of one run. It pairs trials of the same block. A block is one round of all
+// measurements.
 func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparisons {
 	c := newComparisons(r, r, base, new)
 	if len(c.Withheld) > 0 {
@@ -112,7 +114,7 @@ func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
 	return stats.Paired(a, b, r.Plan.Seed)
 }
 
-// newComparisons returns comparisons without rows. If a self-check of a run failed, it sets Withheld.
+// newComparisons returns comparisons without rows. It copies the failed self-checks of the runs into Withheld.
 func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
 	side := func(r *Results, subject string) Side {
 		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
@@ -140,10 +142,10 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike returns the reason why a row of another run cannot be compared with this row, or "".
+// unlike returns the reason why rows of two different runs cannot be compared, or "" if they can.
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // ignored, because the section is only a heading
+	p.Section = other.point.Section // the section is only a heading: it may differ
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"
@@ -182,7 +184,8 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteStarving adds a note that a latency is omitted, because it excludes the clients that were never granted the lock.
+// noteStarving adds a note for each lock that starves clients. The note says that the latency of the lock is not
+// compared.
 func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	for _, row := range rows {
 		if row.Starving != "" {

@@ -25,7 +25,7 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns checks that two runs are compared without pairing, even if the runs have the same seed.
+// TestCompareRuns checks the verdicts of comparing two runs, and that trials are not paired.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -52,13 +52,13 @@ func TestCompareRuns(t *testing.T) {
 	compared(t, all, "fenced-again", contended16, "goodput")
 }
 
-// TestNotComparable checks that rows with the same name are compared only if their conditions are the same.
+// TestNotComparable checks that rows of two runs are compared only if their conditions and parameters are the same.
 func TestNotComparable(t *testing.T) {
 	goodput, _ := bench.FindMetric("goodput")
 	for _, c := range []struct {
 		name   string
 		change func(p *bench.Plan)
-		want   string // text of a note
+		want   string // expected text of a note
 		rows   int
 	}{
 		{"the same", func(*bench.Plan) {}, "", 4},
@@ -69,7 +69,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // ignore the self-check known-delay, which these runs lack
+		base.Withheld, new.Withheld = nil, nil // ignore the missing self-check known-delay
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -99,8 +99,7 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestCompareStarving checks that the latencies of a lock that starves clients are not compared, and that a note says
-// so.
+// TestCompareStarving checks that latencies are not compared if the lock starves clients. A note must give the reason.
 func TestCompareStarving(t *testing.T) {
 	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
 	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)
@@ -115,7 +114,7 @@ func TestCompareStarving(t *testing.T) {
 	}
 }
 
-// TestBenchfmt checks that benchstat's reader parses the written figures unchanged and without a syntax error.
+// TestBenchfmt checks that the reader of benchstat accepts the written text and reads the same values.
 func TestBenchfmt(t *testing.T) {
 	base := quick(t, options{})
 	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Discarded: 2})

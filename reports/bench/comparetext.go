@@ -54,7 +54,7 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// Headline returns a sentence with the number of rows that are better and worse.
+// Headline returns a sentence with the number of better and of worse rows.
 func (c *Comparisons) Headline() string {
 	count := map[string]int{} // number of rows by verdict
 	for _, row := range c.Rows {
@@ -69,7 +69,7 @@ func (c *Comparisons) Headline() string {
 	return text + "."
 }
 
-// String returns the run or subject as text.
+// String returns the run, and the lock if Subject is set, as text.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -95,8 +95,8 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns the tables with escaped names. unsafe is the format for the figure and the violated property of an
-// unsafe lock.
+// tables returns a table for each metric that has rows, with escaped names. The format string unsafe is for a lock that
+// violated exclusion: its arguments are the value and the violated property.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {
@@ -128,7 +128,8 @@ func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsaf
 	return all
 }
 
-// estimate formats a median, and the distance to the farther end of its interval in percent.
+// estimate formats a median and its error in percent. The error is the distance from the median to the farther bound of
+// the confidence interval.
 func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return format.Significant(e.Median) + " ± ∞"
@@ -136,7 +137,8 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// comparison formats the difference of a row, or ~ if the difference may be noise.
+// comparison formats the ratio, the verdict and the p-value of a row. If the difference may be noise, "~" replaces the
+// ratio and the verdict.
 func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: exclusion was violated"
@@ -161,7 +163,7 @@ func change(ratio float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
-// metricTitle returns the title of a metric, with its unit and the direction that is better.
+// metricTitle returns the title of a metric, with the unit and whether more or less is better.
 func metricTitle(m Metric) string {
 	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
 	about := slices.DeleteFunc([]string{m.Unit, better}, func(s string) bool { return s == "" })

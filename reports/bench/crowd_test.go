@@ -27,7 +27,7 @@ func crowd(t *testing.T) *bench.Results {
 	return bench.ResultsOf(r.Plan, r.Trials)
 }
 
-// imitate adds a copy of a lock, with goodput and utilisation multiplied by a factor.
+// imitate adds a copy of a lock under another name. It multiplies the goodput and the utilisation by a factor.
 func imitate(r *bench.Results, name, of string, factor float64) {
 	p := r.Plan
 	s, _ := p.Subject(of)
@@ -54,7 +54,8 @@ func imitate(r *bench.Results, name, of string, factor float64) {
 	}
 }
 
-// TestCrowd checks that six lines are coloured, that the others are grey, and that the chart names the coloured ones.
+// TestCrowd checks that a chart of many locks draws six lines in colour and the others in grey. The chart must name the
+// grey lines.
 func TestCrowd(t *testing.T) {
 	got := page(t, crowd(t))
 	checkDrawings(t, got)
@@ -81,7 +82,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // checking the page of the bench crowd takes too long
+			if name != "crowd" { // the accessibility check of the crowd page takes too long
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

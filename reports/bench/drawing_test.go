@@ -12,8 +12,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// TestStylesDiffer checks that any two locks differ by colour, dash or marker, and that a lock and its tuned version
-// have the same colour.
+// TestStylesDiffer checks that any two locks differ by colour, dash or marker. A lock with tuned settings must have the
+// same colour as with default settings.
 func TestStylesDiffer(t *testing.T) {
 	var subjects []Subject
 	for _, c := range "abcdefghijklmnopqr" {
@@ -49,7 +49,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestHeat checks that the last row, which has no upper limit, is drawn, and that many slices are merged.
+// TestHeat checks that a heat map draws the last row, which has no upper limit. It also checks that a long timeline is
+// reduced to fewer time slices.
 func TestHeat(t *testing.T) {
 	line := &Timeline{SliceNS: 1e6, Edges: []int64{0, 1000, 2000}, Counts: [][]int{{0, 3, 1}, {0, 0, 0}, {0, 2, 0}}, Faults: []Episode{{"pause", 1e6, 2e6}}}
 	h, ok := cropped(line)
@@ -80,7 +81,7 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestNames checks that the name of a point contains only the settings that differ within its section.
+// TestNames checks that the name of a set of conditions contains only the settings that differ within the section.
 func TestNames(t *testing.T) {
 	point := func(section string, clients, keys int, hold time.Duration) Point {
 		return Point{ID: section + time.Duration(clients).String(), Section: section, Clients: clients, Keys: keys, HoldNS: int64(hold), Arrivals: Closed, Fault: "none"}
@@ -102,8 +103,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTunedElsewhere checks that a lock and its tuned version are compared only under the same conditions, even if they
-// are in different sections.
+// TestTunedElsewhere checks that a lock with tuned settings is compared with default settings only under the same
+// conditions. The measurements may be in different sections of the suite.
 func TestTunedElsewhere(t *testing.T) {
 	var values []float64
 	var blocks []int

@@ -11,10 +11,10 @@ import (
 	"lockbench/reports/stats"
 )
 
-// shares returns the clients' shares of the critical sections in ascending order, as multiples of an equal share.
-// Element i is the median, over the trials, of the i-th smallest share.
+// shares returns the number of critical sections per client in ascending order, divided by the mean. Element i is the
+// median over the trials of the i-th smallest value.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // element i: the i-th smallest share in each trial
+	var places [][]float64 // places[i]: the i-th smallest share of each trial
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {
@@ -74,7 +74,7 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 	g := charts.Grid{Columns: 4}
 	for _, row := range d.rows {
 		s, style := parts[row], d.styles[row.Subject]
-		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // without markers, because the panel title already shows the marker
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // no markers on the line: the panel title already shows the marker
 		for i, share := range s {
 			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
 		}

@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// Names of the files in a bench folder. Trials have their own folders.
+// Names of the files at the top of a bench folder.
 const (
 	PlanName    = "bench.json"
 	ResultsName = "results.json"
@@ -28,11 +28,11 @@ func ReadPlan(dir string) (*Plan, error) {
 	return p, read(filepath.Join(dir, PlanName), "lockbench_bench", p)
 }
 
-// WriteTrial writes trial.json into the folder t.Dir of a bench.
+// WriteTrial writes trial.json into the folder t.Dir, which is relative to dir.
 func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir, TrialName), t) }
 
-// ReadTrial reads trial.json from a trial folder. The name is the slash-separated path of that folder within the
-// bench folder.
+// ReadTrial reads trial.json from a trial folder. The name is the path of the trial folder relative to dir, with
+// slashes.
 func ReadTrial(dir, name string) (*Trial, error) {
 	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
 	err := read(file, "lockbench_trial", t)
@@ -92,7 +92,8 @@ func checkVersion(text []byte, field string) error {
 	return nil
 }
 
-// validate returns an error if a plan refers to a missing subject or point, or if a name is not valid as a folder.
+// validate returns an error if the plan is not consistent. Names must be unique and valid as folder names, and indexes
+// must be in range.
 func (p *Plan) validate() error {
 	if p.Version != Version {
 		return fmt.Errorf("version %d, want %d", p.Version, Version)
@@ -123,7 +124,7 @@ func (p *Plan) validate() error {
 	return nil
 }
 
-// folderName returns an error if a name is a duplicate, or a path outside the bench folder.
+// folderName returns an error if a name is a duplicate or not valid as the name of a folder.
 func folderName(what, name string, seen map[string]bool) error {
 	if name == "." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
 		return fmt.Errorf("%s %q: the name is no folder's", what, name)
@@ -157,7 +158,7 @@ func (t *Trial) validate() error {
 	return nil
 }
 
-// localDir reports whether a path with slashes is clean and stays below its parent folder.
+// localDir reports whether a slash-separated path is relative, clean and without "..".
 func localDir(dir string) bool {
 	return dir == path.Clean(dir) && !strings.Contains(dir, `\`) && filepath.IsLocal(filepath.FromSlash(dir))
 }

@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold is a minimum or maximum for a measured value, or for its ratio to another lock or to an earlier run.
+// Threshold limits a measured value, or the ratio of the value to another lock or to an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // section of the suite; empty: all sections
@@ -17,14 +17,14 @@ type Threshold struct {
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // compare with the same lock in an earlier run
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // whether the ratio is to the same lock in an earlier run
 }
 
 // Outcome is the result of checking a threshold.
 type Outcome int
 
-// The outcomes of a threshold, from best to worst. If a threshold is checked under several conditions, the worst
-// outcome counts.
+// The outcomes of a threshold, from best to worst. A threshold that applies to several sets of conditions has the worst
+// of their outcomes.
 const (
 	Pass    Outcome = iota - 2 // the confidence interval is within the limit
 	Noisy                      // the limit is inside the confidence interval
@@ -81,8 +81,8 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Validate returns an error if the lock or both limits are missing, if the metric is unknown, or if both kinds of
-// ratio are set.
+// Validate returns an error if the metric is unknown, or if the lock or both limits are missing. It also returns an
+// error if both To and ToBaseline are set.
 func (t Threshold) Validate() error {
 	_, known := FindMetric(t.Metric)
 	why := ""
@@ -101,7 +101,7 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate checks a run against thresholds. The baseline is an earlier run, or nil.
+// Gate checks the results of a run against thresholds. The baseline holds the results of an earlier run. It may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
@@ -179,7 +179,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares a confidence interval with the limits of a threshold.
+// hold returns the outcome of a threshold for a confidence interval, and one sentence that explains the outcome.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

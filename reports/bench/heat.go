@@ -12,8 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats returns latency heat maps. Each section has one for each lock under a fault, and one for its best lock under
-// the fault-free conditions with the most clients.
+// heats returns the latency heat maps of all sections. Each lock has a heat map under each fault. The best lock also
+// has one under the fault-free conditions with the most clients.
 func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
@@ -54,7 +54,7 @@ func (d drawing) heat(row *Row) []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// typical returns the trial whose goodput is nearest to the median of all trials.
+// typical returns the trial whose goodput is nearest to the median. It considers only trials with a timeline.
 func (r *Row) typical() *Trial {
 	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
@@ -65,16 +65,17 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a latency timeline, cropped to the range of latencies that occurred.
+// heat is a Timeline with the range of latency rows that contain acquires.
 type heat struct {
 	*Timeline
-	low, high int // index of the first latency row, and one more than the index of the last
+	low, high int // rows to draw: from low to high-1
 }
 
-// mostSlices is the maximum number of time slices in a drawing.
+// mostSlices is the maximum number of time slices in a heat map.
 const mostSlices = 120
 
-// cropped returns the timeline with at most mostSlices time slices. If the timeline has no acquires, ok is false.
+// cropped returns the heat map of a timeline, with at most mostSlices time slices. It reports false if the timeline has
+// no acquires.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
@@ -87,7 +88,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser merges adjacent time slices so that at most the given number remain.
+// coarser returns a timeline with at most the given number of time slices. It merges adjacent slices.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {
@@ -127,7 +128,7 @@ func (h heat) draw() charts.Heat {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// rows returns the data table of the chart. A row covers one or more time slices.
+// rows returns the rows of the chart's data table. Each row covers one or more time slices.
 func (h heat) rows() [][]string {
 	var rows [][]string
 	t := coarser(h.Timeline, 40)

@@ -13,8 +13,8 @@ import (
 // overviewPoints is the maximum number of panels in the overview chart.
 const overviewPoints = 6
 
-// overview draws goodput against the longest wait, with one panel per set of conditions. Conditions in which each
-// client has its own key are omitted if there are others.
+// overview returns a chart of goodput against the longest wait, with one panel per set of conditions. If clients share
+// keys under some conditions, it omits all other conditions.
 func (v *view) overview() []charts.Chart {
 	points := filter(v.compared(), Point.Contended)
 	if len(points) == 0 {
@@ -45,7 +45,7 @@ func (v *view) overview() []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// dots returns the locks that the overview chart shows at a point: ranked locks, and locks that starve clients.
+// dots returns the locks in the overview chart for one set of conditions: ranked locks, and locks that starve clients.
 func (v *view) dots(p Point) []*Row {
 	rows := collect(v.ranking(p.ID), func(r Ranked) *Row {
 		row, _ := v.Row(r.Subject, p.ID)
@@ -59,7 +59,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // smallest and largest of the longest waits
+	low, high := math.Inf(1), 0.0 // smallest and largest value among the longest waits of all locks
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median
@@ -84,8 +84,8 @@ func (v *view) drawOverview(points []Point) charts.Grid {
 	return g
 }
 
-// overviewTakeaway returns a sentence about the fastest lock that starves clients. Without such a lock, it is about the
-// widest range of waits.
+// overviewTakeaway returns one sentence for the overview chart. If locks starve clients, the sentence is about the
+// fastest of them. Otherwise the sentence compares the locks with the shortest and the longest wait.
 func (v *view) overviewTakeaway(points []Point) string {
 	best, text := 0.0, ""
 	consider := func(weight float64, form string, args ...any) {

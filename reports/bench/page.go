@@ -24,7 +24,7 @@ type page struct {
 	Unfinished    bool
 	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // locks with violations; shown if a failed self-check hides the measured values
+	Found         []safetyRow // locks with violations; shown if a self-check failed and the measured values are omitted
 	Tables        []pointTable
 	ControlTables []pointTable // tables of the baselines and self-checks
 	Percentiles   []charts.Chart
@@ -55,7 +55,7 @@ func Build(dir string) (*Results, error) {
 		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the report as one HTML file without scripts. Its relative links work in the folder report/ of the bench
+// Page returns the report as one HTML file without scripts. Relative links start at the folder report/ in the bench
 // folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
@@ -66,7 +66,7 @@ func Page(r *Results) ([]byte, error) {
 	return measure.ReplaceAll(page, []byte("$1\u00a0$2")), err
 }
 
-// measure matches a number and its unit, so that a no-break space can join them.
+// measure matches a number and a unit. Page puts a no-break space between the number and the unit.
 var measure = regexp.MustCompile(`(\d) ((?:ns|µs|ms|s|min|clients?|locks?)\b|%|/s\b)`)
 
 // Markdown returns the report as Markdown, with tables instead of charts.
@@ -79,7 +79,7 @@ func Markdown(r *Results) ([]byte, error) {
 	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
-// newPage returns the data for the report templates. If a self-check failed, it omits the measured values.
+// newPage returns the data for the report templates. After a failed self-check, the data has no measured values.
 func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
 	p = &page{Results: r, Verdict: v.verdict(), Unfinished: r.Plan.unfinished()}

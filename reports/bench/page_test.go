@@ -29,8 +29,8 @@ func read(t *testing.T, o options) *bench.Results {
 	return r
 }
 
-// small returns a bench with one set of conditions. Its self-checks are set to passed, because they need more
-// conditions.
+// small returns a bench with one set of conditions. The self-checks would need more conditions, so they are marked as
+// passed.
 func small(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyContend4 = true
@@ -158,7 +158,7 @@ func checkDrawings(t *testing.T, page string) {
 	}
 }
 
-// checkStruck checks that results of an unsafe lock are struck out in tables and absent from charts.
+// checkStruck checks that a lock that violated exclusion is struck out in tables and absent from charts.
 func checkStruck(t *testing.T, r *bench.Results, page string) {
 	for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1) {
 		if strings.Contains(svg, ">set-px-lua</text>") || strings.Contains(svg, ">broken</text>") {
@@ -182,7 +182,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 	}
 }
 
-// TestWithheld checks that no report shows measured values after a failed self-check.
+// TestWithheld checks that no report shows measured values if a self-check failed.
 func TestWithheld(t *testing.T) {
 	for name, o := range map[string]options{
 		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
@@ -213,7 +213,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestStarving checks that a lock that starves clients is not in the headline, has a hollow dot, and shows no latencies.
+// TestStarving checks how reports show a lock that starves clients: without a rank and latencies, and as a hollow dot.
 func TestStarving(t *testing.T) {
 	r := small(t, options{Blocks: 8, Starve: "fenced", OnlyFigures: true})
 	if got := strings.Join(strings.Fields(text(t, r)), " "); !strings.HasPrefix(got, "set-px-lua is fastest. fenced starves clients. 4 clients: set-px-lua leads") || !strings.Contains(got, "fenced starves 3 of 4 clients") {
@@ -224,12 +224,12 @@ func TestStarving(t *testing.T) {
 		t.Error("the overview does not mark the lock that starves clients")
 	}
 	cells := regexp.MustCompile(`(?s)<tr><th scope="row">fenced <small class="violated">starves clients: 3 of 4 clients got nothing</small>.*?</tr>`).FindString(got)
-	if strings.Count(cells, "<td>–</td>") != 4 { // no value for rank, contended p50, contended p99 and hand-off p50
+	if strings.Count(cells, "<td>–</td>") != 4 { // in the columns rank, contended p50, contended p99 and hand-off p50
 		t.Errorf("its row is %q", cells)
 	}
 }
 
-// TestUnfinished checks that the report of an unfinished bench states this first and is never green.
+// TestUnfinished checks that the headline of an unfinished bench begins with "Unfinished" and is never green.
 func TestUnfinished(t *testing.T) {
 	for name, change := range map[string]func(*bench.Plan){"interrupted": func(p *bench.Plan) { p.Interrupted = true }, "no end": func(p *bench.Plan) { p.Ended = time.Time{} }} {
 		r := small(t, options{Blocks: 8, OnlyFigures: true})
@@ -241,10 +241,10 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTooFew checks that with too few trials the headline states this and does not report a tie.
+// TestTooFew checks the headline of a bench with too few trials. The headline must not report a tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
-	few.Withheld = nil // six trials are too few for the self-check same-lock-twice
+	few.Withheld = nil // the self-check same-lock-twice needs more than six trials
 	if got := text(t, few); !strings.HasPrefix(got, "Too few trials to rank the locks.") || !strings.Contains(got, "takes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}

@@ -12,14 +12,14 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is the latency curve of a lock over all trials. Its band shows the range over the trials. The band is
-// drawn only at percentiles for which every trial has enough samples.
+// distribution is the latency curve of a lock, merged from all trials. A band shows the range of the trials. The band
+// omits percentiles for which a trial has too few samples.
 type distribution struct {
 	charts.Line
 	n int64
 }
 
-// distribution merges the latency histograms of a lock's trials.
+// distribution returns the latency curve of one class of acquires, such as "contended".
 func (r *Row) distribution(class string) (distribution, error) {
 	d := distribution{Line: charts.Line{Name: r.Subject}}
 	var all []*hdrhistogram.Histogram
@@ -51,8 +51,8 @@ func (r *Row) distribution(class string) (distribution, error) {
 	return d, nil
 }
 
-// percentiles returns a chart for uncontended and one for contended grants. It omits a kind with at most a tenth of all
-// grants.
+// percentiles returns a chart for uncontended grants and a chart for contended grants. A class with at most a tenth of
+// all grants has no chart.
 func (d drawing) percentiles() (all []charts.Chart, err error) {
 	classes := []string{"uncontended", "contended"}
 	var of [2][]distribution

@@ -1,6 +1,6 @@
-// Package bench reports on a bench. Read turns a bench folder, a Plan and its Trials, into Results: figures over the
-// trials, rankings and self-checks. Page, Markdown and Text write them, Comparisons compares two runs or two locks, and
-// Gate checks a run against thresholds.
+// Package bench writes the reports of benchmark runs. Read returns the Results of a bench folder, which holds a Plan
+// and its Trials. Page, Markdown and Text format Results as a report. CompareRuns compares two runs, and
+// CompareSubjects two locks. Gate checks a run against thresholds.
 package bench
 
 import (
@@ -32,30 +32,30 @@ type Plan struct {
 	Seed        uint64          `json:"seed"`    // seed of all random values and of the trial order
 	Servers     string          `json:"servers"` // where the servers run: embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
-	Trials      int             `json:"trials"`            // planned number of trials of each subject at each point
+	Trials      int             `json:"trials"`            // planned number of trials of each lock under each set of conditions
 	Stopped     string          `json:"stopped,omitempty"` // reason why the bench ended
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`    // notes at the top of the report
 	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
 	Subjects    []Subject       `json:"subjects"`           // locks, baselines and self-checks, in display order
 	Points      []Point         `json:"points"`             // sets of conditions, in display order
-	Pairs       []Pair          `json:"pairs"`              // combinations of subject and point; each block has one trial of each
+	Pairs       []Pair          `json:"pairs"`              // combinations to measure, each of a lock and a set of conditions
 	Thresholds  []Threshold     `json:"thresholds,omitempty"`
 }
 
-// Role is the purpose of a measured subject: a lock to compare, a baseline or a self-check.
+// Role states why something is measured: as a lock to compare, as a baseline or as a self-check.
 type Role string
 
 const (
 	Lock     Role = "lock"     // a lock to compare with the others
-	Control  Role = "control"  // a known-broken lock whose violation must be detected
+	Control  Role = "control"  // a known-broken lock, which the checkers must detect
 	Baseline Role = "baseline" // a measurement without a lock, such as the cost of one round trip
-	Again    Role = "again"    // a second copy of a lock; its results must not differ from those of the first copy
-	Delayed  Role = "delayed"  // a lock with an added network delay, which must be visible in the results
-	Stalled  Role = "stalled"  // a load generator that is paused on purpose, which must be visible in the results
+	Again    Role = "again"    // a lock that is measured a second time; the results must not differ significantly
+	Delayed  Role = "delayed"  // a lock with an added network delay; the results must show the delay
+	Stalled  Role = "stalled"  // a lock whose load generator is paused on purpose; the results must show the pause
 )
 
-// Subject is one thing that a bench measures: a lock, a baseline or a self-check.
+// Subject is something that a bench measures: a lock, a baseline or a self-check.
 type Subject struct {
 	Name       string            `json:"name"`           // unique
 	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty for a baseline without a lock
@@ -65,16 +65,16 @@ type Subject struct {
 	Store      string            `json:"store,omitempty"`
 	Server     string            `json:"server,omitempty"`      // product name and version of the store
 	Durability string            `json:"durability,omitempty"`  // durability of a write that the store has acknowledged
-	ThirdParty bool              `json:"third_party,omitempty"` // whether it is a third-party lock
+	ThirdParty bool              `json:"third_party,omitempty"` // whether the lock is a third-party library
 	Defect     string            `json:"defect,omitempty"`      // known defect of the lock; a lock with a known defect is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
-// Arrivals states how the load generator schedules the iterations of clients.
+// Arrivals states when clients start iterations. In an iteration, a client acquires, holds and releases a lock.
 type Arrivals string
 
 const (
-	Closed   Arrivals = "closed"   // each client starts the next iteration as soon as the last one ends
+	Closed   Arrivals = "closed"   // each client starts an iteration as soon as the previous iteration ends
 	Constant Arrivals = "constant" // iterations start at a fixed interval
 	Poisson  Arrivals = "poisson"  // iterations start at random times with a mean rate (Poisson process)
 	Burst    Arrivals = "burst"    // iterations start in groups; the mean rate is fixed
@@ -82,7 +82,7 @@ const (
 
 // Point is one set of test conditions. Only results under the same conditions are compared.
 type Point struct {
-	ID         string   `json:"id"`      // unique, valid as a folder name
+	ID         string   `json:"id"`      // unique name, valid as a folder name
 	Section    string   `json:"section"` // section of the suite that the conditions belong to
 	Workload   string   `json:"workload"`
 	Clients    int      `json:"clients"`
@@ -92,7 +92,7 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // timeout of an acquire; 0: none
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // arrival rate of all clients together; 0 if Arrivals is closed
+	Rate       float64  `json:"rate_per_second,omitempty"` // iterations per second of all clients together; 0 if Arrivals is closed
 	Fault      string   `json:"fault"`                     // name of the injected fault, or "none"
 	DurationNS int64    `json:"duration_ns"`               // length of the measured window of each trial
 }
@@ -103,7 +103,7 @@ const ControlSection = "controls"
 // Contended reports whether clients share keys.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 
-// Pair holds the indexes of one subject and one set of conditions in a Plan.
+// Pair is one combination to measure. Subject is an index into Plan.Subjects, and Point is an index into Plan.Points.
 type Pair struct {
 	Subject int `json:"subject"`
 	Point   int `json:"point"`
@@ -118,8 +118,8 @@ type Trial struct {
 	Dir     string    `json:"dir"` // slash-separated path of the trial folder within the bench folder: <point>/<subject>/<block>
 	Subject string    `json:"subject"`
 	Point   string    `json:"point"`
-	Block   int       `json:"block"` // number of the block, from 0
-	Order   int       `json:"order"` // position of the trial in its block, from 0
+	Block   int       `json:"block"` // number of the block (round of measurements), from 0
+	Order   int       `json:"order"` // position of the trial in the block, from 0
 	Started time.Time `json:"started"`
 	Seed    uint64    `json:"seed"`
 
@@ -166,8 +166,8 @@ func (v Violation) Foreseen() string {
 	return ", as expected"
 }
 
-// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged. Measurements of such
-// a trial are invalid.
+// Exclusion reports whether the violation means two holders at once or a damaged resource. The measurements of the
+// trial are then invalid.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -192,15 +192,15 @@ func (t *Trial) Unsafe() *Violation {
 // Figures holds a trial's measured values by metric name. A metric without a measurement is absent.
 type Figures map[string]float64
 
-// Curves holds histograms of latencies in nanoseconds, by class. The encoding is HdrHistogram V2, compressed, in
-// base64. The classes are uncontended, contended, refused, timed-out, unknown, hand-off, hold and late (the delay of
-// the load generator). Baselines also have round-trip.
+// Curves holds histograms of latencies in nanoseconds, by class. Each histogram is a compressed HdrHistogram V2 in
+// base64. The classes are uncontended, contended, refused, timed-out, unknown, hand-off, hold and late. The class late
+// is the delay of the load generator. A baseline may have the class round-trip.
 type Curves map[string]string
 
 // Timeline holds acquire latencies over the course of a trial, for the heat map.
 type Timeline struct {
 	SliceNS int64     `json:"slice_ns"` // length of a time slice; the first slice starts with the warm-up
-	Edges   []int64   `json:"edges_ns"` // boundaries of the latency rows: row r counts latencies from Edges[r] to below Edges[r+1]
+	Edges   []int64   `json:"edges_ns"` // latency limits, ascending; row r counts latencies l with Edges[r] <= l < Edges[r+1]
 	Counts  [][]int   `json:"counts"`   // number of acquires by time slice, then by latency row
 	Faults  []Episode `json:"faults,omitempty"`
 }
@@ -216,9 +216,9 @@ type Episode struct {
 type Results struct {
 	Version  int       `json:"lockbench_bench_results"`
 	Plan     *Plan     `json:"plan"`
-	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if not empty, the reports show no measured values
+	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if there are any, the reports show no measured values
 	Checks   []Check   `json:"checks"`             // results of the self-checks, in display order
-	Rows     []Row     `json:"rows"`               // results by point, then by subject, in the order of the plan
+	Rows     []Row     `json:"rows"`               // rows ordered by test conditions, then by lock, as in the plan
 	Rankings []Ranking `json:"rankings"`           // by point
 	Trials   []*Trial  `json:"-"`                  // trials in the order of their start
 	Dir      string    `json:"-"`
@@ -226,7 +226,7 @@ type Results struct {
 
 // Check is the result of one self-check of the bench.
 type Check struct {
-	Name string `json:"name"` // broken-lock, known-delay, stalled-generator or same-lock-twice
+	Name string `json:"name"` // name of the self-check: broken-lock, known-delay, stalled-generator or same-lock-twice
 	Doc  string `json:"doc"`  // the expected result, in one sentence
 	OK   bool   `json:"ok"`
 	Seen string `json:"seen"` // observed result, in one sentence
@@ -297,7 +297,7 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	return r
 }
 
-// Row returns the results of a subject at a point.
+// Row returns the results of a lock under one set of conditions.
 func (r *Results) Row(subject, point string) (*Row, bool) {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Subject == subject && row.Point == point {
@@ -307,7 +307,7 @@ func (r *Results) Row(subject, point string) (*Row, bool) {
 	return nil, false
 }
 
-// Subject returns the subject with the given name.
+// Subject returns the lock, baseline or self-check with the given name.
 func (p *Plan) Subject(name string) (Subject, bool) {
 	return find(p.Subjects, func(s Subject) bool { return s.Name == name })
 }

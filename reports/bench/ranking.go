@@ -12,7 +12,7 @@ import (
 
 const rankedBy = "goodput"
 
-// Ranking lists the locks measured under one set of conditions by goodput, best first. Locks without a significant
+// Ranking lists the locks measured under one set of conditions, the highest goodput first. Locks without a significant
 // difference share a rank.
 type Ranking struct {
 	Point string   `json:"point"`
@@ -23,13 +23,12 @@ type Ranking struct {
 type Ranked struct {
 	Subject string           `json:"subject"`
 	Rank    int              `json:"rank"`          // rank from 1; 0 if the lock is not ranked
-	ToBest  stats.Comparison `json:"to_best"`       // goodput relative to that of the best lock; 1 for the best lock
+	ToBest  stats.Comparison `json:"to_best"`       // goodput compared with the goodput of the best lock
 	Why     string           `json:"why,omitempty"` // reason why the lock has no rank
 }
 
-// ranking assigns ranks by median goodput, highest first. Each step compares the best unranked lock with all other
-// unranked locks, with Holm's correction. Locks that do not differ significantly from it share its rank, even if they
-// are not next to it by median.
+// ranking ranks locks by median goodput under one set of conditions. Locks that do not differ significantly from the
+// best lock share rank 1. The remaining locks are ranked in the same way. Holm's method corrects the p-values.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
@@ -49,7 +48,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // the best lock is not compared with itself
+		stats.Holm(compared[1:]) // the best lock's comparison with itself is left out
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -72,7 +71,7 @@ func (r *Results) ranking(point string) Ranking {
 	return k
 }
 
-// whyOut returns the reason why the lock has no rank, or "" if it has one.
+// whyOut returns the reason why a lock has no rank, or "" if the lock has a rank.
 func (r *Row) whyOut() string {
 	switch {
 	case r.Unsafe != nil:
@@ -97,16 +96,15 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 	return &c
 }
 
-// If a measured value exceeds one of these limits, the test machine or lockbench limits the result, not the lock.
+// Limits of measured values. Above a limit, the test machine or lockbench determines the result, not the lock.
 const (
 	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // maximum 99th percentile of start delays in milliseconds, in addition to the planned hold time
+	lateMS       = 1.0  // maximum 99th percentile of start delays in milliseconds, if no hold time is planned
 	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
-	allProcessor = 0.95 // processors in use, as a fraction of all processors
+	allProcessor = 0.95 // maximum number of processors in use, as a fraction of all processors
 )
 
-// limited returns the reason why the test machine or lockbench, not the lock, limited the result. It returns "" if
-// neither did.
+// limited returns the reason if the test machine or lockbench limited the result, and "" otherwise.
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
@@ -123,8 +121,8 @@ func (r *Results) limited(row *Row) string {
 	return ""
 }
 
-// partOfNone returns a lock's goodput divided by that of the baseline "none". It returns 0 if there is no such
-// baseline. It also returns 0 if the conditions set a hold time, because the hold time then limits both goodputs.
+// partOfNone returns a lock's goodput as a fraction of the goodput of the baseline "none". It returns 0 if the baseline
+// was not measured, or if a hold time limits the goodput.
 func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
 		return n.Point == row.Point && n.subject.Role == Baseline && n.subject.Lock == "none"
@@ -140,7 +138,7 @@ func (v *view) changes() []string {
 	for _, p := range v.compared() {
 		all = append(all, v.changeAt(p)...)
 	}
-	var few []string // names of the sets of conditions
+	var few []string // names of conditions with too few trials
 	for _, row := range v.Rows {
 		compared := row.point.Section != ControlSection && row.subject.Role == Lock && row.Unsafe == nil
 		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil

@@ -116,7 +116,7 @@ func TestRanking(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options options
-		want    string // rank and lock at 16 clients
+		want    string // rank and name of each lock at 16 clients
 	}{
 		{"all differ", options{}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
 		{"two are alike", options{Factor: map[string]float64{"set-px-lua": 0.95 / 0.78}}, "1 fenced, 1 set-px-lua, 3 redsync-tuned, 4 redsync"},

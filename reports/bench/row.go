@@ -16,16 +16,17 @@ type Row struct {
 	Trials    int                       `json:"trials"` // number of trials that were not discarded
 	Discarded int                       `json:"discarded,omitempty"`
 	Estimates map[string]stats.Estimate `json:"estimates"` // median and confidence interval by metric name
-	// Unsafe is a violation of exclusion, which makes the measured values invalid. UnsafeIn is the number of trials with
-	// such a violation.
+	// Unsafe is the first violation of exclusion, which makes the measured values invalid. UnsafeIn is the number of
+	// trials with a violation of exclusion.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Starving states how many clients completed no critical section in the median trial, or is empty. Latencies then cover
-	// only the other clients and are not compared.
+	// Starving states how many clients completed no critical section, or is empty. If set, latencies are not compared,
+	// because starved clients have none.
 	Starving string `json:"starving,omitempty"`
-	// Limited is the reason why the test machine or lockbench, not the lock, limited the result, or is empty.
+	// Limited is the reason why the test machine or lockbench limited the result. It is empty if the lock was the
+	// limit.
 	Limited string `json:"limited,omitempty"`
-	// Unsteady is the number of trials whose rate was not steady when the measured window began.
+	// Unsteady is the number of trials whose rate was not steady at the end of the warm-up.
 	Unsteady int `json:"unsteady,omitempty"`
 
 	subject *Subject
@@ -33,7 +34,8 @@ type Row struct {
 	counted []*Trial // trials that were not discarded, sorted by block
 }
 
-// rowOf returns the results of one subject at one point. Discarded trials are only counted.
+// rowOf returns the results of one lock under one set of conditions. It counts discarded trials but ignores their
+// values.
 func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
 	for _, t := range trials {
@@ -69,14 +71,15 @@ func rowOf(s *Subject, p *Point, trials []*Trial) Row {
 	return row
 }
 
-// estimate returns the estimate of a metric. If the metric was not measured or is invalid, ok is false.
+// estimate returns the median and the confidence interval of a metric. If the metric was not measured or is invalid, ok
+// is false.
 func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	e = r.Estimates[metric]
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving returns the text for Row.Starving. It returns "" if iterations start at a given rate, because a client may
-// then have had no iteration to start.
+// starving returns the value of Row.Starving. If the arrival rate is fixed, it returns "", because a client may have
+// had no iteration.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -89,8 +92,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric covers only some clients. This is so for a latency if other clients were never
-// granted the lock.
+// selective reports whether a metric covers only some clients. This applies to the latencies of a lock that starves
+// clients.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

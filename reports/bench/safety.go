@@ -39,8 +39,7 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// safety returns the safety verdicts of all locks, and of each self-check with a violation. It omits known-broken
-// locks.
+// safety returns the safety verdicts of all locks, and of self-checks with a violation. Known-broken locks are omitted.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		if s.Role == Baseline || s.Role == Control {
@@ -75,7 +74,7 @@ func (r *safetyRow) add(t *Trial) {
 	for _, name := range t.Judged.Undecided {
 		r.Undecided = with(r.Undecided, name)
 	}
-	in := map[string]bool{} // properties for which this trial was already counted
+	in := map[string]bool{} // violated properties that were already counted for this trial
 	for _, x := range t.Judged.Violated {
 		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {

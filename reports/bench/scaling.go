@@ -43,7 +43,7 @@ func (v *view) sweeps() []sweep {
 // scaled is a chart line whose horizontal axis is the number of clients.
 type scaled struct {
 	charts.Line
-	by map[int]string // text in the data table, by number of clients
+	by map[int]string // table text for each number of clients
 }
 
 func (l *scaled) add(clients int, e stats.Estimate, text string) {
@@ -82,8 +82,8 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a goodput line for each lock. If locks are held for a set time, it adds a line for the highest possible
-// goodput.
+// scaled returns a goodput line for each lock. If the conditions set a hold time, it adds a line for the highest
+// possible goodput.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}
@@ -106,10 +106,11 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	return lines
 }
 
-// chartedIn returns the locks to draw in a chart, sorted by goodput at the most clients, and a note about omitted locks.
+// chartedIn returns the locks to draw in a chart, and a note about omitted locks. The locks are in the order of their
+// rank with the most clients.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // client counts at which each note applies
+	at := map[string][]string{} // numbers of clients for which each note applies
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {
@@ -129,8 +130,8 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceiling returns the highest possible goodput, 1/(hold time + round trip), as the median over the locks. If locks are
-// not held for a set time, ok is false.
+// ceiling returns the highest possible goodput: min(clients, keys) / (hold time + round trip), as the median over the
+// locks. If the conditions set no hold time, ok is false.
 func (v *view) ceiling(p Point) (most float64, ok bool) {
 	var values []float64
 	for _, row := range v.drawnAt(p).rows {

@@ -14,27 +14,27 @@ import (
 	"lockbench/reports/run"
 )
 
-// options sets what the generated bench data contains. Equal options give equal data. The zero value gives ten blocks
-// whose self-checks pass.
+// options configures generated bench data. Equal options give equal data. The zero value gives ten trials of each lock,
+// and all self-checks pass.
 type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor    map[string]float64 // factor by which the goodput of a lock is multiplied, by lock name
-	Unsafe    []string           // locks that violate exclusion in the last block
+	Factor    map[string]float64 // factor for the goodput of each lock, by lock name
+	Unsafe    []string           // locks that violate exclusion in their last trial
 	Starve    string             // name of a lock that starves three clients
 	Discarded int                // number of discarded trials of the lock "fenced"
 
 	Thresholds []bench.Threshold
 
-	// Self-checks that are absent or fail, and other variations.
+	// Variations, such as self-checks that are absent or fail.
 	NoControls   bool     // without controls
 	BlindJudge   bool     // the violation of the known-broken lock is not detected
 	WrongDelay   bool     // the measured delay is half of the added delay
-	UnseenStall  bool     // the stopped load generator is not noticed
+	UnseenStall  bool     // the pause of the load generator is not detected
 	UnevenAgain  bool     // the two copies of a lock have different results
 	Fault        bool     // the last set of conditions has a fault
-	Points       []string // IDs of the points to generate; nil: all
+	Points       []string // IDs of the sets of conditions to generate; nil: all
 	OnlyContend4 bool     // only one set of conditions, with four clients
 	OnlyFigures  bool     // no latency curves and no timelines
 }
@@ -77,8 +77,8 @@ func makeResults(o options) (*bench.Results, error) {
 	return bench.ResultsOf(p, trials), nil
 }
 
-// random returns a random source that depends only on the seed and the arguments. An option thus changes no unrelated
-// values.
+// random returns a random source that depends only on the seed and the arguments. Changing an option thus leaves
+// unrelated values the same.
 func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
@@ -162,7 +162,8 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured reports whether a subject is measured at a point. As in a real suite, only locks are measured at all points.
+// measured reports whether a lock, baseline or self-check is measured under some conditions. As in a real suite, only
+// locks are always measured.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
 	case bench.Baseline, bench.Delayed:

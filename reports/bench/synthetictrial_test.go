@@ -35,7 +35,7 @@ func (k maker) of(parts ...any) *rand.Rand {
 type model struct {
 	free     float64 // critical sections per second of 16 clients on 16 keys
 	waste    float64 // fraction of the highest possible goodput that is lost
-	uneven   float64 // spread of the critical sections per client
+	uneven   float64 // relative standard deviation of the critical sections per client
 	commands float64
 }
 
@@ -111,7 +111,7 @@ func (k maker) goodput() float64 {
 	return rate * k.mood() * math.Exp(0.015*k.of("rate").NormFloat64())
 }
 
-// mood returns the random noise that all trials of a block share.
+// mood returns the random factor that all trials of a block share.
 func (k maker) mood() float64 { return math.Exp(0.05 * k.random("block", k.block).NormFloat64()) }
 
 // uncontended returns the median latency of an uncontended acquire, in milliseconds.
@@ -126,7 +126,7 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares distributes the critical sections among the clients. With 64 clients, one client of "redsync" gets none.
+// shares returns the number of critical sections of each client. With 64 clients, one client of "redsync" gets none.
 // Three clients of the lock named in options.Starve get none.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
@@ -164,7 +164,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // noise of the block affects goodput and round trip alike, so it cancels out
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // mood affects goodput and round trip alike, so the division removes mood
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))
@@ -199,7 +199,7 @@ func (k maker) judged(dir string, sections int) *bench.Judged {
 	return j
 }
 
-// curves generates latency samples around the median values of the trial.
+// curves returns histograms of random latencies around the median values of the trial.
 func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 	free := sections // uncontended acquires
 	if k.p.Contended() {
@@ -241,7 +241,8 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 	return c, nil
 }
 
-// timeline distributes the acquires of the trial, including its warm-up, over time slices. A fault makes them slower.
+// timeline returns the acquires of the trial by time slice, including the warm-up. No acquire is granted during a
+// fault, and acquires are slow right after the fault.
 func (k maker) timeline(f bench.Figures) *bench.Timeline {
 	const slice, from, to = 20 * time.Millisecond, 12, 19
 	t := &bench.Timeline{SliceNS: int64(slice)}

@@ -23,7 +23,8 @@ type pointTable struct {
 	Duration string // length of the measured window
 }
 
-// tableRow is a table row for one lock, baseline or self-check. Measurements of an unsafe lock are struck out.
+// tableRow is a table row for one lock, baseline or self-check. The report strikes out measured values if exclusion was
+// violated.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -60,9 +61,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics to show in a table. A metric must be measured for at least one lock or, in a table
-// of self-checks, for any row. If each client has its own key, contended acquires are omitted; otherwise uncontended
-// acquires are omitted.
+// measuredAt returns the metrics to show in a table. It omits metrics that no lock has, except in tables of
+// self-checks. Acquire latencies are contended if clients share keys, and uncontended otherwise.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -227,7 +227,7 @@ func Text(w io.Writer, r *Results) error {
 // textRows returns the table for one set of conditions. It omits the measured values of locks that violated exclusion.
 func textRows(p pointTable) [][]string {
 	head := []string{"lock", "rank", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	var shown []int // indexes of the metrics to show in a terminal
+	var shown []int // indexes of the metrics that the terminal table shows
 	for i, m := range p.Extra {
 		if m.Name != "jain" && m.Name != "utilisation" && m.Name != "handoff_p50" && m.Name != "uncontended_p99" && m.Name != "contended_p99" {
 			head, shown = append(head, m.Heading()), append(shown, i)

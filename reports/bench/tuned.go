@@ -18,8 +18,8 @@ type tunedRow struct {
 	Where, Params, Before, After, Ratio, Interval string
 }
 
-// tunedRows compares each tuned lock with its default settings under all conditions measured for both. The p-values are
-// corrected together.
+// tunedRows compares the tuned and the default settings of each lock, under all conditions measured for both. Holm's
+// method corrects the p-values.
 func (v *view) tunedRows() (rows []tunedRow) {
 	var pairs [][2]*Row
 	for _, p := range v.compared() {
@@ -44,8 +44,8 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns the results of a subject at a point. Without such results, it returns those measured under the same
-// conditions in another section.
+// rowAlike returns the results of a lock under some conditions. If the lock has no results there, rowAlike returns
+// results under the same conditions from another section of the suite.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p
@@ -58,7 +58,7 @@ func (v *view) rowAlike(subject string, p Point) *Row {
 	return row
 }
 
-// Settings returns the parameters as text, in a fixed order.
+// Settings returns the parameters as text, sorted by name.
 func (s Subject) Settings() string {
 	set := func(k string) string { return k + "=" + s.Params[k] }
 	return strings.Join(collect(slices.Sorted(maps.Keys(s.Params)), set), " ")

@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// verdict is the head of a report: the headline, and the fastest locks under each set of conditions.
+// verdict holds the headline of a report, and the fastest locks under each set of conditions.
 type verdict struct {
 	html.Verdict
 	Answers []answer
@@ -133,8 +133,8 @@ func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
 
-// answers returns the fastest locks for each set of conditions of a section. Conditions with the same fastest locks are
-// merged.
+// answers returns the fastest locks for each set of conditions of a section. It merges conditions with the same fastest
+// locks.
 func (v *view) answers(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
@@ -162,7 +162,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// what describes the fastest locks: goodput, lead over the next lock, and longest wait.
+// what returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -209,8 +209,8 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level returns the goodput of the fastest locks as text. It is a fraction of the ceiling or of the baseline's
-// goodput, if one of these is known. Otherwise it is a number per second.
+// level returns the goodput of the fastest locks as text. The text is a fraction of the highest possible goodput, or of
+// the baseline's goodput. If neither is known, the text is a number per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -238,7 +238,7 @@ func between(least, most extreme) string {
 	return low + " to " + high
 }
 
-// ahead returns the fastest lock's goodput divided by that of the next lock, as text.
+// ahead returns the ratio of the fastest lock's goodput to the next lock's goodput, as text.
 func (v *view) ahead(points []Point) string {
 	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
 		r, ok := v.next(p)
@@ -259,7 +259,8 @@ func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// starving lists the locks that starve clients at any of the points, each with its highest number of starved clients.
+// starving lists the locks that starve clients under at least one of the conditions. The text has the highest number of
+// starved clients of each lock.
 func (v *view) starving(points []Point) string {
 	worst, names := map[string]*Row{}, []string{}
 	for _, p := range points {
@@ -282,9 +283,9 @@ func (v *view) starving(points []Point) string {
 	return strings.Join(names, ", ")
 }
 
-// powerless returns a sentence if there are too few trials to show any difference between the locks, and "" otherwise.
-// With n pairs of trials the smallest possible p-value is 2/2^n, which Holm's correction multiplies by the number of
-// comparisons.
+// powerless returns a sentence if there are too few trials to show any difference between the locks. Otherwise it
+// returns "". For n pairs of trials, the smallest possible p-value is 2/2^n. Holm's method multiplies the p-value by
+// the number of comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -303,8 +304,8 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where describes several sets of conditions. If they differ only in the number of clients, it returns text such as "4,
-// 16 and 64 clients".
+// where describes several sets of conditions. If only the number of clients differs, it returns text such as "4, 16 and
+// 64 clients".
 func (v *view) where(points []Point) string {
 	names := collect(points, v.apart)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })

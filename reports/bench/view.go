@@ -33,7 +33,8 @@ func find[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// estimate returns the estimate of a metric for a subject at a point. If it was not measured or is invalid, ok is false.
+// estimate returns the estimate of a metric for a lock under one set of conditions. If the metric was not measured or
+// is invalid, ok is false.
 func (v *view) estimate(subject, point, metric string) (e stats.Estimate, ok bool) {
 	if row, found := v.Row(subject, point); found {
 		return row.estimate(metric)
@@ -72,7 +73,7 @@ func collect[T, U any](all []T, of func(T) U) (got []U) {
 	return got
 }
 
-// compared returns the sets of conditions for comparing locks. It omits those for self-checks.
+// compared returns all sets of conditions, except those of the section for self-checks and baselines.
 func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
@@ -99,8 +100,7 @@ func describe(p Point) string {
 	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
 }
 
-// conditions joins descriptions of test conditions. It appends the arrival schedule, if it has a rate, and the fault,
-// if any.
+// conditions joins descriptions of test conditions. It appends the arrival rate and the fault, if any.
 func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
@@ -127,8 +127,7 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart describes the conditions of a point that differ between the points of its section. It returns "" if the
-// section has only one point.
+// apart describes the settings of p that differ from other conditions in the same section, as in "16 clients".
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{
@@ -139,7 +138,7 @@ func (v *view) apart(p Point) string {
 		func(p Point) string { return "fault " + p.Fault },
 	} {
 		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
-		if differs && (i != 1 || p.Keys != p.Clients) { // not mentioned: each client has its own key by default
+		if differs && (i != 1 || p.Keys != p.Clients) { // the default of one key per client is not mentioned
 			parts = append(parts, trait(p))
 		}
 	}

@@ -26,8 +26,8 @@ type Tick struct {
 	Text string
 }
 
-// round returns the round numbers from low to high, for axis ticks. Steps are 1, 2 or 5 times a power of ten. On a
-// logarithmic axis of several decades, each decade has ticks at 1, 2 and 5, or only at 1 if there are many.
+// round returns round numbers from low to high, for axis ticks. A linear axis has steps of 1, 2 or 5 times a power of
+// ten. A logarithmic axis has 1, 2 and 5 times each power of ten, or only the powers of ten.
 func round(low, high float64, log bool) []float64 {
 	var all []float64
 	if !log || high/low < 4 {

@@ -26,12 +26,12 @@ func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 type ink struct {
 	Class
 	title  string // a tooltip
-	fill   string // fill attribute, such as a reference to an SVG pattern; empty if the style sheet sets the fill
+	fill   string // value of the fill attribute, such as the URL of an SVG pattern; empty: set by the style sheet
 	anchor string // text-anchor attribute: start, middle or end
 }
 
-// canvas writes gonum's drawing as SVG elements with CSS classes. The unit is a pixel, and the origin is at the lower
-// left.
+// canvas implements vg.Canvas and writes SVG elements with CSS classes. The unit is a pixel, and the origin is the
+// lower left corner.
 type canvas struct {
 	width, height vg.Length
 	ink           ink
@@ -55,7 +55,7 @@ func (c *canvas) SetColor(k color.Color) {
 // SetLineWidth sets the line width. A width of 0 draws no line; other widths come from the style sheet.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
-// Methods without effect, which vg.Canvas requires. Text is never rotated, and nothing is scaled.
+// Methods that satisfy vg.Canvas without effect. Charts never rotate or scale a drawing.
 func (*canvas) Rotate(float64)                      {}
 func (*canvas) Translate(vg.Point)                  {}
 func (*canvas) Scale(_, _ float64)                  {}
@@ -67,7 +67,7 @@ func (c *canvas) y(y vg.Length) string              { return px(c.height - y) }
 func (c *canvas) at(p vg.Point) string              { return px(p.X) + " " + c.y(p.Y) }
 
 func px(v vg.Length) string {
-	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // adding 0 turns -0 into 0, which has no sign in the output
+	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // adding 0 turns -0 into 0
 }
 
 func (c *canvas) Stroke(p vg.Path) {
@@ -75,7 +75,7 @@ func (c *canvas) Stroke(p vg.Path) {
 		return
 	}
 	dashes := ""
-	if len(c.dashes) > 0 { // Sprint formats the dash lengths as [7 3]
+	if len(c.dashes) > 0 { // Sprint returns the dash lengths in the form [7 3]
 		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
 	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
@@ -142,7 +142,7 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
-// labels measures text with a font of gonum. Browsers use a different font, so widths are approximate.
+// labels measures and draws text. Widths are approximate, because browsers use a different font than gonum.
 type labels struct{ text.Plain }
 
 // Box implements text.Handler.

@@ -1,12 +1,13 @@
-// Package charts draws all charts as SVG. The data are Lines, Rows, Dots, Heat, Lanes or Histogram, or several Panels in a
-// Grid. The method SVG of each returns an element for a page:
+// Package charts draws charts as SVG. The types Lines, Rows, Dots, Heat, Lanes, Histogram and Grid hold the data of a
+// chart. Each type has a method SVG, which returns an SVG element for a page:
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //
-// Axes, grids, lines, bands and intervals are drawn by gonum with CSS classes instead of colours. The variable CSS defines
-// their look on light and dark pages. Untrusted text is escaped, and the same data gives the same bytes.
+// The style sheet CSS sets the colours, for light and dark pages. Untrusted text is escaped. Equal data gives equal
+// bytes. The package gonum.org/v1/plot draws axes and lines.
 //
-// A Chart is a drawing with a takeaway and a table of its data. The partial "chart" of reports/html shows it.
+// A Chart is a drawing with a one-sentence conclusion and a data table. The template "chart" of package reports/html
+// shows a Chart.
 package charts
 
 import (
@@ -35,7 +36,7 @@ type Chart struct {
 	Rows     [][]string
 }
 
-// Draw sets the chart's SVG to a drawing. The takeaway becomes its description for screen readers.
+// Draw renders a drawing into c.SVG. The takeaway becomes the description for screen readers.
 func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
 	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
 }
@@ -52,9 +53,10 @@ func Slug(parts ...string) string {
 
 var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// Style is the appearance of one lock in all charts. Lines differ in dash and marker too, not only in colour.
+// Style is the appearance of one lock in all charts. Lines differ in dash and marker too, because some readers cannot
+// see colours.
 type Style struct {
-	Color  int // index below Colors, or Grey
+	Color  int // index from 0 to Colors-1, or Grey
 	Dash   int // index of the dash pattern
 	Marker int
 }
@@ -88,7 +90,7 @@ func (s Style) stroke(class string) draw.LineStyle {
 
 func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
 
-// glyph draws the marker of a style. The style sheet sets its fill and outline.
+// glyph returns the marker of a style. The style sheet sets the fill and the outline.
 func (s Style) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Class("mark " + s.Class()), Radius: 5, Shape: shape(s.Marker % Markers)}
 }
@@ -128,7 +130,7 @@ func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// words returns a text style with a CSS class. Its font size equals that of the class in the style sheet.
+// words returns a text style with a CSS class. The font size must match the style sheet.
 func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color: class, XAlign: x, YAlign: y, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 12},
@@ -155,7 +157,7 @@ func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s
 	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
 }
 
-// short cuts a text to a maximum width in pixels and appends an ellipsis if it was cut.
+// short returns a text cut to a maximum width in pixels. A text that was cut ends with an ellipsis.
 func short(s string, wide vg.Length, width func(string) vg.Length) string {
 	cut := s
 	for letters := []rune(s); len(letters) > 1 && width(cut) > wide; cut = string(letters) + "…" {

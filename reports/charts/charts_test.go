@@ -53,7 +53,7 @@ func drawings() map[string]string {
 	return all
 }
 
-// lanes returns a timeline with time spans that have no end, overlap or lie outside the drawing.
+// lanes returns a timeline with unusual time spans: without an end, overlapping, or outside the drawing.
 func lanes() Lanes {
 	l := Lanes{
 		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},
@@ -69,8 +69,8 @@ func lanes() Lanes {
 	return l
 }
 
-// TestDrawings checks that each drawing is valid XML with a title and a description, stays within its bounds, escapes
-// text, and is reproducible.
+// TestDrawings checks that each drawing is valid XML, has a title and a description, and stays within its bounds. Text
+// must be escaped, and equal data must give equal drawings.
 func TestDrawings(t *testing.T) {
 	again := drawings()
 	for name, svg := range drawings() {
@@ -150,7 +150,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestPlace checks that names of nearby dots overlap neither each other nor a dot, and stay within the chart.
+// TestPlace checks that the names of nearby dots do not overlap and stay within the chart.
 func TestPlace(t *testing.T) {
 	within := vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}
 	var taken []vg.Rectangle
@@ -173,7 +173,7 @@ func TestStylesDiffer(t *testing.T) {
 	seen := map[Style]int{}
 	for i := range Colors * 6 {
 		s := StyleAt(i)
-		s.Marker = 0 // colour and dash are enough to tell the lines apart
+		s.Marker = 0 // the marker is ignored: colour and dash alone must differ
 		if j, ok := seen[s]; ok {
 			t.Errorf("%d and %d look alike", j, i)
 		}

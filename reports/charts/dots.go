@@ -22,10 +22,10 @@ type Dot struct {
 	Name   string
 	X, Y   float64
 	Style  Style
-	Hollow bool // whether only the outline is drawn, as for a lock that is not compared with the others
+	Hollow bool // whether to draw only the outline, as for a lock that starves clients
 }
 
-// SVG draws the chart.
+// SVG returns the chart as an SVG element.
 func (d Dots) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{d}}.SVG(h) }
 
 func (Dots) height() vg.Length { return 230 }
@@ -46,7 +46,7 @@ func (d Dots) plot() *plot.Plot {
 const (
 	dotRadius  = 5
 	nameHeight = 15
-	nameGap    = 9 // gap between a dot and its name
+	nameGap    = 9 // horizontal distance from the centre of a dot to its name
 )
 
 func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
@@ -83,14 +83,13 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle of the given height, vertically centred on a point. It extends from left to right, which
-// are offsets from the point.
+// around returns a rectangle of the given height around a point. The offsets left and right are relative to the point.
 func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a free rectangle for the name of a dot, as near to the dot as possible. If the name is left of the dot,
-// right is false.
+// place returns a rectangle for the name of a dot. It chooses the rectangle with the least overlap, and the nearest of
+// several. If the name is left of the dot, right is false.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {
@@ -120,7 +119,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// outside returns the area of the part of a that lies outside b.
+// outside returns the area of a that is not covered by b.
 func outside(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

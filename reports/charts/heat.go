@@ -14,12 +14,12 @@ import (
 	"lockbench/reports/format"
 )
 
-// Heat is a heat map of counts. Columns have equal widths from 0 to X.High; rows have labelled limits.
+// Heat is a heat map of counts. Columns have equal widths from 0 to X.High. Labels mark the limits of the rows.
 type Heat struct {
 	X      Axis
-	Edges  []string // labels of the row limits from bottom to top, one more than the number of rows
+	Edges  []string // labels of the limits between rows, from bottom to top; one more than the number of rows
 	Counts [][]int  // counts by column, then by row from bottom to top; missing rows are 0
-	Of     string   // the things that are counted, for the legend
+	Of     string   // name of the counted things, such as "acquires"
 	Spans  []Span
 }
 
@@ -48,7 +48,7 @@ func (h heatMap) level(n int) int {
 
 func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n))) }
 
-// SVG draws the map.
+// SVG returns the heat map as an SVG element.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
 // height returns the height of the heat map in pixels.
@@ -69,7 +69,7 @@ func (h Heat) plot() *plot.Plot {
 	return p
 }
 
-// draw draws the named intervals, with their names if there is room, and the legend above the map.
+// draw draws the cells, the named intervals and the legend. An interval without room has no name.
 func (h heatMap) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
 	for i, column := range h.Counts {

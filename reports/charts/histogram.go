@@ -13,10 +13,10 @@ type Histogram struct {
 	Width  float64 // width of each bin
 	Counts []int
 	Bound  float64              // marked value
-	Title  func(bin int) string // returns the tooltip of a bar
+	Title  func(bin int) string // function that returns the tooltip of a bar
 }
 
-// SVG draws the histogram.
+// SVG returns the histogram as an SVG element.
 func (b Histogram) SVG(h Head) template.HTML {
 	c := &canvas{width: 260, height: 64}
 	p := newPlot(Axis{High: b.Width * float64(max(len(b.Counts), 1))}, Axis{High: 1, Ticks: []Tick{}})

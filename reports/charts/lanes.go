@@ -14,18 +14,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lanes is a timeline with a row (lane) for each client. Times are relative to the start of the run.
+// Lanes is a timeline with a lane (row) for each client. Times are relative to the start of the run.
 type Lanes struct {
 	From, To   time.Duration
 	Label      string   // label of the time axis
 	Names      []string // names of the lanes from top to bottom
 	Faults     []LaneSpan
 	Holds      []LaneSpan
-	Leases     []LaneSpan // drawn below the holds
-	Calls      []LaneSpan // drawn with their operation numbers
-	Instants   []LaneSpan // drawn as numbered circles at From, each followed by Label
+	Leases     []LaneSpan // leases, drawn below the holds
+	Calls      []LaneSpan // calls of operations, drawn with their numbers
+	Instants   []LaneSpan // operations drawn as numbered circles at the time From, each followed by Label
 	Violations []Violation
-	Crowded    bool // whether a number without room is omitted instead of moved to the right
+	Crowded    bool // whether to omit an operation number without room, instead of moving the number to the right
 }
 
 // LaneSpan is a time span in a lane. The part outside the drawing is cut off.
@@ -41,7 +41,7 @@ type LaneSpan struct {
 // AllLanes is the lane index of a fault that affects all clients.
 const AllLanes = -1
 
-// Violation is a time span during which a property was violated. It is hatched.
+// Violation is a time span during which a property was violated. The time span is drawn hatched.
 type Violation struct {
 	From, To time.Duration
 	Label    string     // label above the lanes
@@ -49,7 +49,7 @@ type Violation struct {
 	Parts    []LaneSpan // the spans to hatch; if empty, all lanes are hatched from From to To
 }
 
-// Vertical positions and sizes within a lane in pixels, measured from its top.
+// Vertical positions and sizes within a lane in pixels, measured from the top of the lane.
 const (
 	laneHeight = 70
 	holdTop    = 16 // top of a hold, below the name of a fault
@@ -57,13 +57,13 @@ const (
 	callAt     = holdTop + holdHeight/2
 	leaseAt    = holdTop + holdHeight + 4
 	instantAt  = 52
-	numberAt   = holdTop - 4 // text baseline of an operation number, above its call
+	numberAt   = holdTop - 4 // baseline of an operation number, above the line of the call
 	markRadius = 8.5
-	thinHatch  = 8 // a hatched span narrower than this has no outline
+	thinHatch  = 8 // hatched spans narrower than thinHatch have no outline
 	labelsHigh = 26
 )
 
-// SVG draws the timeline.
+// SVG returns the timeline as an SVG element.
 func (l Lanes) SVG(h Head) template.HTML {
 	l.To = max(l.To, l.From+1)
 	c := &canvas{width: wide, height: vg.Length(len(l.Names)*laneHeight) + labelsHigh + 44}
@@ -83,7 +83,7 @@ func (l Lanes) plot() *plot.Plot {
 	}
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
-	p.Y.Tick.Label.Font.Size = 15.5 // at 15.5 this font is as wide as the page's bold font at 13
+	p.Y.Tick.Label.Font.Size = 15.5 // gonum's font at 15.5 is as wide as the page's bold font at 13
 	p.Add(grid(false))
 	return p
 }
@@ -91,7 +91,7 @@ func (l Lanes) plot() *plot.Plot {
 type laneMarks struct {
 	Lanes
 	hatch string
-	taken map[vg.Length]vg.Length // right end of the last text on each line, by vertical position
+	taken map[vg.Length]vg.Length // right end of the last text at each vertical position
 	c     draw.Canvas
 }
 
@@ -123,7 +123,7 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 	d.moments()
 }
 
-// shown returns the time spans that overlap the drawing and whose lane exists.
+// shown returns the time spans that overlap the drawing and have a valid lane.
 func (d *laneMarks) shown(all []LaneSpan) []LaneSpan {
 	return slices.DeleteFunc(slices.Clone(all), func(s LaneSpan) bool {
 		return s.From > d.To || max(s.From, s.To) < d.From || s.Lane >= len(d.Names)
@@ -139,8 +139,8 @@ func (d *laneMarks) y(lane int, below vg.Length) vg.Length {
 	return d.c.Max.Y - vg.Length(max(lane, 0)*laneHeight) - below
 }
 
-// room reserves a place for a text on a line. If the place is taken, the text moves to the right, or ok is false if
-// Crowded is set.
+// room returns a free position for a text on a line and reserves the position. The text may move to the right, unless
+// Crowded is set. If there is no room, ok is false.
 func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
 	if free, taken := d.taken[line]; taken && from < free {
 		if from = free; d.Crowded {
@@ -166,8 +166,7 @@ func (d *laneMarks) box(class Class, s LaneSpan, below, high vg.Length, paint st
 	return from, to
 }
 
-// fault draws a coloured band for a fault, with its name at the start if there is room. The band is above the holds of
-// one lane, or below all lanes.
+// fault draws a coloured band over one lane or over all lanes. If there is no room, the name of the fault is omitted.
 func (d *laneMarks) fault(s LaneSpan) {
 	class, below, high, line := Class("fault"), vg.Length(1), vg.Length(laneHeight-2), vg.Length(8)
 	if s.Lane == AllLanes {
@@ -204,7 +203,7 @@ func (d *laneMarks) level(class Class, s LaneSpan, below vg.Length) {
 	d.c.StrokeLine2(s.line(class), d.x(s.From), y, d.x(s.To), y)
 }
 
-// violation hatches the time spans of a violation and writes its label above the lanes.
+// violation hatches the time spans of a violation and writes the label above the lanes.
 func (d *laneMarks) violation(v Violation) {
 	if v.To < d.From || v.From > d.To {
 		return
@@ -229,7 +228,7 @@ func (d *laneMarks) violation(v Violation) {
 	}
 }
 
-// moments draws the numbered circles side by side, with their labels if there is room.
+// moments draws operations as numbered circles side by side, with labels if there is room.
 func (d *laneMarks) moments() {
 	type placed struct {
 		LaneSpan

@@ -22,18 +22,18 @@ type Lines struct {
 	Height float64 // height in pixels; 0: default
 }
 
-// Line is the line of one subject.
+// Line is a line of a chart, usually for one lock.
 type Line struct {
 	Name   string // name at the end of the line; empty: no name
 	Style  Style
 	Class  string // CSS class that replaces the colour and dash of Style
 	Points []Point
-	Marks  bool // whether points have markers, and intervals are whiskers instead of a band
+	Marks  bool // whether to draw markers at the points, and to draw intervals as whiskers instead of a band
 	Area   bool // whether the area below the line is filled
-	Alone  bool // whether the points are left unconnected
+	Alone  bool // whether to omit the line between the points
 }
 
-// Point is a point on a line. Low and High are the interval around Y; both are 0 without an interval.
+// Point is a point on a line. Low and High are the bounds of an interval around Y. Both are 0 if there is no interval.
 type Point struct {
 	X, Y, Low, High float64
 	Text            string // text beside the point
@@ -49,7 +49,7 @@ type Rule struct {
 	Emphasis bool // whether the rule is thick
 }
 
-// SVG draws the chart.
+// SVG returns the chart as an SVG element.
 func (l Lines) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{l}}.SVG(h) }
 
 func (l Lines) height() vg.Length {
@@ -102,7 +102,7 @@ func (l Lines) values() (xs, ys []float64) {
 	return xs, ys
 }
 
-// spread shifts the points of several lines apart horizontally, so that their whiskers do not overlap.
+// spread shifts the lines slightly to the left or right, so that whiskers of different lines do not overlap.
 func (l *Lines) spread() {
 	n := 0
 	for _, line := range l.Lines {
@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // as a fraction of the chart's width, for all lines together
+	const most = .045 // largest horizontal shift between two lines, as a fraction of the chart's width
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room
@@ -146,7 +146,7 @@ func (l Line) add(p *plot.Plot, y Axis) {
 			at, spans = append(at, p), append(spans, struct{ Low, High float64 }{p.Y - bottom, top - p.Y})
 		}
 	}
-	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // no grey bands: several of them would hide the lines
+	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // grey lines have no bands, because several bands would hide the lines
 		slices.Reverse(high)
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
 	}
@@ -188,7 +188,7 @@ func (r Rule) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(r.At)
 		c.StrokeLine2(stroke(class), c.Min.X, at, c.Max.X, at)
 		if at += 9; at > c.Max.Y-6 {
-			at -= 18 // below the line if there is no room above it
+			at -= 18 // puts the text below the line if there is no room above
 		}
 		write(c, "soft", text.XLeft, c.Min.X+6, at, r.Text)
 		return

@@ -28,13 +28,13 @@ const (
 	nameMost  = 180 // maximum width of a row's name
 	textMost  = 240 // maximum width of a row's text
 	endGap    = 16  // minimum distance between the names of two lines
-	endSample = 22  // length of the line sample before a line's name
+	endSample = 22  // length of the sample line beside a name
 	endMost   = 190 // maximum width of a line's name
 	endRoom   = 20 + endSample
 
 	maxTicks   = 5    // approximate number of ticks of a linear axis
-	heatLevels = 6    // number of colours
-	wider      = 1.16 // width of text in a browser's font, relative to the same text in the measured font
+	heatLevels = 6    // number of colours in a heat map
+	wider      = 1.16 // width of text in a browser's font, relative to gonum's font
 	bolder     = 1.18 // width of a bold font, relative to the regular one
 )
 
@@ -57,7 +57,7 @@ type Grid struct {
 	Panels  []Panel
 }
 
-// SVG draws all panels of the grid in one drawing.
+// SVG returns all panels of the grid as one SVG element.
 func (g Grid) SVG(h Head) template.HTML {
 	var plots [][]*plot.Plot
 	var high vg.Length
@@ -99,8 +99,8 @@ func grid(level bool) *plotter.Grid {
 	return g
 }
 
-// drawn is a function that implements plot.Plotter. Its arguments x and y convert data values to positions in the
-// drawing.
+// drawn is a drawing function that implements plot.Plotter. The functions x and y convert data values to positions in
+// the drawing.
 type drawn func(c draw.Canvas, x, y func(float64) vg.Length)
 
 // Plot implements plot.Plotter.
@@ -124,7 +124,7 @@ func (m margin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	}
 }
 
-// caption writes a title with an optional marker above the axes, and the label of the vertical axis.
+// caption writes a title above the axes, with an optional marker, and the label of the vertical axis.
 func caption(p *plot.Plot, name, axis string, style *Style) {
 	if name == "" && axis == "" {
 		return
@@ -140,13 +140,13 @@ func caption(p *plot.Plot, name, axis string, style *Style) {
 	}))
 }
 
-// end is the end point of a line, where its name is written.
+// end is a line and the end point of the line. The name of the line is written beside the end point.
 type end struct {
 	line Line
 	at   plotter.XY
 }
 
-// nameEnds writes the name of each line beside the end of the line, with a short sample of the line. Names do not
+// nameEnds writes the name of each line at the right of the chart, with a short sample of the line. Names do not
 // overlap.
 func nameEnds(p *plot.Plot, ends []end) {
 	widest := vg.Length(0)
@@ -174,8 +174,8 @@ func nameEnds(p *plot.Plot, ends []end) {
 	}))
 }
 
-// spread increases the distances of sorted positions to at least endGap. Positions stay within the bounds if there is
-// room.
+// spread returns positions that are at least endGap apart. The given positions must be sorted. The result lies between
+// low and high if there is room.
 func spread(at []vg.Length, low, high vg.Length) []vg.Length {
 	for i := range at {
 		at[i] = max(at[i], low)

@@ -6,8 +6,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// Percentiles returns a chart of latency distributions with logarithmic axes. The X of a point is a percentile rank
-// below 1, and Y is in nanoseconds. The horizontal scale is 1/(1-rank).
+// Percentiles returns a chart of latency distributions with logarithmic axes. In the given lines, X is a percentile
+// rank below 1, and Y is a latency in nanoseconds. The horizontal position is 1/(1-rank).
 func Percentiles(all []Line) Lines {
 	far := 10.0
 	all = slices.Clone(all)
@@ -29,7 +29,7 @@ func Percentiles(all []Line) Lines {
 	return Lines{X: x, Y: Axis{Log: true, Unit: " ms"}, Lines: all}
 }
 
-// At returns the Y of the point whose X is x.
+// At returns the Y value at the given X. If the line has no point there, ok is false.
 func (l Line) At(x float64) (y float64, ok bool) {
 	i := slices.IndexFunc(l.Points, func(p Point) bool { return p.X == x })
 	if i < 0 {
@@ -41,7 +41,8 @@ func (l Line) At(x float64) (y float64, ok bool) {
 // Ranks returns the percentile ranks that latency tables show, as fractions of 1.
 func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999} }
 
-// RankTable returns the data table for Percentiles. Each row has the latencies in milliseconds at one percentile rank.
+// RankTable returns the data table of a Percentiles chart. Each row holds the latencies of one line in milliseconds,
+// with a column for each percentile rank.
 func RankTable(lines []Line) (head []string, rows [][]string) {
 	head = []string{"lock"}
 	for _, line := range lines {

@@ -16,7 +16,7 @@ type Rows struct {
 	X      Axis
 	Rows   []Row
 	Rules  []Rule
-	NoAxis bool // whether to omit ticks and grid, because each marker has its value beside it
+	NoAxis bool // whether to omit ticks and grid, as for markers with texts beside them
 	Names  bool // whether to write the names to the left of the rows
 	Texts  bool // whether to write the texts in a column at the right instead of beside the markers
 }
@@ -38,7 +38,7 @@ type Mark struct {
 	Class string // CSS class that replaces the colour of Style
 }
 
-// SVG draws the chart.
+// SVG returns the chart as an SVG element.
 func (r Rows) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{r}}.SVG(h) }
 
 func (r Rows) height() vg.Length {

@@ -14,19 +14,18 @@ import (
 	"lockbench/histories"
 )
 
-// Class is a kind of measured duration, such as an uncontended acquire. Each class has a separate histogram. The file
-// latency.hgrm merges contended and uncontended acquires.
+// Class is a kind of measured duration, such as the latency of an uncontended acquire.
 type Class int
 
 // The classes of durations. Classes is the number of classes.
 const (
-	Uncontended Class = iota // granted acquire; at its call no other client held or was acquiring the key
-	Contended                // granted acquire; at its call another client held or was acquiring the key
+	Uncontended Class = iota // granted acquire; when called, no other client held or was acquiring the key
+	Contended                // granted acquire; when called, another client held or was acquiring the key
 	Refusals                 // refused (busy)
 	Unknowns                 // acquire that returned with an unknown outcome
-	HandOffs                 // time from the call of a release to the return of the next grant, if a client was waiting
-	HoldTimes                // time from the return of an acquire to the call of its release
-	Late                     // time from the planned start of an iteration to its actual start
+	HandOffs                 // time from the call of a release until the acquire of a waiting client returns
+	HoldTimes                // time from the return of an acquire to the call of the matching release
+	Late                     // delay of an acquire call after the planned start and the client's last operation
 	Classes
 )
 
@@ -82,17 +81,17 @@ func (s *Samples) Merge(from *Samples) {
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
-	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9; those with too few samples are omitted
-	Curve       []Percentile `json:"curve"`       // points for a chart, up to the last percentile with ten samples above it
+	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, if there are enough samples
+	Curve       []Percentile `json:"curve"`       // percentiles for a chart, up to the highest with ten samples above
 }
 
-// Percentile is one point of a distribution: a fraction Rank (0 to 1) of the samples is at most NS nanoseconds.
+// Percentile is a percentile of a distribution. The fraction Rank (0 to 1) of the samples is at most NS nanoseconds.
 type Percentile struct {
 	Rank float64 `json:"rank"`
 	NS   int64   `json:"ns"`
 }
 
-// tailSamples is the minimum number of samples above a percentile.
+// tailSamples is the minimum number of samples above a reported percentile.
 const tailSamples = 10
 
 // SamplesFor returns the number of samples needed to report a percentile.
@@ -107,7 +106,7 @@ func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	return d.Percentiles[i].NS, true
 }
 
-// Ranks returns the ranks of the percentiles in tables.
+// Ranks returns the percentile ranks for tables, as fractions of 1.
 func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999} }
 
 // DistributionOf returns the percentiles of a histogram.
@@ -128,8 +127,8 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks returns percentile ranks for a chart, from the median up, with ten ranks per decade of 1/(1-rank). The
-// last one is the highest rank with at least ten of n samples above it.
+// curveRanks returns the percentile ranks for a chart, from 0.5 up. At least ten of n samples must be above the highest
+// rank. Each factor of ten in 1/(1-rank) has ten ranks.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -153,8 +152,8 @@ func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	}
 }
 
-// IntervalLog writes an HdrHistogram interval log, format 1.3, with a tagged line for each trial and class that has
-// samples. Maxima are in milliseconds, histogram values in nanoseconds.
+// IntervalLog writes an HdrHistogram interval log, format 1.3. Each trial and class with samples has a tagged line.
+// Maxima are in milliseconds, and histogram values in nanoseconds.
 func IntervalLog(trials []*Samples) ([]byte, error) {
 	var b bytes.Buffer
 	w := hdrhistogram.NewHistogramLogWriter(&b)
@@ -171,10 +170,10 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // a delay of lockbench, not of the lock
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // Late is omitted, because it is a delay of lockbench
 				continue
 			}
-			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // keeps the log readable if the clock was set back
+			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the clock may have been set back, but no interval may start before the base time
 			h.SetEndTimeMs(max(h.EndTimeMs(), h.StartTimeMs()))
 			if err := w.OutputIntervalHistogram(h); err != nil {
 				return nil, err
@@ -194,8 +193,8 @@ func PercentileText(s *Samples) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Commands returns the number of commands that servers executed for locks between two readings of their counters. It
-// includes commands within scripts. If the number is unknown, ok is false and why states the reason.
+// Commands returns the number of commands that servers executed for lock operations between two readings of the
+// counters. Commands within scripts count too. If the number is unknown, why is the reason.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false

@@ -1,5 +1,6 @@
-// Package figures measures the speed and the fairness of a lock from a history, in one pass and bounded memory. Of reads the
-// events and returns Stats; DistributionOf summarises its histograms. Verdicts are not considered.
+// Package figures measures the speed and the fairness of a lock from a history. Of reads the history in one pass, with
+// bounded memory, and returns Stats. DistributionOf returns the percentiles of a histogram. The package ignores the
+// verdicts of the checkers.
 package figures
 
 import (
@@ -8,25 +9,25 @@ import (
 	"lockbench/histories"
 )
 
-// Stats holds measurements of one history. Client -1 (lockbench itself) and the clients from number Header.Clients on,
-// which run after the workload, are not measured. If a Window is set, all fields except Keys, Cover and OutOfRange count
-// only operations that ended within it.
+// Stats holds measurements of one history. Only clients 0 to Header.Clients-1 are measured. Client -1 is lockbench, and
+// higher numbers are clients that run after the workload. If a Window is set, all fields except Keys and Cover are
+// limited to the window.
 type Stats struct {
 	Samples      Samples
 	Cover        histories.Coverage
 	Sections     int           // number of critical sections: grants whose release was called
 	PerClient    []int         // number of critical sections, by client
-	First        time.Duration // call of the first measured operation
-	Last         time.Duration // end of the last release
-	Grants       int           // number of grants to all clients, measured or not
-	OwnerChanges int           // number of grants whose client was not the previous holder of the key
+	First        time.Duration // call time of the first measured operation
+	Last         time.Duration // end time of the last measured release
+	Grants       int           // number of grants to all clients, including clients that are not measured
+	OwnerChanges int           // number of grants to a client other than the previous holder of the key
 	Keys         int           // number of keys that measured clients used
 	Reentries    int           // number of re-entrant grants, which are in no histogram
 	Renewals     int           // confirmed renewals
 	Held         time.Duration // sum of all hold times
-	CutOff       int           // number of acquires that had not returned at the end
+	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
-	Bypassed     int // largest number of grants of a key, during one wait for the key, to clients that called later
+	Bypassed     int // maximum, over all waits, of the grants of the key to clients that called later
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 
@@ -37,7 +38,7 @@ func (w Window) whole() bool { return w == Window{} }
 
 func (w Window) holds(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
 
-// Wait is the time from the planned start of an acquire to its end.
+// Wait is the time from the planned start of an acquire to the end of the acquire.
 type Wait struct {
 	NS    int64 `json:"ns"`
 	Ended Ended `json:"ended"`
@@ -46,15 +47,14 @@ type Wait struct {
 // Ended states how a wait for a lock ended.
 type Ended string
 
-// The ways in which a wait can end. For all except Granted, the lock was not granted, so the measured time is a lower
-// bound.
+// The ways in which a wait can end. If the lock was not granted, the measured time is a lower bound.
 const (
 	Granted    Ended = "granted"
 	NotGranted Ended = "not granted" // the acquire was refused, or its outcome is unknown
 	CutOff     Ended = "cut off"     // the client was still waiting at the end of the history or Window
 )
 
-// Censored reports whether the measured wait is only a lower bound, because the lock was not granted.
+// Censored reports whether the wait is only a lower bound, because the lock was not granted.
 func (w Wait) Censored() bool { return w.Ended == NotGranted || w.Ended == CutOff }
 
 // Longer returns the longer of two waits.
@@ -68,7 +68,7 @@ func Longer(a, b Wait) Wait {
 // Seconds returns the length of the measured interval.
 func (s *Stats) Seconds() float64 { return max(0, s.Last-s.First).Seconds() }
 
-// Goodput returns the number of critical sections per second, or 0 without any.
+// Goodput returns the number of critical sections per second, or 0 if the measured interval is empty.
 func (s *Stats) Goodput() float64 {
 	if s.Seconds() == 0 {
 		return 0
@@ -76,8 +76,8 @@ func (s *Stats) Goodput() float64 {
 	return float64(s.Sections) / s.Seconds()
 }
 
-// Shares returns Jain's fairness index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and
-// largest share of any client. If there were no critical sections, ok is false.
+// Shares returns Jain's fairness index of the critical sections per client: (sum x)²/(n·sum x²). It also returns the
+// smallest and the largest share of a client. If there were no critical sections, ok is false.
 func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	if s.Sections == 0 {
 		return 0, 0, 0, false
@@ -92,7 +92,7 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of computes the Stats of a history. It reads the events once, and passes each event to the functions in others too.
+// Of computes the Stats of a history in one pass over the events. It also passes each event to the functions in others.
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

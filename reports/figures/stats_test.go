@@ -35,7 +35,7 @@ func statsOfScript(t *testing.T, h histories.Header, s *script) *Stats {
 	return stats
 }
 
-// near compares two durations to the three significant digits of a histogram.
+// near reports whether two durations are equal to within the precision of a histogram.
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 0.001*math.Abs(want)
 }
@@ -71,16 +71,16 @@ func TestTwoTakeTurns(t *testing.T) {
 	s.release(2, 4, "k", 52*ms, 53*ms)
 	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
 
-	got.only(t, Uncontended, 2*ms) // from the planned start at 0 to the return at 2
-	got.only(t, Contended, 10*ms)  // from 5 to 15
+	got.only(t, Uncontended, 2*ms) // from the planned start at 0 ms to the return at 2 ms
+	got.only(t, Contended, 10*ms)  // from the call at 5 ms to the return at 15 ms
 	got.only(t, Refusals, 1*ms)
 	got.only(t, Unknowns)
-	got.only(t, HandOffs, 3*ms)          // from 12 to 15
-	got.only(t, HoldTimes, 10*ms, 10*ms) // from 2 to 12 and from 15 to 25
+	got.only(t, HandOffs, 3*ms)          // from the release at 12 ms to the next grant at 15 ms
+	got.only(t, HoldTimes, 10*ms, 10*ms) // holds from 2 to 12 ms, and from 15 to 25 ms
 	if got.Sections != 2 || got.Grants != 3 || got.Keys != 1 {
 		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.Sections, got.Grants, got.Keys)
 	}
-	if want := 2 / 0.025; !near(got.Goodput(), want) { // from 1 ms to 26 ms
+	if want := 2 / 0.025; !near(got.Goodput(), want) { // from the first call at 1 ms to the last release at 26 ms
 		t.Errorf("goodput %v, want %v", got.Goodput(), want)
 	}
 	if got.Longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
@@ -129,7 +129,7 @@ func TestContendedAtTheCall(t *testing.T) {
 			c.build(&s)
 			s.acquire(1, 9, "k", 100*ms, 110*ms)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			for _, Class := range []Class{Uncontended, Contended} { // only the last acquire took 10 ms; all others were faster
+			for _, Class := range []Class{Uncontended, Contended} { // the last acquire took 10 ms; other granted acquires were faster
 				if is, want := near(float64(got.Samples[Class].Max()), float64(10*ms)), Class == c.want; is != want {
 					t.Errorf("recorded as %s: %v, want %v", Class.Tag(), is, want)
 				}
@@ -178,7 +178,7 @@ func TestSegmentsOfAKey(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.acquire(1, 2, "k", 1*ms, 2*ms)
-	// The call contains the requested key, and the return contains the segment that the lock chose.
+	// The call has the requested key. The return has the segment of the key that the lock chose.
 	h := histories.Header{Clients: 2}
 	lines := []histories.Line{}
 	for i, op := range s.ops {
@@ -205,8 +205,8 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
-// TestReentryIsNoSection checks that a re-entrant grant is not counted as a critical section, whether or not the lock
-// records its depth.
+// TestReentryIsNoSection checks that a re-entrant grant is not counted as a critical section. Some locks record the
+// depth of re-entry, others do not.
 func TestReentryIsNoSection(t *testing.T) {
 	for _, depth := range []uint16{0, 1} {
 		var s script
@@ -302,8 +302,8 @@ func TestWithoutClientCountAllAreMeasured(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItAcquired checks the pending acquire of a killed client. It does not count as unfinished or as
-// contention, and a late response to it is not counted as a wait.
+// TestKilledWhileItAcquired checks that an acquire of a killed client counts neither as unfinished nor as contention. A
+// late response to the acquire must not count as a wait.
 func TestKilledWhileItAcquired(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)

@@ -15,19 +15,19 @@ type tracker struct {
 	stats   *Stats
 	asking  map[int32]ask    // acquires that have not returned, by client
 	holds   map[int64]*hold  // holds that have not been released, by hold number
-	freed   map[string]freed // keys that were released while a client waited, and not granted since
+	freed   map[string]freed // released keys for which a client waits
 	keys    map[string]bool
-	last    map[string]int32        // last holder of each key
-	ready   map[int32]time.Duration // return of each client's last operation
+	last    map[string]int32        // last client that was granted each key
+	ready   map[int32]time.Duration // return time of each client's last operation
 }
 
 type freed struct {
 	at    time.Duration
-	asked string // key that the released hold requested; the lock may have chosen one of its segments
+	asked string // requested key of the released hold; the lock may have chosen a segment of the key
 }
 
 type ask struct {
-	key       string // requested key; the lock may choose one of its segments
+	key       string // requested key; the lock may choose a segment of the key
 	due, call time.Duration
 	contended bool
 	bypassed  int // number of grants of the key to clients that called later
@@ -38,11 +38,12 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of the lease; if the client dies, the hold lasts until then
+	until      time.Duration // end of the lease; also the end of the hold if the client dies
 	inner      bool          // whether the hold is re-entrant
 }
 
-// measured reports whether a client belongs to the workload. If the header has no number of clients, all clients do.
+// measured reports whether a client belongs to the workload. If the header does not state the number of clients, all
+// clients belong to the workload.
 func (t *tracker) measured(client int32) bool {
 	return client >= 0 && (t.clients == 0 || client < t.clients)
 }
@@ -138,7 +139,8 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether a client acquired a key that it already holds, whether or not the lock records the depth.
+// reentry reports whether a client acquired a key that the client already holds. The lock need not record the depth of
+// re-entry.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -176,7 +178,8 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps records an acquire that had not returned at the end of the window. Its measured wait is a lower bound.
+// overlaps records the wait of an acquire that had not returned at the end of the window. The wait ends with the
+// window.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
@@ -184,7 +187,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget removes the pending hand-offs of a key if no client waits for the key any longer.
+// forget removes a key from the released keys if no client waits for the key any longer.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -209,9 +212,9 @@ func (t *tracker) release(op *histories.Op) {
 		t.stats.Held += op.Call - h.since
 		t.record(HoldTimes, op.Call-h.since)
 	}
-	t.stats.Last = max(t.stats.Last, op.Call) // time of the call, because the release may return later
+	t.stats.Last = max(t.stats.Last, op.Call) // the call ends the hold; the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // the waiting client is another one: the releasing client cannot wait
+		if a.key == h.asked { // the waiting client is another client, because the releasing client cannot wait
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}
@@ -242,7 +245,8 @@ func (t *tracker) end(cover histories.Coverage) {
 	}
 }
 
-// holdID returns the number of a hold. A handwritten history may omit it if each client has only one hold at a time.
+// holdID returns the number of a hold. If a handwritten history omits the number, the client's number identifies the
+// hold.
 func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
 // promised returns the end of the lease, or Forever if the grant has no lease.

@@ -9,7 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// Hidden reports whether a character is invisible and may control a terminal, change the direction of text, or disguise a name.
+// Hidden reports whether a character is a control character, a format character or a line separator. Hidden characters
+// can control a terminal or disguise a name.
 func Hidden(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
@@ -24,7 +25,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Visible replaces the hidden characters of a text, except newlines and tabs.
+// Visible replaces hidden characters, except newlines and tabs, with the Unicode replacement character.
 func Visible(text []byte) []byte {
 	return bytes.Map(func(c rune) rune {
 		if Hidden(c) && c != '\n' && c != '\t' {
@@ -34,7 +35,7 @@ func Visible(text []byte) []byte {
 	}, text)
 }
 
-// EscapeJSON escapes the hidden characters of a JSON text, so that its value stays the same.
+// EscapeJSON escapes the hidden characters of a JSON text, except newlines. The decoded value stays the same.
 func EscapeJSON(text []byte) []byte {
 	var b bytes.Buffer
 	for _, c := range string(text) {
@@ -49,15 +50,15 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// credentials matches the user and password of a URL. An unencoded password may contain spaces. Text after host:port is not
-// part of the URL, even if it has an @, as in redlock@five.
+// credentials matches the user and password of a URL. An unencoded password may contain spaces. In redis://host:6379
+// redlock@five, the last word is not part of the URL.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
 // named matches a password parameter in a URL or connection string.
 var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)
 
-// Scrub masks the passwords in a text with URLs. It handles each command-line flag separately, so that a match cannot
-// span two flags.
+// Scrub masks the passwords in a text, such as a command line with URLs. It handles each flag separately, so that a
+// match cannot span two flags.
 func Scrub(text string) string {
 	text = named.ReplaceAllString(text, "$1=***")
 	if !strings.Contains(text, "://") {
@@ -75,7 +76,7 @@ func Scrub(text string) string {
 	return b.String()
 }
 
-// TableLine writes a row of a Markdown table.
+// TableLine returns a row of a Markdown table, with escaped cells.
 func TableLine(cells []string) string {
 	var b strings.Builder
 	b.WriteString("|")
@@ -85,12 +86,14 @@ func TableLine(cells []string) string {
 	return b.String()
 }
 
-// TableRule writes the line below the heading of a Markdown table. The first column is aligned left, the others right.
+// TableRule returns the line below the heading of a Markdown table. The first column is aligned left, all other columns
+// right.
 func TableRule(cells []string) string {
 	return "| --- |" + strings.Repeat(" ---: |", len(cells)-1)
 }
 
-// Escaped escapes untrusted text for Markdown: markup, table cells, HTML, newlines and hidden characters.
+// Escaped escapes untrusted text for Markdown, including HTML and table cells. It replaces newlines with spaces and
+// hidden characters with dots.
 func Escaped(s string) string {
 	s = Clean(strings.Join(strings.Fields(s), " "))
 	return strings.NewReplacer(
@@ -98,12 +101,12 @@ func Escaped(s string) string {
 	).Replace(s)
 }
 
-// InCode escapes a text for a code span in a table cell.
+// InCode returns a text that can be put into a code span within a Markdown table cell.
 func InCode(s string) string {
 	return Clean(strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s))
 }
 
-// Tidy merges consecutive blank lines.
+// Tidy replaces several consecutive blank lines with one. It trims white space at both ends and appends a newline.
 func Tidy(text []byte) []byte {
 	text = regexp.MustCompile(`\n{3,}`).ReplaceAll(bytes.TrimSpace(text), []byte("\n\n"))
 	return append(text, '\n')

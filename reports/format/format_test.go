@@ -43,7 +43,8 @@ func TestLinesReplaceHiddenCharacters(t *testing.T) {
 	}
 }
 
-// TestNoTableIsTooWide checks that a wide table folds its heading and its last column.
+// TestNoTableIsTooWide checks that tables fit the terminal. If a table is too wide, the heading and the last column are
+// broken into lines.
 func TestNoTableIsTooWide(t *testing.T) {
 	many := strings.Repeat("many words ", 12)
 	for _, columns := range [][]string{{"name", "evidence"}, {"name", strings.Repeat("x", 80), "evidence"}, {"name", "a very long heading of a figure", "another long heading that is even longer", "one more", "so much of it", ""}} {

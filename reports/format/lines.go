@@ -20,7 +20,7 @@ func (t *Lines) add(line string) {
 	t.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// AddPainted adds a line whose beginning is coloured. The codes are terminal colour codes, as in "31;1".
+// AddPainted adds a line that begins with coloured text. The codes are terminal colour codes, such as "31;1".
 func (t *Lines) AddPainted(codes, beginning, rest string) {
 	t.add(t.paint(codes, Clean(beginning)) + Clean(rest))
 }
@@ -38,7 +38,8 @@ const textWidth = 100
 // Paragraph adds a text, broken into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
 
-// Hang adds a text, broken into lines. The first line begins with mark, and the others are indented by its width.
+// Hang adds a text, broken into lines. The first line begins with mark. The following lines are indented by the width
+// of mark.
 func (t *Lines) Hang(mark, text string) {
 	mark = Clean(mark)
 	for _, line := range wrap(text, textWidth-Width(mark)) {
@@ -56,7 +57,7 @@ func (t *Lines) PaintedParagraph(codes, text string) {
 	}
 }
 
-// wrap breaks a text into lines of at most a width, at spaces. An empty text is one empty line.
+// wrap breaks a text at spaces into lines of at most the given width. For an empty text, it returns one empty line.
 func wrap(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
@@ -75,14 +76,14 @@ func wrap(text string, width int) []string {
 // Width returns the approximate width of a text in columns.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Pad appends spaces to a text up to a width.
+// Pad returns a text with spaces appended, up to a width in columns.
 func Pad(s string, wide int) string { return s + strings.Repeat(" ", max(0, wide-Width(s))) }
 
-// PadLeft prepends spaces to a text up to a width.
+// PadLeft returns a text with spaces prepended, up to a width in columns.
 func PadLeft(s string, wide int) string { return strings.Repeat(" ", max(0, wide-Width(s))) + s }
 
-// Columns writes a table whose first row is the heading. Columns of numbers are aligned right, except the first two and the
-// last.
+// Columns writes a table whose first row is the heading. Columns that contain numbers are aligned right, except the
+// first two columns and the last column.
 func (t *Lines) Columns(cells [][]string) {
 	t.table(cells, func(c int) bool { return c > 1 && c < len(cells[0])-1 && isOfFigures(cells[1:], c) }, nil)
 }
@@ -93,11 +94,11 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the minimum width of the last column of a table. If the column has less room, or one of its cells needs
-// more than two lines, the cells are written below their rows.
+// narrow is the minimum width of the last column of a table. If there is less room, or a cell needs more than two
+// lines, the cells are written below their rows.
 const narrow = 28
 
-// table writes a table. If it is wider than textWidth, its headings and the cells of its last column are broken into lines.
+// table writes a table. If the table is wider than textWidth, the headings and the last column are broken into lines.
 func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(row, column int) string) {
 	head, wide := cells[:1], widths(cells)
 	last, inset := len(wide)-1, "      "
@@ -159,7 +160,7 @@ func widths(cells [][]string) []int {
 	return wide
 }
 
-// span returns the width of a table's columns with the space before each.
+// span returns the total width of table columns, with two spaces before each column.
 func span(wide []int) (sum int) {
 	for _, w := range wide {
 		sum += 2 + w
@@ -167,7 +168,8 @@ func span(wide []int) (sum int) {
 	return sum
 }
 
-// folded breaks the heading of a table into several lines, so that it is no wider than the cells or its longest word.
+// folded returns the heading of a table, broken into rows, and the column widths. Each column is as wide as its cells
+// or the longest word of its heading.
 func folded(cells [][]string) (head [][]string, wide []int) {
 	wide = widths(append([][]string{make([]string, len(cells[0]))}, cells[1:]...))
 	var columns [][]string
@@ -193,7 +195,7 @@ func folded(cells [][]string) (head [][]string, wide []int) {
 	return head, wide
 }
 
-// isOfFigures reports whether a column has a cell that begins with a digit or a bracket.
+// isOfFigures reports whether a column contains numbers. A number begins with a digit or a bracket.
 func isOfFigures(rows [][]string, c int) bool {
 	return slices.ContainsFunc(rows, func(row []string) bool { return row[c] != "" && strings.Contains("0123456789[", row[c][:1]) })
 }

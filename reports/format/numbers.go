@@ -17,10 +17,10 @@ import (
 // None is the text for a missing value.
 const None = "–"
 
-// Count writes 1234567 as "1,234,567".
+// Count formats an integer with commas: 1,234,567.
 func Count(n int) string { return humanize.Comma(int64(n)) }
 
-// Significant writes three significant digits without an exponent.
+// Significant formats a number with three significant digits and without an exponent.
 func Significant(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return None
@@ -36,7 +36,7 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }
 
-// Short writes three significant digits at most: 0.5, not 0.500.
+// Short formats a number with at most three significant digits: 0.5, not 0.500.
 func Short(v float64) string { return TrimZeros(Significant(v)) }
 
 // TrimZeros removes the zeros at the end of a decimal fraction.
@@ -47,10 +47,11 @@ func TrimZeros(s string) string {
 	return s
 }
 
-// Times formats a ratio.
+// Times formats a ratio, as in "1.50×".
 func Times(v float64) string { return Significant(v) + "×" }
 
-// Percent formats a fraction of 1 as a percentage with one decimal. Only 0 is written as 0 % and only 1 as 100 %.
+// Percent formats a fraction as a percentage with at most one decimal. Fractions near 0 or 1 are written as "< 0.1 %"
+// or "> 99.9 %".
 func Percent(part float64) string {
 	switch {
 	case math.IsNaN(part) || math.IsInf(part, 0):
@@ -63,7 +64,7 @@ func Percent(part float64) string {
 	return TrimZeros(strconv.FormatFloat(100*part, 'f', 1, 64)) + " %"
 }
 
-// Gibibytes writes a number of bytes in GiB. It returns "" for 0, which means unknown.
+// Gibibytes formats a number of bytes in GiB. It returns "" for 0, because 0 means unknown.
 func Gibibytes(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -79,7 +80,7 @@ func Span(low, high *float64) string {
 	return fmt.Sprintf("[%s, %s]", Significant(*low), Significant(*high))
 }
 
-// Plural writes a number with its noun: 2 keys, 1 process, 3 histories. An irregular plural is given as the last argument.
+// Plural formats a number and a noun: 2 keys, 1 process, 3 histories. The last argument is an irregular plural, if any.
 func Plural(n int, noun string, irregular ...string) string {
 	switch {
 	case n == 1:
@@ -107,7 +108,7 @@ func Often(n int) string {
 // Joined joins names as in a sentence: a, b and c.
 func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 
-// Duration writes nanoseconds with their unit, to three digits.
+// Duration formats nanoseconds with a suitable unit and three significant digits.
 func Duration[T ~int | ~int64 | ~float64](d T) string {
 	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // rounds 999.9 µs to 1 ms
 	switch abs := math.Abs(ns); {
@@ -121,8 +122,8 @@ func Duration[T ~int | ~int64 | ~float64](d T) string {
 	return Significant(ns/1e9) + " s"
 }
 
-// Milliseconds writes nanoseconds as milliseconds without the unit, with at most three digits and three decimals.
-// Less than a microsecond is "<0.001".
+// Milliseconds formats nanoseconds in milliseconds, without the unit. A positive time below one microsecond is
+// "<0.001".
 func Milliseconds[T ~int | ~int64](ns T) string {
 	switch {
 	case ns > 0 && ns < 1e3:
@@ -133,7 +134,7 @@ func Milliseconds[T ~int | ~int64](ns T) string {
 	return Significant(float64(ns) / 1e6)
 }
 
-// Setting writes a configured duration in nanoseconds exactly: 1 ms, not 1.00 ms.
+// Setting formats a duration in nanoseconds exactly, as for a configured value: 1 ms, not 1.00 ms.
 func Setting(ns int64) string {
 	switch d := time.Duration(ns); {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -149,7 +150,8 @@ func Setting(ns int64) string {
 	return number + " " + text[len(number):]
 }
 
-// Lasting writes a length of time in its largest whole unit: 12 s, 3 min, 2 h, 5 days.
+// Lasting formats a length of time, rounded down to seconds, minutes, hours or days. Examples: 12 s, 3 min, 2 h, 5
+// days.
 func Lasting(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -164,12 +166,12 @@ func Lasting(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + " days"
 }
 
-// RankName writes 0.999 as "99.9 %".
+// RankName formats a percentile rank: 0.999 as "99.9 %".
 func RankName(rank float64) string {
 	return strconv.FormatFloat(math.Round(rank*1e7)/1e5, 'f', -1, 64) + " %"
 }
 
-// When writes a time in UTC, to the second.
+// When formats a time in UTC, to the second.
 func When(t time.Time) string {
 	if t.IsZero() {
 		return None

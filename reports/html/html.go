@@ -1,9 +1,9 @@
-// Package html renders all pages from one layout, one style sheet and shared partials. Page takes the templates and the data of
-// a report and returns the page.
+// Package html renders the pages of all reports with one layout and one style sheet. Page returns a page from the
+// templates and the data of a report.
 //
-// The templates of a report define "title", "head", "body" and "foot", and may define "assets", "class", "before" and "after".
-// layout.html.tmpl has the partials: verdict, badge, tiles, nav, legend, fold, scroll, list, command, table, cells, chart and
-// machine.
+// The templates of a report define "title", "head", "body" and "foot", and may define "assets", "class", "before" and
+// "after". They can use all templates of layout.html.tmpl. These are verdict, badge, tiles, nav, legend, fold, scroll,
+// list, command, table, cells, chart and machine.
 package html
 
 import (
@@ -24,7 +24,8 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone is the colour of a verdict. A word or a symbol beside it says the same, for readers who cannot see the colour.
+// Tone is the colour of a verdict. A word or symbol beside the verdict has the same meaning, for readers who cannot see
+// the colour.
 type Tone string
 
 // The tones of a verdict.
@@ -63,7 +64,7 @@ func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]by
 	return Render(t, "page", data)
 }
 
-// Parse returns the layout with the templates of a report. The functions are added to those of Funcs.
+// Parse returns the templates of the layout and of a report. The templates can call funcs and the functions of Funcs.
 func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	t, err := template.New("page").Funcs(Funcs()).Funcs(pageFuncs()).Funcs(funcs).ParseFS(files, "layout.html.tmpl")
 	if err != nil {
@@ -72,7 +73,7 @@ func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Tem
 	return t.ParseFS(own, patterns...)
 }
 
-// Render executes one template and replaces invisible control characters in its output.
+// Render executes one template and replaces invisible control characters in the output.
 func Render(t *template.Template, name string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
@@ -81,7 +82,8 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 	return format.Visible(b.Bytes()), nil
 }
 
-// Script writes a value as JSON for a script element. Hidden characters are escaped, so that the script reads the same value.
+// Script returns a value as JSON for a script element. It escapes hidden characters, so that the script decodes the
+// same value.
 func Script(v any) (template.JS, error) {
 	text, err := json.Marshal(v) // json.Marshal also escapes < > &
 	if err != nil {
@@ -101,7 +103,7 @@ func sheet(name string) template.CSS {
 	return template.CSS(text)
 }
 
-// Drawing returns a drawing as a standalone SVG file.
+// Drawing returns an SVG element as a standalone SVG file, with a style sheet.
 func Drawing(drawn template.HTML) string {
 	const alone = `svg { background: var(--ground); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
 `
@@ -110,7 +112,7 @@ func Drawing(drawn template.HTML) string {
 	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, sheet("colors.css"), charts.CSS, alone, rest)
 }
 
-// Funcs returns the functions that templates of pages and of Markdown share.
+// Funcs returns the template functions for both HTML and Markdown.
 func Funcs() template.FuncMap {
 	return template.FuncMap{
 		"count":       format.Count,
@@ -149,7 +151,8 @@ func onlyIf(condition any, text string) string {
 	return ""
 }
 
-// table is the head of a table, written by the partial "table". The rows follow, then the partial "endtable".
+// table is the head of an HTML table. The template "table" writes the head, and the template "endtable" closes the
+// table after the rows.
 type table struct {
 	Label   string
 	Class   string
@@ -160,11 +163,11 @@ type table struct {
 type column struct {
 	Text  string
 	Doc   string // explanation of Text, shown as a tooltip
-	Rest  string // text after Text
+	Rest  string // text after Text that has no tooltip
 	Class string
 }
 
-// abbr returns a column with a tooltip: {{abbr "goodput" "critical sections completed per second" "/s"}}.
+// abbr returns a column heading with a tooltip: {{abbr "goodput" "critical sections completed per second" "/s"}}.
 func abbr(text, doc string, rest ...string) column {
 	return column{Text: text, Doc: doc, Rest: strings.Join(rest, "")}
 }
@@ -189,16 +192,16 @@ func newTable(label, class string, columns ...any) (table, error) {
 	return t, nil
 }
 
-// fold is the head of a section that can be folded: {{template "fold" (fold "method" "Method" "")}} ... {{template
-// "endfold"}}. The ID belongs to the content, because browsers unfold a section if a link leads to its content. The
+// fold is the head of a section that readers can fold: {{template "fold" (fold "method" "Method" "")}} ... {{template
+// "endfold"}}. The ID is on the content of the section. A browser thus unfolds the section if a link leads there. The
 // class "unprinted" omits the section on paper.
 type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the navigation bar.
 type section struct{ ID, Title string }
 
-// sections returns the nav. Its arguments are an id, a title and a condition of each section: {{sections "lease" "Lease"
-// .Lease}}.
+// sections returns the entries of the navigation bar. The arguments are an id, a title and a condition for each entry:
+// {{sections "lease" "Lease" .Lease}}.
 func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
 		return nil, fmt.Errorf("sections: %d arguments, want three for each section", len(all))

@@ -39,7 +39,7 @@ func buildSample(t *testing.T) (string, *Results) {
 	return dir, r
 }
 
-// TestSample builds the sample once and runs all checks on it.
+// TestSample builds the report of the sample run once and runs all checks on the report.
 func TestSample(t *testing.T) {
 	dir, r := buildSample(t)
 	for name, check := range map[string]func(t *testing.T, dir string, r *Results){
@@ -89,7 +89,7 @@ func checkGolden(t *testing.T, dir string, r *Results) {
 	golden(t, "report.md", read(t, dir, "report", "report.md"))
 }
 
-// checkSameFolderSamePage builds twice, the second time over the first report, and once in a copy of the folder.
+// checkSameFolderSamePage checks that building a report again gives identical files, also in a copy of the folder.
 func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	names := []string{"results.json", "report/index.html", "report/report.md", "set-px/counter+none/latency.hlog", "set-px/counter+none/latency.hgrm"}
 	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "example-*.html"))
@@ -139,7 +139,7 @@ func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkWords checks that the page uses the terms of the glossary.
+// checkWords checks that the reports use no word that the glossary forbids.
 func checkWords(t *testing.T, dir string, r *Results) {
 	tag := regexp.MustCompile(`<style>(?s:.*?)</style>|<[^>]*>`)
 	for _, name := range []string{"index.html", "report.md"} {
@@ -150,7 +150,7 @@ func checkWords(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageHangsTogether checks that links within the page and to the folder have targets, and that ids are unique.
+// checkPageHangsTogether checks that all links have targets, and that ids are unique.
 func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	ids := map[string]bool{}
@@ -183,8 +183,8 @@ func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkViewers checks that each example of exclusion, and no other, has a page of Porcupine's viewer, and that pages of an
-// older report are removed.
+// checkViewers checks that each violation example of exclusion has a page of the Porcupine viewer. Other examples must
+// have no viewer page, and viewer pages of an older report must be removed.
 func checkViewers(t *testing.T, dir string, r *Results) {
 	put(t, filepath.Join(dir, "report", "example-999.html"), nil)
 	if err := r.write(dir); err != nil {
@@ -209,7 +209,7 @@ func checkViewers(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestNamesAreEscaped puts markup and hidden characters into all untrusted texts and checks that the page escapes them.
+// TestNamesAreEscaped checks that the page escapes markup and hidden characters in all untrusted texts.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("|x|")</script>` + "\x1b[31m\u202e\u200b"
 	dir := t.TempDir()
@@ -360,7 +360,7 @@ func TestBuildNeedsAManifest(t *testing.T) {
 	}
 }
 
-// TestEarlierDiscarded checks that a trial which an earlier version discarded stays discarded.
+// TestEarlierDiscarded checks that a trial stays discarded if an earlier version of lockbench discarded the trial.
 func TestEarlierDiscarded(t *testing.T) {
 	dir := t.TempDir()
 	trial := filepath.Join(dir, "x", "w+none", "001")

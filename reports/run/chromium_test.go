@@ -66,8 +66,8 @@ func TestChromium(t *testing.T) {
 	}
 }
 
-// checkOverview checks that the legend and the first lock are on the first screen. On a narrow screen the table shows a hint
-// that it scrolls, and its first column stays in place.
+// checkOverview checks that the legend and the first lock are on the first screen. On a narrow screen, a hint must say
+// that the table scrolls. The first column must stay in place.
 func checkOverview(t *testing.T, b *chromium.Page) {
 	const top = `document.querySelector("%s").getBoundingClientRect().top`
 	b.Emulate("screen", "light", 1280)

@@ -20,7 +20,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	if !slices.Equal(got.Names, []string{"client 2", "client 4"}) {
 		t.Fatalf("lanes %q, want clients 2 and 4", got.Names)
 	}
-	// The drawing spans 4 ms to 10.2 ms, plus a fortieth of that duration for holds and calls without an end.
+	// The drawing spans 4 ms to 10.2 ms, plus a margin of one fortieth for calls without an end.
 	for name, pair := range map[string][2]time.Duration{
 		"the drawing begins": {got.From, 4 * ms}, "the drawing ends": {got.To, 10355 * us},
 		"first hold begins": {got.Holds[0].From, 4100 * us}, "first hold ends": {got.Holds[0].To, 8900 * us},
@@ -65,7 +65,7 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// TestLanesOfAKilledClient checks that a hold ends with its client.
+// TestLanesOfAKilledClient checks that a hold ends when the client is killed.
 func TestLanesOfAKilledClient(t *testing.T) {
 	w := &checker.Witness{From: 2 * ms, To: 9 * ms, Ops: []histories.Op{
 		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},
@@ -76,7 +76,7 @@ func TestLanesOfAKilledClient(t *testing.T) {
 	}
 }
 
-// TestHistogramOfRecoveries checks that recoveries far above the bound are counted in the last bar.
+// TestHistogramOfRecoveries checks that the last bar includes recovery times far above the bound.
 func TestHistogramOfRecoveries(t *testing.T) {
 	h := (&Recovery{N: 4, TTLNS: 1e9, BoundNS: 15e8, Multiples: []float64{0, 1.01, 1.02, 500}}).histogram()
 	if len(h.Counts) != mostBins || h.Counts[0] != 1 || h.Counts[4] != 2 || h.Counts[mostBins-1] != 1 || h.Title(4) != "1.00 to 1.25 x TTL: 2" || h.Bound != 1.5 {

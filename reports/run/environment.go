@@ -24,14 +24,14 @@ type Environment struct {
 	Memory    int64     `json:"memory_bytes,omitempty"`
 	Kernel    string    `json:"kernel,omitempty"`
 	Go        string    `json:"go"`
-	Lockbench string    `json:"lockbench,omitempty"` // revision, with "+changes" if the tree was not clean
-	Load      []float64 `json:"load,omitempty"`      // averages over 1, 5 and 15 minutes when the run began
-	Server    string    `json:"server,omitempty"`    // product, version and runner of each store; set by the command
+	Lockbench string    `json:"lockbench,omitempty"` // revision of lockbench, with "+changes" if the working tree was not clean
+	Load      []float64 `json:"load,omitempty"`      // load averages over 1, 5 and 15 minutes at the start of the run
+	Server    string    `json:"server,omitempty"`    // product, version and runner of each store; not set by Collect
 
-	Stores []StoreDoc `json:"stores,omitempty"` // in display order; set by the command
+	Stores []StoreDoc `json:"stores,omitempty"` // stores in display order; not set by Collect
 }
 
-// Collect returns a description of this machine, without the servers.
+// Collect returns a description of this machine and of lockbench. It leaves Server and Stores empty.
 func Collect() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -59,7 +59,7 @@ func revision(info *debug.BuildInfo) string {
 	return rev + changes
 }
 
-// readProc reads /proc of Linux. Missing or malformed files are skipped.
+// readProc sets the CPU, memory, kernel and load from the files in /proc. It ignores missing or malformed files.
 func (e *Environment) readProc(proc fs.FS) {
 	e.CPU = field(proc, "cpuinfo", "model name")
 	var kB int64
@@ -75,7 +75,7 @@ func (e *Environment) readProc(proc fs.FS) {
 	}
 }
 
-// field returns the value of the first line "name : value".
+// field returns the value of a name in a file with lines of the form "name : value".
 func field(proc fs.FS, file, name string) string {
 	text, _ := fs.ReadFile(proc, file)
 	for line := range strings.Lines(string(text)) {
@@ -97,18 +97,18 @@ type Manifest struct {
 	Seed        uint64      `json:"seed"`
 	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
 	Environment Environment `json:"environment"`
-	Parameters  []Parameter `json:"parameters,omitempty"` // in display order
+	Parameters  []Parameter `json:"parameters,omitempty"` // parameters in display order
 	Notes       []string    `json:"notes,omitempty"`      // conditions that readers of the report must know
 	Warnings    []string    `json:"warnings,omitempty"`   // problems during the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
-	Scenarios   []Scenario  `json:"scenarios,omitempty"` // known failure modes; if any, the page groups results by them
+	Scenarios   []Scenario  `json:"scenarios,omitempty"` // known failure modes that were tested; if there are any, the report groups results by scenario
 	Plan        []Cell      `json:"plan"`                // planned combinations of lock, workload and fault, in display order
 }
 
-// Values of Manifest.Servers that the page treats specially.
+// Values of Manifest.Servers with a special meaning for the report.
 const (
-	Embedded = "embedded" // an emulator within the lockbench process; its latencies are not comparable
-	Local    = "local"    // a server process on this machine
+	Embedded = "embedded" // emulators within the lockbench process; latencies cannot be compared with those of real servers
+	Local    = "local"    // server processes on this machine
 )
 
 // Parameter is one setting of a run, such as the name `ttl` with the value `1s`.
@@ -130,24 +130,24 @@ type LockDoc struct {
 type Scenario struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
-	Warning string `json:"warning,omitempty"` // published warning about the failure that the scenario reproduces
+	Warning string `json:"warning,omitempty"` // published warning about this failure mode
 	Doc     string `json:"doc,omitempty"`     // a paragraph
 }
 
 // Cell is one planned combination of lock, workload and fault. Its trials are in the folders 001, 002, ... of Dir.
 type Cell struct {
-	Dir        string `json:"dir"` // folder in the run folder, with slashes: <lock>/<workload>+<fault>; unique
+	Dir        string `json:"dir"` // unique folder within the run folder, with slashes: <lock>/<workload>+<fault>
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // name of the injected fault, or "none"
 	Scenario   string `json:"scenario,omitempty"` // name of the scenario, if any
-	// Concurrent states that trials ran at the same time as others. Their times are not compared with those of other
-	// cells.
+	// Concurrent states whether the trials ran while other trials were running. Their latencies are then not compared
+	// with other latencies.
 	Concurrent bool `json:"concurrent,omitempty"`
 }
 
-// WriteManifest writes run.json and replaces an earlier one atomically.
+// WriteManifest writes run.json atomically. It replaces an existing file.
 func WriteManifest(dir string, m Manifest) error {
 	m.Version = manifestVersion
 	if err := m.check(); err != nil {
@@ -156,7 +156,8 @@ func WriteManifest(dir string, m Manifest) error {
 	return WriteJSON(filepath.Join(dir, ManifestName), m)
 }
 
-// ReadManifest reads run.json. Unknown fields, a newer version, and cells outside the folder are errors.
+// ReadManifest reads run.json. It returns an error if the file has unknown fields, a newer version, or a path outside
+// the run folder.
 func ReadManifest(dir string) (m Manifest, err error) {
 	file := filepath.Join(dir, ManifestName)
 	text, err := os.ReadFile(file)

@@ -7,8 +7,8 @@ import (
 	"lockbench/reports/html"
 )
 
-// exclusionKeys holds a badge and its meaning for each class of exclusion result. The colour does not depend on
-// whether the result was expected.
+// exclusionKeys holds the legend entry for each possible result for exclusion. The colour does not depend on whether
+// the result was expected.
 var exclusionKeys = [...]html.Key{
 	excluded:    {Badge: html.Badge{Class: "result-pass", Symbol: "✓", Word: "excluded"}, Means: "no two clients held at once, in any trial"},
 	unsettled:   {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not settled"}, Means: "the trials do not tell"},
@@ -16,13 +16,14 @@ var exclusionKeys = [...]html.Key{
 	overlapped:  {Badge: html.Badge{Class: "result-fail", Symbol: "✗", Word: "two held at once"}, Means: "while a lease lasted, or without a lease"},
 }
 
-// ExclusionKeys returns the legend of exclusion badges, the best first.
+// ExclusionKeys returns the legend of the exclusion badges, the best result first.
 func ExclusionKeys() []html.Key { return exclusionKeys[:] }
 
-// ExclusionBadge returns the exclusion badge for a set of observations.
+// ExclusionBadge returns the badge for the worst exclusion result in a set of observations.
 func ExclusionBadge(seen []Observation) html.Badge { return exclusionKeys[exclusionOf(seen)].Badge }
 
-// ExclusionBadges returns a badge for each class of exclusion result, with the number of locks in it, worst first.
+// ExclusionBadges returns a badge for each exclusion result, the worst first, with the number of locks. It omits
+// results without locks.
 func (r *Results) ExclusionBadges() (all []html.Badge) {
 	var locks [len(exclusionKeys)]int
 	for _, seen := range r.byLock() {

@@ -24,21 +24,21 @@ const (
 	VerdictName   = "verdict.json"
 	DiscardedName = "discarded.json"
 	countersName  = "counters.json"
-	shopName      = "shop.json" // only in trials of a flash-sale workload
+	shopName      = "shop.json" // only if the workload is a flash sale
 
-	manifestVersion = 1 // version that this package writes, and the newest that it reads
+	manifestVersion = 1 // version of run.json that this package writes; older versions are also read
 	resultsVersion  = 3 // version of results.json, described by docs/results.schema.json
 )
 
 // File is one file of a run folder.
 type File struct {
-	Path   string `json:"path"` // relative to the run folder, with slashes
+	Path   string `json:"path"` // path relative to the run folder, with slashes
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// CheckVersion returns an error if the results have another version than Build writes. The error names the run folder
-// dir.
+// CheckVersion returns an error if r was read from a results.json of another format version. The error names the file
+// in the folder dir.
 func (r *Results) CheckVersion(dir string) error {
 	if r.Version == resultsVersion {
 		return nil
@@ -47,7 +47,7 @@ func (r *Results) CheckVersion(dir string) error {
 		filepath.Join(dir, ResultsName), r.Version, resultsVersion, dir)
 }
 
-// WriteFile replaces a file atomically, also across a crash.
+// WriteFile replaces a file atomically: it writes a temporary file and renames it. It creates missing folders.
 func WriteFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -56,7 +56,7 @@ func WriteFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // does nothing after the rename
+	defer os.Remove(tmp.Name()) // has no effect after the rename
 	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -64,7 +64,7 @@ func WriteFile(file string, text []byte) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// WriteJSON replaces a file atomically with a value as indented JSON.
+// WriteJSON writes a value as indented JSON and replaces the file atomically.
 func WriteJSON(file string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -76,7 +76,7 @@ func WriteJSON(file string, v any) error {
 	return WriteFile(file, b.Bytes())
 }
 
-// SumFile returns the length and the checksum of a file in a run folder. The name is a slash-separated path.
+// SumFile returns the path, length and SHA-256 checksum of a file in a run folder. The name is a slash-separated path.
 func SumFile(dir, name string) (File, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
@@ -91,8 +91,8 @@ func SumFile(dir, name string) (File, error) {
 	return File{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// Build reads a run folder, writes results.json, the histograms and the report, and returns the results.
-// An unfinished run is not an error: the gaps are listed. A folder without a readable run.json is an error.
+// Build reads a run folder, writes results.json, the histograms and the report, and returns the results. Cells without
+// a judged trial are listed in Results.Gaps. A folder without a readable run.json is an error.
 func Build(dir string) (*Results, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -116,7 +116,7 @@ func Build(dir string) (*Results, error) {
 	return r, r.write(dir)
 }
 
-// readCell reads the trials of a cell and writes its histograms.
+// readCell adds the results of one combination of lock, workload and fault to r, and writes the latency histograms.
 func (r *Results) readCell(dir string, c Cell) error {
 	names, err := TrialDirs(os.DirFS(dir), c.Dir)
 	if err != nil {
@@ -187,7 +187,7 @@ func (r *Results) list(dir, name string) error {
 	return err
 }
 
-// write writes results.json and the report, and removes the pages of Porcupine's viewer of an earlier report.
+// write writes results.json and the report. It removes the viewer pages of an earlier report.
 func (r *Results) write(dir string) error {
 	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err

@@ -17,26 +17,27 @@ type group struct {
 	ID         string // HTML id
 	Label      string
 	Deployment string
-	Title      string // title of a scenario
-	Warning    string // warning of a scenario
+	Title      string // title of the scenario; empty for a lock
+	Warning    string // warning of the scenario; empty for a lock
 	Doc        string
 	Scenario   bool    // whether the group is a scenario
 	Main       []check // checks with an expectation or a violation
-	Rest       []check // applicable checks without an expectation or a violation
+	Rest       []check // other checks that apply
 	applicable []Observation
 }
 
-// check is the result for one property of one lock under one fault. It combines the workloads with the same expectation;
-// the worst result counts.
+// check is the result for one property of one lock under one fault. It combines workloads that have the same
+// expectation. The worst result counts.
 type check struct {
 	Gravest Observation
-	Label   string        // name of the lock, with its deployment unless that is the default
+	Label   string        // name of the lock, with the deployment unless that is the usual one
 	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
 	Times   int // number of violations
 }
 
-// Outcome returns the number of trials with the worst result, or the number of violations if there was a single trial.
+// Outcome returns the worst result as text, with the number of trials. For a single trial, it returns the number of
+// violations or the result.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
@@ -47,7 +48,7 @@ func (c check) Outcome() string {
 	return observed(c.Gravest.Observed)
 }
 
-// grouped returns the values by key, in the order of the first value of each key.
+// grouped groups values by key. The groups are in the order of their first values.
 func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
 	var groups [][]T
 	at := map[K]int{}
@@ -71,8 +72,8 @@ func unique[T comparable](all []T) []T {
 	return once
 }
 
-// checks groups the observations of several cells. An observation that is not applicable is omitted, unless the property
-// applied in no workload.
+// checks combines observations that differ only in the workload into one check. It omits workloads to which the
+// property does not apply.
 func checks(all []Observation) []check {
 	type key struct {
 		lock, deployment, scenario, property, fault, because string
@@ -99,7 +100,7 @@ func checks(all []Observation) []check {
 	return out
 }
 
-// Where returns the workloads and the fault of a check. If the results differ, each workload has a symbol for its
+// Where returns the workloads and the fault of a check. If the results differ, each workload has a symbol for the
 // result.
 func (c check) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Result != c.Gravest.Result })
@@ -119,7 +120,8 @@ func (r *Results) byLock() [][]Observation {
 	return grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} })
 }
 
-// groups returns the groups by lock or, if the run has scenarios, by scenario. Cells without a scenario are last.
+// groups returns the results grouped by lock or, if the run has scenarios, by scenario. Results without a scenario are
+// last.
 func (r *Results) groups() (all []group) {
 	label := r.Run.labels()
 	add := func(g group, seen []Observation) {
@@ -170,14 +172,14 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 	}
 }
 
-// glance summarises the results for one property of a group, worst first.
+// glance is a summary of the results for one property, worst first.
 type glance struct {
 	Results []html.Badge // a badge for each kind of result, with the number of results
 	Title   string
 }
 
-// Glances returns the counts of each property. Observations without an expectation or violation are shown only if there are
-// no other results.
+// Glances returns a summary for each property. Observations without an expectation or a violation are shown only if
+// there are no others.
 func (g group) Glances(properties []string) (row []glance) {
 	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {

@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// checkIntervalLogReadsBack reads latency.hlog with the reader of the library.
+// checkIntervalLogReadsBack checks that the HdrHistogram library can read latency.hlog.
 func checkIntervalLogReadsBack(t *testing.T, dir string, r *Results) {
 	m := r.Measurements[2]
 	if m.Lock != "set-px" {

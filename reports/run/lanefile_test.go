@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// laneFile returns a standalone drawing.
+// laneFile returns the timeline of a violation as a standalone SVG file.
 func laneFile(t *testing.T) []byte {
 	t.Helper()
 	w := doubleGrant()
@@ -26,7 +26,7 @@ func laneFile(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestLaneFile checks that the file is XML and SVG, fetches nothing, and has every element that it refers to.
+// TestLaneFile checks that the file is valid SVG, fetches nothing, and has the expected elements.
 func TestLaneFile(t *testing.T) {
 	text := laneFile(t)
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -69,7 +69,7 @@ func TestLaneFileOfNothing(t *testing.T) {
 	}
 }
 
-// TestLaneFileInChromium opens the file in a browser, in light and in dark.
+// TestLaneFileInChromium opens the timeline file in a browser, with a light and a dark colour scheme.
 func TestLaneFileInChromium(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lanes.svg")
 	if err := os.WriteFile(file, laneFile(t), 0o644); err != nil {

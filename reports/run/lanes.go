@@ -41,8 +41,8 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-// laneOf returns the lane index of a client. If the client has no lane, it returns the number of lanes; nothing is
-// drawn at that index.
+// laneOf returns the index of a client's lane. If the client has no lane, it returns an index at which nothing is
+// drawn.
 func (l *swimLanes) laneOf(client int32) int {
 	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
@@ -50,7 +50,7 @@ func (l *swimLanes) laneOf(client int32) int {
 	return len(l.Names)
 }
 
-// drawExample draws a violation of a property and the faults during it.
+// drawExample returns a timeline of a violation, with the faults that overlap the violation.
 func drawExample(id, property string, w *checker.Witness, faults []checker.Band) template.HTML {
 	l := exampleLanes(property, w, faults)
 	h := charts.Head{ID: id, Title: "Timeline of a violation of " + property}
@@ -66,8 +66,8 @@ func (l *swimLanes) draw(h charts.Head) template.HTML {
 	return l.SVG(h)
 }
 
-// WriteLanes writes the timeline of a violation as an SVG file that can be opened by itself. The faults are those of the
-// whole history; the drawing has those that overlap the violation.
+// WriteLanes writes the timeline of a violation as a standalone SVG file. It draws only the faults that overlap the
+// violation.
 func WriteLanes(w io.Writer, property string, wit *checker.Witness, faults []checker.Band) error {
 	if wit == nil || len(wit.Ops) == 0 {
 		return errors.New("draw the violation: it has no operations")
@@ -106,7 +106,8 @@ func exampleLanes(property string, w *checker.Witness, faults []checker.Band) *s
 	return l
 }
 
-// timeOf returns the time span to draw for a violation. It includes a margin for calls and holds without an end.
+// timeOf returns the time span to draw for a violation. A margin at the end makes calls and holds without an end
+// visible.
 func timeOf(w *checker.Witness) (from, to time.Duration) {
 	from, to = w.From, w.From
 	ends := []time.Duration{w.To}
@@ -121,7 +122,7 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 			to = max(to, t)
 		}
 	}
-	return from, to + max(to-from, time.Microsecond)/40 // margin at the end for time spans without an end
+	return from, to + max(to-from, time.Microsecond)/40 // margin for calls and holds without an end
 }
 
 // span returns a time span of a client. A span without an end reaches to the end of the drawing.
@@ -135,7 +136,8 @@ func (l *swimLanes) span(client int32, title string, from, to time.Duration, end
 
 const mostFaults = 40 // maximum number of faults in one drawing
 
-// addFaults adds the faults that overlap the time of the drawing: to the lane of a client, or to all lanes.
+// addFaults adds the faults that overlap the time of the drawing. A fault of one client is drawn in the client's lane,
+// any other fault in all lanes.
 func (l *swimLanes) addFaults(faults []checker.Band) {
 	for _, f := range faults {
 		label := f.Name
@@ -153,7 +155,8 @@ func (l *swimLanes) addFaults(faults []checker.Band) {
 	}
 }
 
-// addOp adds an operation: an acquire or a release as a line from call to return, other operations as a numbered circle.
+// addOp adds an operation. An acquire or a release is drawn as a line from call to return, any other operation as a
+// numbered circle.
 func (l *swimLanes) addOp(number int, op *histories.Op) {
 	title := fmt.Sprintf("%d: client %d, %s, %s,", number, op.Client, op.Kind, op.Outcome)
 	if op.Open() {
@@ -178,7 +181,7 @@ func (l *swimLanes) addOp(number int, op *histories.Op) {
 	l.Instants = append(l.Instants, s)
 }
 
-// addHold adds a hold from its grant to its end, and the lease below it.
+// addHold adds a hold to the lane of the client, with the lease below the hold.
 func (l *swimLanes) addHold(h Hold) {
 	op := &h.Acquire
 	what, label := op.Key, "holds to the end"
@@ -191,13 +194,14 @@ func (l *swimLanes) addHold(h Hold) {
 	s := l.span(op.Client, fmt.Sprintf("client %d holds %s", op.Client, what), op.Return, h.End, h.Ended)
 	s.Label = label
 	l.Holds = append(l.Holds, s)
-	if h.Count <= 1 && op.Validity > 0 { // no lease for merged holds, whose leases differ
+	if h.Count <= 1 && op.Validity > 0 { // merged holds have no lease, because their leases differ
 		until := op.Call + op.SentAfter + op.Validity
 		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "its lease lasts until " + l.since(until)})
 	}
 }
 
-// holdEnd returns when a client released a hold, learned that it was lost, or ended itself.
+// holdEnd returns the time at which the lock was released or lost, or the client ended. If the hold has no end, ended
+// is false.
 func holdEnd(acquire *histories.Op, ops []histories.Op) (end time.Duration, ended bool) {
 	end = histories.Forever
 	for _, op := range ops {
@@ -216,14 +220,14 @@ type Window struct {
 	ID          string // id, unique on the page
 	Title, Desc string
 	From, To    time.Duration
-	Clients     []int32        // clients with a lane, in order; others are not drawn
+	Clients     []int32        // clients that have a lane, from top to bottom
 	Ops         []histories.Op // operations, numbered from 1 as in the table beside the drawing
 	Holds       []Hold
 	Overlaps    []Overlap // overlaps, numbered from 1
 	Faults      []checker.Band
 }
 
-// Hold is a granted lock and the end of the hold.
+// Hold is a granted acquire and the end of the hold.
 type Hold struct {
 	Acquire histories.Op
 	End     time.Duration
@@ -237,13 +241,14 @@ type Overlap struct {
 	Parts    []Part
 }
 
-// Part is one client's hold during an overlap.
+// Part is the hold of one client during an Overlap.
 type Part struct {
 	Client   int32
 	From, To time.Duration
 }
 
-// DrawWindow draws a part of a history. An operation without room for its number is drawn without it.
+// DrawWindow draws a part of a history as an SVG element. If there is no room for the number of an operation, the
+// number is omitted.
 func DrawWindow(w Window) template.HTML {
 	l := newSwimLanes(w.From, w.To, w.Clients)
 	l.Crowded = true
