@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestConfidence checks that the level of confidence depends on the smallest number of trials behind an answer, and on trials
-// that disagree with the lease prediction.
+// TestConfidence checks that fewer trials give a lower level of confidence. A trial that disagrees with the lease prediction
+// also gives a lower level.
 func TestConfidence(t *testing.T) {
 	for _, c := range []struct {
 		fewest int
