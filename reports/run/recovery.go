@@ -16,7 +16,7 @@ import (
 type Recovery struct {
 	N         int       `json:"n"`
 	TTLNS     int64     `json:"ttl_ns"`    // requested lease, the unit of the recovery times
-	BoundNS   int64     `json:"bound_ns"`  // longest time allowed: the lock's bound + its longest back-off + 500 ms
+	BoundNS   int64     `json:"bound_ns"`  // maximum allowed recovery time: the bound of the lock or the TTL, plus the longest back-off and 500 ms
 	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in ascending order
 }
 

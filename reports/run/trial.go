@@ -156,7 +156,7 @@ func (t *trialRead) readHistory(file string) error {
 	return nil
 }
 
-// readJSON reads a file of a trial. Its errors omit the path of the trial.
+// readJSON reads a file of a trial. The errors that it returns omit the path of the trial.
 func readJSON(dir, name string, v any) error {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)

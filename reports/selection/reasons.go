@@ -145,7 +145,7 @@ func under(fault string) string {
 	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
 }
 
-// Gravity ranks an observation: violated is the highest, then undecided, then held.
+// Gravity returns the rank of an observation: highest for violated, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }

@@ -46,7 +46,7 @@ func finding(r *Report, lock string) string {
 	return ""
 }
 
-// TestGreen checks that a recommendation is green only without an observed violation and with more than low confidence.
+// TestGreen checks that a recommendation is green only if no violation was observed and confidence is not low.
 func TestGreen(t *testing.T) {
 	r := sample()
 	for i := range r.Lease.Confirmed {

@@ -66,7 +66,7 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the values of the blocks that both estimates have, in the order of a.
+// Matched returns the blocks that both estimates have, in the order of a, and the values of these blocks.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -103,7 +103,8 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped returns the sum of the values, with the sign of each given by a bit. The function bits returns the next 64 bits.
+// flipped returns the sum of the differences, some with inverted signs. Each bit from the function bits, which returns 64 bits
+// per call, decides one sign.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64
