@@ -8,8 +8,7 @@ import (
 // aloneFor is the maximum duration of a trial. It suffices for dozens of acquires in the slowest store.
 const aloneFor = 200 * time.Millisecond
 
-// alone runs one client without contention. It measures the cost of an unneeded lock, and the lowest latency of a store.
-// With a single client, a lock has no expectations.
+// alone runs one client without contention. It measures the lowest latency of a lock and its store.
 func alone() Workload {
 	return Workload{
 		Name: "alone", Special: true, Figures: true,

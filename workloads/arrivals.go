@@ -11,7 +11,7 @@ import (
 type Arrivals uint8
 
 const (
-	Closed   Arrivals = iota // a client starts an iteration a random delay after its previous one
+	Closed   Arrivals = iota // after an iteration, a client waits for a random delay before the next iteration
 	Constant                 // iterations are scheduled at a fixed interval, even if all clients are busy
 	Poisson                  // iterations are scheduled at independent random intervals
 	Burst                    // BurstSize iterations are scheduled for the same time
@@ -30,8 +30,8 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
 
-// schedule computes the intended start times of iterations. If all clients are busy, an iteration starts late, but its latency
-// counts from the intended start. So a slow lock does not delay the schedule.
+// schedule computes the intended start times of iterations. A slow lock does not delay the schedule: the latency of a late
+// iteration counts from its intended start.
 type schedule struct {
 	arrivals Arrivals
 	interval time.Duration // mean interval

@@ -25,10 +25,10 @@ type Client struct {
 	expires  *atomic.Bool
 	watch    *Watch
 	director Director   // notified at each Point of an iteration; may be nil
-	witness  impls.Lock // lock opened in a process without faults, for probes
+	witness  impls.Lock // lock of a process without faults, used to query the stored token
 	renews   bool       // the lock renews its leases automatically
 	guarded  bool       // the workload uses the resource, so Work need not check that the process runs
-	partner  *Client    // another client that this one controls; nil: none
+	partner  *Client    // client that this client also controls; nil: none
 	done     bool       // the current iteration is the last
 	gone     bool       // the client was killed or went away: it performs no more operations
 
@@ -48,13 +48,13 @@ type Held struct {
 	impls.Hold
 	number        int64
 	call, granted time.Duration // times of the acquire's call and return
-	lost          bool          // the loss of the hold was recorded
+	lost          bool          // whether the loss of the hold was recorded
 }
 
 // Leave makes the current iteration the last.
 func (c *Client) Leave() { c.done = true }
 
-// Key selects a key by the configured distribution.
+// Key returns a key that is selected by the configured distribution.
 func (c *Client) Key() string { return c.keys[c.Params.key(c.number, c.rand)] }
 
 // Acquire acquires a key. It returns false if the lock refused, the outcome is unknown, or the client has stopped.
@@ -79,14 +79,14 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 	h := Held{number: c.log.NextHold()}
 	known := key
 	if _, ok := c.Lock.(impls.Segmenter); ok {
-		known = "" // the lock selects the segment, so its name is recorded with the result
+		known = "" // the lock selects a segment of the key; the result records the segment
 	}
 	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
-	c.due = 0 // for a later acquire of the iteration, latency counts from the call
+	c.due = 0 // only the first acquire of an iteration has an intended start
 	var err error
 	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
-	res.Key = h.Key // a segmented lock returns the segment that it tried, even if it refuses
+	res.Key = h.Key // a lock with segments returns the segment that it tried, even if it refuses
 	if err == nil {
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
@@ -94,13 +94,13 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		c.expires.Store(h.Validity > 0)
 	}
 	h.granted = c.log.Return(res)
-	if err == nil && c.renews && h.Depth <= 1 { // renewals are recorded for the outermost hold of a re-entrant lock
+	if err == nil && c.renews && h.Depth <= 1 { // renewals of a re-entrant lock belong to the outermost hold
 		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
 	return h, err
 }
 
-// after stops the client if err means that its process has ended.
+// after stops the client if err is ErrGone, because the client's process has ended.
 func (c *Client) after(err error) {
 	if errors.Is(err, ErrGone) {
 		c.gone = true
@@ -108,7 +108,7 @@ func (c *Client) after(err error) {
 	}
 }
 
-// Release releases a hold. If the lock has reported the hold as lost, it records the loss first.
+// Release releases a hold. If the lock has reported the hold as lost, the loss is recorded first.
 func (c *Client) Release(ctx context.Context, h Held) {
 	if c.at(ctx, Releasing); c.gone {
 		return
@@ -122,7 +122,7 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	c.after(err)
 }
 
-// Lost records that a hold ended without a release: the lock reported it, or the client saw its lease expire.
+// Lost records that a hold ended without a release. Either the lock reported the loss, or the client saw the lease expire.
 func (c *Client) Lost(h *Held) {
 	if h.lost {
 		return
@@ -130,7 +130,7 @@ func (c *Client) Lost(h *Held) {
 	h.lost = true
 	at := c.recorder.Since()
 	if h.LostAfter != nil {
-		at = max(h.granted, h.call+h.LostAfter()) // the lock may report the loss before it returns the grant
+		at = max(h.granted, h.call+h.LostAfter()) // the recorded loss must not precede the grant
 	}
 	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at})
 }
@@ -152,7 +152,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	case <-ctx.Done():
 	case <-h.Hold.Lost: // nil if the lock does not report losses
 	}
-	switch { // if several channels are ready, the loss is handled first
+	switch { // if several channels are ready, handle the loss first
 	case waiting.Over(h.Hold.Lost):
 		c.Lost(h)
 		if c.director != nil { // if faults are injected, query the store for the current token
@@ -198,7 +198,8 @@ func (c *Client) SoldOut(h Held) {
 	c.log.Return(histories.Result{Outcome: histories.Refused, Error: "sold out"})
 }
 
-// use performs an operation on the resource and records it. If do succeeds, it records *value as the result.
+// use calls do, which performs an operation on the resource, and records the operation. If do succeeds, the recorded result is
+// *value.
 func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) error {
 	if c.gone {
 		return ErrGone
@@ -215,8 +216,8 @@ func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) err
 	return err
 }
 
-// Probe queries the store for the token that holds the key, and records the answer. It does nothing unless the lock implements
-// Prober.
+// Probe queries the store for the token that is stored for the key, and records the answer. It does nothing if the lock does
+// not implement Prober.
 func (c *Client) Probe(ctx context.Context, h Held) { c.probe(ctx, c.Lock, h) }
 
 func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
@@ -240,8 +241,8 @@ func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
 }
 
 // wakeups is the period of the clients' wake-up times. Client c wakes only at times that equal c+1 modulo 1009 ns. So no two
-// clients wake at the same virtual time, which would leave their order undefined. The virtual network uses the same period,
-// which is prime.
+// clients wake at the same virtual time, when their order would be undefined. The virtual network uses the same period; 1009
+// is prime.
 const wakeups = 1009 * time.Nanosecond
 
 // Sleep waits for d, or until ctx ends.

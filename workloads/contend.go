@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// contend acquires, works and releases without a guarded resource, so that it measures only the lock.
+// contend acquires, works and releases without a guarded resource, to measure only the lock.
 func contend() Workload {
 	return Workload{
 		Name: "contend", Figures: true,

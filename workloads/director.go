@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Director is notified at each Point of a client's iteration. The client waits for the returned Order, which may change its
-// next step.
+// Director is notified at each Point of a client's iteration. The client waits for the returned Order, which may change the
+// client's next step.
 type Director interface {
 	At(context.Context, Moment) Order
 }
@@ -36,7 +36,8 @@ type Order struct {
 	Rest  bool          // at Asking: the client stops, but not because of a fault
 }
 
-// at notifies the director, if any, that the client has reached p, and returns its order.
+// at notifies the director that the client has reached p, and returns the director's order. Without a director, it returns the
+// zero Order.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

@@ -18,7 +18,7 @@ type Drive struct {
 	Workload  Workload
 	Params    Params
 	Processes []Process
-	Fresh     Process // additional process without workload clients, for the epilogue and the harness
+	Fresh     Process // additional process without workload clients, for the initial writes and the final checks
 	Director  Director
 	Recorder  *histories.Recorder
 	Watch     *Watch        // receives the renewals that locks report to Env.Renewed
@@ -32,14 +32,14 @@ type Drive struct {
 	names   []string    // names of the keys
 }
 
-// Logs returns the number of logs that a recorder needs: one for each client, and one for the epilogue.
+// Logs returns the number of logs that a recorder needs: one for each client, and one for the final checks.
 func (p *Params) Logs() int { return p.Clients + 1 }
 
 // interruptedGrace is the time that clients have to finish their operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
 // Run runs the clients for the configured duration, or until ctx ends. Started iterations may finish, because cancelling them
-// would make their outcomes unknown. After Params.Grace (2 s if ctx ended) they are cancelled.
+// would make their outcomes unknown. After Params.Grace (2 s if ctx ended), unfinished iterations are cancelled.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
@@ -66,7 +66,7 @@ func (d *Drive) Run(ctx context.Context) {
 		panicked = <-over
 	}
 	if panicked != nil {
-		panic(panicked) // panic here, so that the caller can recover it
+		panic(panicked) // panic in this goroutine, so that the caller can recover
 	}
 }
 
@@ -120,7 +120,7 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 					stopNow()
 				}
 			}()
-			c.Sleep(stop, time.Duration(n+1)) // different delays, so that no two clients start at the same virtual time
+			c.Sleep(stop, time.Duration(n+1)) // a different delay for each client, so that no two clients start at the same virtual time
 			for i := uint64(0); stop.Err() == nil && !c.done; i++ {
 				c.iterate(stop, ops[n], i, d.Workload)
 			}
@@ -138,8 +138,8 @@ func (d *Drive) client(number int32, p Process) *Client {
 	return c
 }
 
-// iterate waits for the start time and runs the workload once. Random numbers depend only on the seed, the client and the
-// iteration, so skipping an iteration does not change the others.
+// iterate waits for the intended start and runs one iteration of the workload. The random numbers of an iteration depend only
+// on the seed, the client and the iteration number.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	c.begin(i)
 	if c.schedule != nil {
@@ -147,7 +147,7 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 		c.Sleep(stop, c.due-c.recorder.Since())
 	} else {
 		think := time.Duration(0)
-		if c.Params.Think > 0 { // whole microseconds, because the virtual network orders events by their nanoseconds
+		if c.Params.Think > 0 { // whole microseconds, because the virtual network uses the nanoseconds to order events
 			think = time.Duration(c.rand.Int64N(2 * int64(c.Params.Think))).Truncate(time.Microsecond)
 		}
 		c.due = c.recorder.Since() + think
@@ -163,7 +163,8 @@ func (c *Client) begin(i uint64) {
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
-// WriteInitial writes and records the initial value of each key of a guarded workload, divided among the key's segments.
+// WriteInitial writes and records the initial value of each key, divided among the key's segments. It does nothing if the
+// workload has no guarded resource.
 func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
@@ -173,7 +174,7 @@ func (d *Drive) WriteInitial() {
 	})
 }
 
-// eachSegment calls do for each segment of each key. The client passed to do records its operations as the harness.
+// eachSegment calls do for each segment of each key. The client passed to do records operations of lockbench itself.
 func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
@@ -184,9 +185,8 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue checks the final state of a run. First the harness reads the final values; then a new client acquires and releases
-// each key. Each acquire waits for at most the lock's recovery bound, which is passed as within. A key that is not granted is
-// orphaned. The acquires take at most three times the bound in total.
+// Epilogue checks the final state of a run. It reads the final values, then a new client acquires and releases each key. A key
+// that is not granted before the timeout within is orphaned. All acquires together take at most three times this timeout.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
@@ -195,7 +195,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // a segmented lock grants its segments in turn
+		for range SegmentsOf(d.Fresh.Lock, key) { // a lock with segments grants a different segment each time
 			if ctx.Err() != nil {
 				return
 			}
@@ -204,10 +204,10 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 }
 
-// asks is the maximum number of tries to acquire a key if the outcome is unknown.
+// asks is the maximum number of tries to acquire a key if the outcomes are unknown.
 const asks = 3
 
-// take acquires and releases a key. If the outcome is unknown and the lock's grants expire, it tries again.
+// take acquires and releases a key. After an unknown outcome it tries again, unless the grants of the lock never expire.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

@@ -6,9 +6,9 @@ import (
 	"lockbench/impls"
 )
 
-// inventory is a flash sale: under the lock, a buyer reads the stock and, if any is left, decrements it and records an order.
-// If two clients hold the lock at once, they can sell the same item twice. A lock that splits the stock into segments must
-// still sell everything.
+// inventory is a flash sale. Under the lock, a buyer reads the stock. If an item is left, the buyer decrements the stock and
+// records an order. If two clients hold the lock at once, they can sell the same item twice. A lock that splits the stock into
+// segments must still sell everything.
 func inventory() Workload {
 	return Workload{
 		Name: "inventory", Guarded: true, Verdict: true,

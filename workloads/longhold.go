@@ -7,8 +7,8 @@ import (
 
 const shortLease = 300 * time.Millisecond
 
-// longHold works under the lock for one and a half times the lease. A lock that renews its leases keeps the hold; any other
-// lock loses it.
+// longHold works under the lock for one and a half times the lease. A lock that renews its leases keeps the hold. A lock whose
+// leases expire without renewal loses the hold.
 func longHold() Workload {
 	return Workload{
 		Name: "long-hold", Special: true, Waits: true,

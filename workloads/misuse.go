@@ -7,8 +7,8 @@ import (
 )
 
 // misuse releases holds that the client does not have: a hold that was already released, an expired hold, a hold of another
-// owner, and a hold that was never granted. Each release must be refused. Clients work in pairs on one key; the one with the
-// even number controls both.
+// owner, and a hold that was never granted. Each release must be refused. Clients work in pairs on one key; the client with
+// the even number controls both.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true, Verdict: true,
@@ -20,7 +20,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // c.hold releases the hold a second time
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // after this release, c.hold releases the hold again
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -48,7 +48,7 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	}
 	c.partner.Release(ctx, before)
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
-		before.number = h.number // record the release as a release of this client's hold
+		before.number = h.number // record the release with the number of this client's hold
 		c.partner.Release(ctx, before)
 	})
 }
@@ -62,7 +62,7 @@ func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	var ok bool
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		if h.Validity <= 0 {
-			return // the lock has no lease
+			return // the hold has no lease, so it cannot expire
 		}
 		c.Lost(h)
 		c.Sleep(ctx, h.Validity+h.Validity/10)

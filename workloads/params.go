@@ -16,7 +16,7 @@ import (
 // Params holds the parameters of a workload.
 type Params struct {
 	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
-	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has its own lock object
+	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has a separate lock object
 	Duration  time.Duration `json:"duration_ns"`        // time during which iterations start
 	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + 1 s
 	TTL       time.Duration `json:"ttl_ns"`             // requested lease
@@ -30,13 +30,13 @@ type Params struct {
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations start
 	Rate     float64       `json:"rate,omitempty"`      // total rate of iterations per second; unused if arrivals are closed
-	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of one pause in which no iteration starts, to test the latency measurement
+	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of a single pause without new iterations, to test the latency measurement
 
-	Initial int `json:"initial,omitempty"` // initial value of each guarded key, divided among its segments
+	Initial int `json:"initial,omitempty"` // initial value of each key of the resource, divided among the key's segments
 }
 
-// Defaults returns the parameters of a quick run: eight clients contend for one key. The TTL is long, because a machine that
-// pauses for longer than the TTL would make correct locks violate their expectations.
+// Defaults returns the parameters of a quick run: eight clients contend for one key. The TTL is long: if the machine paused
+// for longer than the TTL, even correct locks would violate expectations.
 func Defaults() Params {
 	return Params{Clients: 8, Processes: 2, Duration: 400 * time.Millisecond, TTL: 5 * time.Second,
 		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Stock: 200, Seed: 1}
@@ -121,8 +121,8 @@ func (p *Params) KeyNames() []string {
 	return names
 }
 
-// Expectations returns the expectations of a lock for a workload, a fault and a deployment. With a single client, a property
-// that is expected to be violated has no expectation, because a violation requires several clients.
+// Expectations returns the expectations of a lock for a workload, a fault and a deployment. With a single client, no violation
+// is expected, because a violation requires several clients.
 func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Params) []histories.Expectation {
 	var all []histories.Expectation
 	for _, e := range lock.Expected(impls.Situation{Workload: w.Name, Special: w.Special, Fault: fault, Deployment: deployment, Processes: p.Processes}) {
@@ -142,11 +142,11 @@ type Workload struct {
 	Reentrant bool          // only for re-entrant locks
 	Guarded   bool          // clients read and write the guarded resource
 	Fenced    bool          // only for locks that issue fencing tokens
-	Special   bool          // unusual use of a lock: only expectations that name the workload apply
+	Special   bool          // unusual use of a lock: general expectations do not apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
 	Figures   bool          // not run by default, because it differs from counter only in performance
-	Paired    bool          // each even-numbered client also controls the next odd one
+	Paired    bool          // each even-numbered client also controls the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
 	Usual     []string      // locks that the workload tests by default; nil: all suitable locks
@@ -155,7 +155,7 @@ type Workload struct {
 	Iterate   func(context.Context, *Client)
 }
 
-// Adapted returns the parameters after the changes that the workload needs.
+// Adapted returns a copy of the parameters with the changes that the workload requires.
 func (w Workload) Adapted(p Params) Params {
 	if w.Adapt != nil {
 		w.Adapt(&p)

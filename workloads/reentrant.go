@@ -2,8 +2,8 @@ package workloads
 
 import "context"
 
-// reentrant acquires the lock twice in nested calls, like a service that calls another one with the same lock. After the inner
-// release the client still holds the lock: it probes the store and continues its work.
+// reentrant acquires the lock twice in nested calls, like a service that calls another service under the same lock. After the
+// inner release, the client still holds the lock. It queries the store for the current token and continues its work.
 func reentrant() Workload {
 	return Workload{
 		Name: "reentrant", Reentrant: true, Guarded: true, Verdict: true,

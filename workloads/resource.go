@@ -11,7 +11,7 @@ import (
 // ErrStale means that the resource has seen a higher fencing token. The operation had no effect.
 var ErrStale = errors.New("stale")
 
-// ErrGone means that the client's process has ended. The request may or may not have taken effect.
+// ErrGone means that the client's process has ended. It is unknown whether the request took effect.
 var ErrGone = errors.New("the process is gone")
 
 // Resource is the resource that the lock guards. Only faults that target the resource affect it. The argument fence is the
@@ -35,8 +35,8 @@ type Process struct {
 type Check string
 
 const (
-	Checking       Check = "checking"        // a read or write whose token is lower than an earlier one is refused
-	CheckingWrites Check = "checking-writes" // only writes are checked, so a write with an older token may follow a read with a newer one
+	Checking       Check = "checking"        // a read or write is refused if its token is lower than the token of an earlier read or write
+	CheckingWrites Check = "checking-writes" // a write is refused if its token is lower than the token of an earlier write; reads are never refused
 )
 
 // Register is a Resource in memory: one linearizable number per key.
@@ -55,7 +55,7 @@ func NewRegister(check Check) *Register {
 	return &Register{check: check, keys: map[string]*registered{}}
 }
 
-// use applies do to a key. If checked is true, it returns ErrStale for a token below the highest one seen.
+// use applies do to a key. If checked is true, it returns ErrStale for a token lower than an earlier checked token.
 func (r *Register) use(key string, fence int64, checked bool, do func(*registered)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,11 +19,11 @@ type Watch struct {
 
 type hold struct{ key, token string }
 
-// watched identifies a hold in a client's log.
+// watched identifies a hold by its number in a client's log.
 type watched struct {
 	log  *histories.Log
 	hold int64
-	call time.Duration // time at which the acquire was called
+	call time.Duration // start time of the acquire
 }
 
 type renewal struct {
@@ -32,8 +32,8 @@ type renewal struct {
 	err   error
 }
 
-// mostEarly is the maximum number of unregistered holds whose renewals are stored. Some holds, such as those made to test a
-// connection, are never registered.
+// mostEarly is the maximum number of unregistered holds whose renewals are stored. Some holds are never registered, such as
+// holds that only test a connection.
 const mostEarly = 1000
 
 // NewWatch returns a Watch for one trial.

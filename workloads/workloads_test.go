@@ -165,7 +165,7 @@ func TestFlashSale(t *testing.T) {
 	}
 }
 
-// split is a lock with two segments for each key, which it grants in turn.
+// split is a lock that splits each key into two segments and grants them in turn.
 type split struct {
 	fake
 	next *atomic.Int64
@@ -212,7 +212,7 @@ func TestMisuse(t *testing.T) {
 		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // the mutex does not check owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
-		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the mutex has no lease, so the partner times out
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the lock has no lease, so the partner times out
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -249,7 +249,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
-		w.Renewed(g, time.Millisecond, nil) // the client has not received the grant yet
+		w.Renewed(g, time.Millisecond, nil) // a renewal before the client has received the grant
 		w.holding(g, watched{log, 1, call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
@@ -277,8 +277,8 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestOutcomes checks that definite results are recorded as such and all others as unknown, and that the client then uses a new
-// owner name.
+// TestOutcomes checks that a definite refusal is recorded as refused, and any other error as unknown. After an unknown
+// outcome, the client must use a new owner name.
 func TestOutcomes(t *testing.T) {
 	var owners []string
 	n := 0
@@ -338,8 +338,8 @@ func TestUnansweredAcquireIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFreshClientTriesAgain checks that the epilogue's client tries again after an unknown outcome. If the lock's grants never
-// expire, it does not, because the first try may have acquired the key.
+// TestFreshClientTriesAgain checks that the final check tries to acquire a key again after an unknown outcome. If grants never
+// expire, it must not try again, because the first try may have acquired the key.
 func TestFreshClientTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		validity time.Duration
@@ -382,7 +382,7 @@ func (d directed) At(_ context.Context, m Moment) Order {
 	return Order{}
 }
 
-// TestOrders checks the effect of each order.
+// TestOrders checks how each Order of a director changes what a client does.
 func TestOrders(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold, p.Think = 1, 1, 100*time.Millisecond, time.Millisecond, time.Millisecond

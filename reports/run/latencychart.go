@@ -19,7 +19,7 @@ func (m *Measurement) granted(kind string) figures.Distribution {
 	return m.Uncontended
 }
 
-// frequentKind returns the more frequent kind of grants: "contended" or "uncontended".
+// frequentKind returns "contended" or "uncontended", whichever kind of grant is more frequent.
 func frequentKind(all []Measurement) string {
 	more := int64(0)
 	for _, m := range all {
@@ -31,8 +31,8 @@ func frequentKind(all []Measurement) string {
 	return "contended"
 }
 
-// latencyChart draws latency distributions for one workload without faults. It covers the more frequent kind of
-// grants. Locks that do not exclude are left out.
+// latencyChart returns a chart of latency distributions with one line per lock. It shows either contended or uncontended
+// grants, whichever are more frequent. It omits locks that two clients held at once, and locks with too few grants.
 func latencyChart(id, workload string, all []Measurement, label func(lock, deployment string) string) charts.Chart {
 	kind := frequentKind(all)
 	var lines []charts.Line
@@ -70,7 +70,8 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 // enoughTrials is the minimum number of trials of each lock for a rank test to find a difference between two locks.
 const enoughTrials = 4
 
-// takeaway compares the locks at the highest percentile that every lock has.
+// takeaway returns a sentence that names the fastest and the slowest lock. It compares the highest percentile for which every
+// lock has enough samples.
 func takeaway(kind string, all []Measurement, label func(lock, deployment string) string) string {
 	compared := slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool {
 		return m.Standing != "" || m.granted(kind).N < figures.SamplesFor(0.5)

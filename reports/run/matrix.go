@@ -20,9 +20,8 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings marks the measurements of locks that do not exclude. A violation of mutual-exclusion marks the
-// measurement of the same cell. If it occurred without a fault, it marks every measurement of the workload. An
-// expected violation of lease-exclusion without a fault marks every measurement of the lock.
+// setStandings sets the field Standing of each measurement that must not be compared. The reasons are violations of an
+// exclusion property, and locks that split their keys.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
@@ -41,8 +40,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys returns the smallest number of keys that any lock used in the workload of m. With many keys, a lock may
-// leave some unused by chance. A lock that splits its keys uses several times as many.
+// fewestKeys returns the smallest number of keys that any lock used in the workload, at least 1. A lock that uses at least
+// twice as many keys splits its keys.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -53,11 +52,11 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns the reason why a violation makes a measurement incomparable, or "". The reason with the highest
-// gravity is shown.
+// standing returns the reason why a violation makes a measurement incomparable, or "" if the measurement stays comparable. A
+// reason with a higher gravity replaces other reasons.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
-	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // under a fault, a violation may be expected of a correct lock too
+	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // even a correct lock may be expected to violate a property under a fault
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3
@@ -82,7 +81,7 @@ type latencyLine struct {
 	Ranks []cell
 }
 
-// figureRow is a measurement ready to print, with a line for each kind of grants.
+// figureRow holds a measurement as formatted text. It has separate lines for contended and uncontended grants.
 type figureRow struct {
 	Measurement
 	GoodputCell, CeilingCell, HandOffCell, CommandsCell, JainCell, LongestCell cell
@@ -166,7 +165,8 @@ func shareTitle(m Measurement) string {
 	return fmt.Sprintf("median over trials; one client had at least %s and at most %s of the critical sections", format.Percent(low), format.Percent(high))
 }
 
-// others counts the acquires that were not granted, and the grants that are in no histogram.
+// others returns, as text, the counts that the latency table omits: refused, unknown and unfinished acquires, re-entrant
+// grants, and durations outside the histograms.
 func others(m Measurement) string {
 	var parts []string
 	for i, n := range []int{int(m.Refused.N), int(m.Unknown.N), m.CutOff, m.Reentries, m.OutOfRange} {

@@ -8,8 +8,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Measurement holds the speed and the fairness of a cell over its judged trials. Rates are medians over trials with their
-// range. Distributions are merged histograms; percentiles are never averaged.
+// Measurement holds the speed and the fairness of a lock in one workload under one fault, over all judged trials. Rates are
+// medians with their range. Distributions are merged histograms; percentiles are never averaged.
 type Measurement struct {
 	Dir        string `json:"dir"` // folder of the trials
 	Lock       string `json:"lock"`
@@ -17,20 +17,20 @@ type Measurement struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`
 	Scenario   string `json:"scenario,omitempty"`
-	Standing   string `json:"standing"` // reason why the speed is not compared; empty if it is compared
+	Standing   string `json:"standing"` // reason why the speed is not compared; empty if the speed is compared
 	Server     string `json:"server"`
-	Store      string `json:"store"` // store of the lock; empty if it has no store or an unknown one
+	Store      string `json:"store"` // store of the lock; empty if the lock has no store or the store is unknown
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
-	Concurrent bool   `json:"concurrent,omitempty"` // whether trials ran at the same time as others
-	Simulated  bool   `json:"simulated_processes"`  // whether the processes were simulated by lock objects within one process
+	Concurrent bool   `json:"concurrent,omitempty"` // whether trials ran in parallel
+	Simulated  bool   `json:"simulated_processes"`  // whether one process simulated all processes, each with a separate lock object
 	TTLNS      int64  `json:"ttl_ns"`
 	Keys       int    `json:"keys"` // largest number of distinct keys used in a trial
 
 	Trials      []TrialFigures `json:"trials"`
 	Sections    int            `json:"sections"`               // number of completed critical sections
 	Goodput     Range          `json:"goodput_per_second"`     // critical sections
-	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no hold time, or nothing completed
+	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median hold time); 0 if several keys were used, no hold time was configured, or nothing completed
 	Jain        Range          `json:"jain"`                   // Jain's index of critical sections per client
 	Commands    *float64       `json:"commands_per_grant"`     // server commands per grant; null if they were not counted
 	CommandsWhy string         `json:"commands_why,omitempty"` // reason why the commands were not counted
@@ -42,12 +42,12 @@ type Measurement struct {
 	HandOff     figures.Distribution `json:"hand_off"`
 	Hold        figures.Distribution `json:"hold"`
 
-	Network  *Network  `json:"network_per_grant,omitempty"` // null if lockbench did not use its own proxy
-	Recovery *Recovery `json:"recovery,omitempty"`          // null: no recovery was measured
+	Network  *Network  `json:"network_per_grant,omitempty"` // traffic per grant; null if no proxy of lockbench was used
+	Recovery *Recovery `json:"recovery,omitempty"`          // null if no recovery was measured
 
 	Longest    figures.Wait `json:"longest_wait"`
-	CutOff     int          `json:"cut_off"`      // number of acquires that had not returned at the end
-	Reentries  int          `json:"reentries"`    // number of re-entrant grants, which are in no histogram
+	CutOff     int          `json:"cut_off"`      // number of acquires that had not returned at the end of the trial
+	Reentries  int          `json:"reentries"`    // number of re-entrant grants; the histograms omit them
 	OutOfRange int          `json:"out_of_range"` // number of durations outside the range of the histograms
 
 }
@@ -58,7 +58,7 @@ type TrialFigures struct {
 	Sections int     `json:"sections"`
 	Seconds  float64 `json:"seconds"` // duration from the first call to the last release
 	Goodput  float64 `json:"goodput_per_second"`
-	Jain     float64 `json:"jain"` // 1: all clients had equal shares; 1/n: one of n clients completed all sections; 0: none were completed
+	Jain     float64 `json:"jain"` // Jain's fairness index: 1 if all clients had equal shares, 1/n if one of n clients completed all sections, 0 if none completed
 	MinShare float64 `json:"min_share"`
 	MaxShare float64 `json:"max_share"`
 }
@@ -77,11 +77,12 @@ func rangeOf(values []float64) Range {
 	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
-// compared reports whether the figures may be compared with those of other cells: without a fault, and without other trials
-// at the same time.
+// compared reports whether the figures may be compared with figures of other locks. They may if no fault was injected and the
+// trials did not run in parallel.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
-// measure summarises the judged trials of a cell. There must be at least one.
+// measure returns the measurement of a lock in one workload under one fault. The slice trials holds the judged trials and must
+// not be empty.
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
@@ -113,7 +114,8 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	} {
 		*into = figures.DistributionOf(s[class])
 	}
-	// Without a hold time, the release limits the goodput, so no ceiling is computed from the hold.
+	// If no hold time is configured, goodput is limited by the time of the release, not by the hold time. So no ceiling is
+	// computed.
 	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
 		m.Ceiling = 1e9 / float64(hold)
 	}
@@ -122,7 +124,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	return m
 }
 
-// setCommands sets the commands per grant over the trials whose servers count commands.
+// setCommands sets the number of server commands per grant. It uses only trials whose servers count commands.
 func (m *Measurement) setCommands(trials []*trialRead) {
 	var commands float64
 	grants := 0
@@ -150,7 +152,7 @@ type counters struct {
 	Store   string             `json:"store"`
 	Before  map[string]float64 `json:"before"`
 	After   map[string]float64 `json:"after"`
-	Network *Network           `json:"network"` // counted by lockbench's own proxy; nil without one
+	Network *Network           `json:"network"` // traffic counted by lockbench's proxy; nil if no proxy was used
 }
 
 // Network counts the traffic between clients and servers.
@@ -161,7 +163,7 @@ type Network struct {
 	Received   float64 `json:"received"`    // bytes from the servers
 }
 
-// networkOf returns the traffic per grant over the trials with a proxy.
+// networkOf returns the traffic per grant, or nil if no trial used a proxy of lockbench.
 func networkOf(trials []*trialRead) *Network {
 	var n Network
 	grants := 0.0

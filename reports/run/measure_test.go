@@ -19,7 +19,7 @@ func statsOf(t *testing.T, h histories.Header, ops []histories.Op) *figures.Stat
 	return stats
 }
 
-// nearly reports whether two values differ by at most 0.1 %, the precision of a histogram.
+// nearly reports whether two values differ by at most 0.1 %. Histograms have this precision.
 func nearly(got, want float64) bool { return math.Abs(got-want) <= 0.001*math.Abs(want) }
 
 func TestMeasureMergesTrials(t *testing.T) {
@@ -35,13 +35,13 @@ func TestMeasureMergesTrials(t *testing.T) {
 	if want := (Range{Median: 50, Low: 10, High: 100}); !nearly(m.Goodput.Median, want.Median) || !nearly(m.Goodput.Low, want.Low) || !nearly(m.Goodput.High, want.High) {
 		t.Errorf("goodput %+v, want %+v", m.Goodput, want)
 	}
-	if want := 1 / 0.018; !nearly(m.Ceiling, want) { // median of three holds
+	if want := 1 / 0.018; !nearly(m.Ceiling, want) { // 18 ms is the median of the three hold times
 		t.Errorf("ceiling %v, want %v", m.Ceiling, want)
 	}
 	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
 		t.Errorf("%d holds, %d sections, fault %q", m.Hold.N, m.Sections, m.Fault)
 	}
-	if got := figuresIn(m).CeilingCell.Text; got != "90 %" { // 50 × 0.018
+	if got := figuresIn(m).CeilingCell.Text; got != "90 %" { // goodput 50/s times hold time 0.018 s
 		t.Errorf("%s of the ceiling, want 90 %%", got)
 	}
 }

@@ -1,8 +1,8 @@
 // Package run makes the report of a run. It reads a run folder: run.json, and for each trial a history, a verdict and counters.
-// Build returns a Results, and writes results.json, the histograms latency.hlog and latency.hgrm of each cell, and the reports
+// Build returns a Results and writes results.json, the latency histograms (latency.hlog and latency.hgrm), and the reports
 // report/index.html and report/report.md. Results.Text writes the table for the terminal.
 //
-// The package neither measures nor judges. The same run folder always gives the same report, byte for byte.
+// The same run folder always gives the same report, byte for byte.
 package run
 
 import (
@@ -17,8 +17,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// observe merges the judged trials of a cell into one observation per property, in the order of the verdicts. Properties that
-// have an expectation but no verdict follow.
+// observe returns one observation for each property that was judged or has an expectation. Each observation merges all trials.
+// Properties without a verdict come last.
 func observe(c Cell, trials []*trialRead) []Observation {
 	var judged, expected []string
 	for _, t := range trials {
@@ -36,7 +36,7 @@ func observe(c Cell, trials []*trialRead) []Observation {
 	return all
 }
 
-// merge combines the findings of all trials about a property into one observation. The worst finding decides: violated, then
+// merge combines the verdicts of all trials on one property into an observation. The worst verdict counts: violated, then
 // undecided, then held.
 func merge(c Cell, property string, trials []*trialRead) Observation {
 	e := trials[0].header.Expectation(property)
@@ -68,7 +68,8 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain copies the explanations from the trials in which the property has the merged result.
+// explain sets the explanation, the evidence and the example of the observation. It uses only trials with the same verdict as
+// the observation.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -114,7 +115,8 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// tallyOf counts the observations by result. Operations are counted once per cell, not once per property.
+// tallyOf returns the numbers of observations by result, of trials, and of operations. If observations share trials, the
+// operations are counted once.
 func tallyOf(r *Results) Tally {
 	t := Tally{Disagreements: r.disagreements}
 	seen := map[string]bool{}
@@ -145,7 +147,7 @@ func (t *Tally) Of(r checker.Result) *int {
 // Expected returns the number of observations with an expectation.
 func (t *Tally) Expected() int { return t.Pass + t.XFail + t.Fail + t.XPass + t.Inconclusive }
 
-// inTable reports whether an observation has an expectation or is a violation.
+// inTable reports whether an observation has an expectation or shows a violation.
 func (o *Observation) inTable() bool {
 	return o.Expected != histories.Unspecified || o.Observed == checker.Violated
 }
@@ -173,16 +175,17 @@ type Results struct {
 	Tally        Tally         `json:"tally"`
 	Cells        []Observation `json:"cells"`
 	Measurements []Measurement `json:"measurements"`
-	Sales        []Sale        `json:"sales,omitempty"` // one entry per judged trial of a flash sale
+	Sales        []Sale        `json:"sales,omitempty"` // one element for each judged trial of a flash sale
 	Trials       []Trial       `json:"trials"`
-	Gaps         []Gap         `json:"gaps"`     // planned cells and trials without results
+	Gaps         []Gap         `json:"gaps"`     // planned trials that have no results
 	Warnings     []string      `json:"warnings"` // problems found while reading the run folder
 	Files        []File        `json:"files"`    // files of the run folder, except results.json and the report
 
 	disagreements int
 }
 
-// Observation is one property of one cell: the expectation and the result over all trials.
+// Observation holds the expectation and the result for one property of a lock in one workload under one fault, over all
+// trials.
 type Observation struct {
 	Lock       string             `json:"lock"`
 	Deployment string             `json:"deployment"`
@@ -193,32 +196,32 @@ type Observation struct {
 	Expected   histories.Expected `json:"expected"`
 	Because    string             `json:"because"`
 	Observed   checker.Observed   `json:"observed"`
-	Why        string             `json:"why"` // explanation of an undecided or not applicable result
+	Why        string             `json:"why"` // reason why the property is undecided or not applicable
 	Result     checker.Result     `json:"result"`
-	Weight     string             `json:"evidence"`   // description of the evidence
+	Weight     string             `json:"evidence"`   // evidence in words, such as the number of hand-offs
 	Violations int                `json:"violations"` // number of violations in all trials
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
 	ViolatedIn  int `json:"violated_in"`  // trials with a violation
 	UndecidedIn int `json:"undecided_in"` // undecided trials
 
-	Counts   checker.Counts `json:"counts"`    // totals over all trials
-	Evidence []Evidence     `json:"histories"` // one entry per judged trial
-	Example  string         `json:"example"`   // description of the violation; empty without a violation
+	Counts   checker.Counts `json:"counts"`    // number of operations, faults and other events in all trials
+	Evidence []Evidence     `json:"histories"` // folder and checksum of each judged trial
+	Example  string         `json:"example"`   // description of the first violation; empty without a violation
 
-	shown   *checker.Witness // the violation that is shown: the first one
+	shown   *checker.Witness // first violation, which the report shows
 	shownIn string           // folder of the trial with the shown violation
-	slack   time.Duration    // allowance for clock error in that trial
-	faults  []checker.Band   // faults injected in that trial
+	slack   time.Duration    // allowance for clock error in the trial with the shown violation
+	faults  []checker.Band   // faults injected in the trial with the shown violation
 }
 
-// Evidence identifies a trial of an observation by its folder and the checksum of its history.
+// Evidence identifies a trial by the folder of the trial and the checksum of the history.
 type Evidence struct {
 	Dir    string `json:"dir"`    // folder of the trial, relative to the run folder
 	SHA256 string `json:"sha256"` // checksum of the history
 }
 
-// Tally counts the observations by result, and the trials and operations.
+// Tally holds the numbers of observations by result, of trials, and of operations.
 type Tally struct {
 	Pass          int `json:"pass"`
 	XFail         int `json:"xfail"`
@@ -229,11 +232,11 @@ type Tally struct {
 	Trials        int `json:"trials"`   // judged trials
 	Discarded     int `json:"discarded"`
 	Operations    int `json:"operations"`
-	Disagreements int `json:"disagreements"` // disagreements between the two checkers, monitor and oracle: bugs of lockbench
+	Disagreements int `json:"disagreements"` // disagreements between the two checkers, monitor and oracle; each is a bug of lockbench
 }
 
-// Gap is a planned cell or trial without results.
+// Gap identifies a trial without results, or a planned folder of trials without results.
 type Gap struct {
-	Dir    string `json:"dir"` // folder of the cell or trial
+	Dir    string `json:"dir"` // folder of the trial or trials
 	Reason string `json:"reason"`
 }

@@ -95,7 +95,7 @@ func TestStandings(t *testing.T) {
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
 		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
-		// A hold that outlived its lease in long-hold does not disqualify the lock in other workloads.
+		// An expected violation in long-hold does not affect the measurements of other workloads.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
 	for key := range want {
@@ -146,8 +146,8 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks checks that the sentences follow from the observations, not from the expectations. An undecided lock is never
-// described as excluding. The headline is red if two clients held a lock at once, unless the lock is known-broken.
+// TestSayLocks checks the sentences about locks and their colour. The colour is red if two clients held a lock at once, unless
+// the lock is known-broken. A lock with undecided trials must not be described as excluding.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}
@@ -187,11 +187,11 @@ func TestSayLocks(t *testing.T) {
 	check(html.Bad, "1 of 8 locks excluded in every trial; 4 let two clients hold at once: promises nothing and 3 known-broken locks."+rest)
 }
 
-// TestFaultColumns checks that a column shows the worst of all trials, and that an undecided recovery is not shown as a
-// success.
+// TestFaultColumns checks that the column of a fault shows the worst result of all trials. If recovery is undecided in a
+// trial, the column must not show success.
 func TestFaultColumns(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
-	for want, seen := range map[string][2][]checker.Observed{ // results of mutual-exclusion and of recovery
+	for want, seen := range map[string][2][]checker.Observed{ // results of the trials for mutual-exclusion, then for recovery
 		"ok": {{held}, {none, held}}, "unsettled": {{held}, {held, und, held}}, "stuck": {{held}, {vio, und, held}}, "NO": {{vio}, {vio}}, "–": {},
 	} {
 		var all []Observation
@@ -208,8 +208,8 @@ func TestFaultColumns(t *testing.T) {
 	}
 }
 
-// TestOverallMark checks that the row of a lock that excludes is green only if no client starves and the lock recovers from
-// every fault.
+// TestOverallMark checks that a row is green only if the lock excludes, starves no client and recovers from every fault. The
+// row of a known-broken lock is never green.
 func TestOverallMark(t *testing.T) {
 	green := overviewRow{Class: excluded, Excludes: exclusionLooks[excluded]}
 	starves, stuck, leased := green, green, overviewRow{Class: withinLease, Excludes: exclusionLooks[withinLease]}
@@ -224,7 +224,7 @@ func TestOverallMark(t *testing.T) {
 			}
 		}
 	}
-	ranked := overview{Rows: []overviewRow{leased, {Label: "broken", KnownBroken: true, Excludes: exclusionLooks[excluded]}, green}}.Ranked() // its defect may need another fault
+	ranked := overview{Rows: []overviewRow{leased, {Label: "broken", KnownBroken: true, Excludes: exclusionLooks[excluded]}, green}}.Ranked()
 	if ranked[0].KnownBroken || ranked[1].Class != withinLease || !ranked[2].KnownBroken {
 		t.Errorf("ranked %+v", ranked)
 	}

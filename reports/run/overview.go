@@ -17,11 +17,11 @@ type exclusion int
 const (
 	excluded    exclusion = iota // no two holds overlapped
 	unsettled                    // no overlap was found, but some trials are undecided
-	withinLease                  // holds overlapped, but only after a lease had ended
-	overlapped                   // holds overlapped although their leases had not ended, or without a lease
+	withinLease                  // holds overlapped, but only after a lease had expired
+	overlapped                   // holds overlapped although no lease had expired, or the lock has no leases
 )
 
-// look is the symbol, word and colour that show an answer about a lock.
+// look holds the symbol, word and colour that represent a result of a lock.
 type look struct {
 	Symbol, Word string
 	Tone         html.Tone
@@ -33,8 +33,8 @@ var exclusionLooks = [...]look{
 
 var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf returns the worst exclusion result in the observations of a lock. The result is at best unsettled if mutual
-// exclusion held in no cell.
+// exclusionOf returns the worst exclusion result of a lock over all workloads and faults. If mutual exclusion held in none of
+// them, the result is unsettled or worse.
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -44,7 +44,7 @@ func exclusionOf(seen []Observation) exclusion {
 			worst = overlapped
 		case lived == checker.Violated:
 			worst = max(worst, withinLease)
-		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // if no client was granted the key again, exclusion cannot be judged
+		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // without a second grant, exclusion cannot be judged
 			worst = max(worst, unsettled)
 		}
 		held = held || lived == checker.Held
@@ -66,7 +66,7 @@ func observedOf(seen []Observation, property string) checker.Observed {
 	return worst
 }
 
-// overview is a table with a row for each lock: whether it excludes, recovers and is fair, and its performance.
+// overview holds a table with one row per lock: exclusion, recovery, fairness and performance.
 type overview struct {
 	Faults   []faultColumn
 	Workload string // workload in which performance was measured
@@ -89,12 +89,13 @@ type overviewRow struct {
 	Fair             look
 	Goodput, Longest cell
 	Expected         string
-	Unexpected       bool // some expectations were not met
+	Unexpected       bool // at least one expectation was not met
 	starves, stuck   bool
 }
 
-// Overall returns the mark of the whole row. It is green if the lock excludes, recovers from every fault, starves no client and
-// is not known-broken: the defect of a known-broken lock may need a fault that was not injected.
+// Overall returns the symbol, word and colour of the whole row. The row is green only if the lock excludes, recovers from
+// every fault and starves no client. A known-broken lock is never green, because its defect may need a fault that was not
+// injected.
 func (row overviewRow) Overall() look {
 	if row.Class == excluded && (row.starves || row.stuck || row.KnownBroken) {
 		return look{"~", "yes", html.Unsure}
@@ -121,7 +122,7 @@ func (r *Results) faultColumns() []faultColumn {
 	return columns
 }
 
-// overview returns the overview, with the locks in the order of the run's plan.
+// overview returns the overview table, with the locks in the order of the run's plan.
 func (r *Results) overview() overview {
 	label := r.Run.labels()
 	view := overview{Faults: r.faultColumns(), Workload: r.commonWorkload()}
@@ -145,7 +146,7 @@ func (r *Results) overview() overview {
 	return view
 }
 
-// addFault adds the worst result under the faults of a column to the row.
+// addFault adds the result for a column of faults to the row: the worst result under these faults.
 func (row *overviewRow) addFault(column faultColumn, seen []Observation) {
 	seen = slices.DeleteFunc(slices.Clone(seen), func(o Observation) bool { return !slices.Contains(column.faults, o.Fault) })
 	class, recovery := exclusionOf(seen), observedOf(seen, "recovery")
@@ -176,7 +177,7 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect sets Expected to the number of expectations that were met. If one was not met, it appends the worst result.
+// expect sets Expected to the number of met expectations. If an expectation was not met, it appends the worst result.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]
@@ -198,8 +199,7 @@ func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
 }
 
-// Ranked returns the rows sorted by mark, best first. Rows with the same mark are sorted by exclusion; then known-broken locks
-// come last.
+// Ranked returns the rows from best to worst. Rows of the same colour are sorted by exclusion, with known-broken locks last.
 func (view overview) Ranked() []overviewRow {
 	rank := func(row overviewRow) int {
 		n := 8*slices.Index([]html.Tone{html.Good, html.Unsure, html.Bad}, row.Overall().Tone) + int(row.Class)

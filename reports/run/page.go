@@ -42,7 +42,7 @@ type page struct {
 	Emulated   bool // the servers were emulators, not real stores
 	AllFiles   []File
 	ResultsSum string    // checksum of results.json
-	Violations []example // all violations in Failures and Examples
+	Violations []example // all violations that Failures and Examples hold
 }
 
 // example is a violation with its operations and timeline.
@@ -57,14 +57,14 @@ type example struct {
 	viewer   []byte
 }
 
-// exampleGroup holds the violations of one property, unexpected ones first.
+// exampleGroup holds the violations of one property. Unexpected violations come first.
 type exampleGroup struct {
 	Property string
 	Examples []example
 	Open     bool // show the first example unfolded
 }
 
-// Labels returns the names of the locks in the group, as text.
+// Labels returns the names of the locks in the group, joined into one string.
 func (g exampleGroup) Labels() string {
 	var names []string
 	for _, e := range g.Examples {
@@ -110,8 +110,8 @@ func newPage(r *Results, results File) (*page, error) {
 	return p, err
 }
 
-// files renders the files of the report: the page, the Markdown report without drawings, the Porcupine visualisations of the
-// examples and, if the run has scenarios, scenarios.md.
+// files renders the report: the page, the Markdown report without drawings, and the Porcupine visualisations of the examples.
+// If the run has scenarios, it also renders scenarios.md.
 func (p *page) files() (files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	for _, e := range p.Violations {
@@ -131,7 +131,7 @@ func (p *page) files() (files map[string][]byte, err error) {
 	return files, err
 }
 
-// Properties returns the properties that applied in at least one cell. They are the columns of the matrix.
+// Properties returns the properties that applied to at least one lock. They are the columns of a table.
 func (p *page) Properties() []string {
 	var names []string
 	for _, o := range p.Cells {
@@ -142,7 +142,7 @@ func (p *page) Properties() []string {
 	return unique(names)
 }
 
-// examples returns the violations that have recorded operations, most urgent first. Each one has a drawing.
+// examples returns the violations with recorded operations, each with a drawing. The most urgent violation comes first.
 func (r *Results) examples() ([]example, error) {
 	label := r.Run.labels()
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })

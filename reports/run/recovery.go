@@ -11,16 +11,16 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Recovery holds the recovery times of a cell. A recovery time is the time from the death of a holder to the next grant of its
-// key.
+// Recovery holds the recovery times of a lock in one workload under one fault. A recovery time is the time from the death of a
+// holder to the next grant of the same key.
 type Recovery struct {
 	N         int       `json:"n"`
 	TTLNS     int64     `json:"ttl_ns"`    // requested lease, the unit of the recovery times
-	BoundNS   int64     `json:"bound_ns"`  // longest time allowed: the lock's bound + its longest back-off + 500 ms
+	BoundNS   int64     `json:"bound_ns"`  // maximum allowed recovery time: the bound of the lock or the TTL, plus the longest back-off and 500 ms
 	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in ascending order
 }
 
-// recoveryOf returns the recovery times of the trials. It returns nil if they have no recovery or the lock has no lease.
+// recoveryOf returns the recovery times of the trials. It returns nil if no recovery was measured or the lock has no lease.
 func recoveryOf(trials []*trialRead) *Recovery {
 	r := &Recovery{TTLNS: int64(trials[0].header.TTL), BoundNS: int64(trials[0].verdict.Bound)}
 	if r.TTLNS <= 0 {
@@ -42,7 +42,7 @@ func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
-// recoveryRow holds the formatted recovery times of a cell, in multiples of the TTL.
+// recoveryRow holds the recovery times of a lock as formatted multiples of the lease.
 type recoveryRow struct {
 	Label, Where            string
 	N                       int

@@ -28,7 +28,7 @@ type trialFiles struct {
 	verdict   *checker.Verdict
 	counters  string
 	discarded string
-	torn      bool // the history ends within a line
+	torn      bool // the file of the history is cut off within a line
 }
 
 func writeTrial(t *testing.T, dir string, f trialFiles) {

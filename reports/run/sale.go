@@ -19,7 +19,7 @@ type Sale struct {
 
 // saleFigures holds the content of shop.json. Fields that end in ns are times; rates are per second.
 type saleFigures struct {
-	Form      string `json:"form"` // "unshared" (no lock, or a separate lock in each service), "plain", "split", "gated", "split and gated"
+	Form      string `json:"form"` // "plain", "split" (the lock has segments), "gated" (a gate rejects late orders), "split and gated", or "unshared" (services share no lock)
 	Processes int    `json:"processes"`
 	Buyers    int    `json:"buyers"`
 	Segments  int    `json:"segments"`
@@ -44,13 +44,13 @@ type saleFigures struct {
 	Unplaced      int      `json:"unplaced_holds"` // holds that were too short to measure
 }
 
-// saleRow holds the formatted figures of a cell, taken from the trial with the median goodput.
+// saleRow holds the formatted figures of a lock in a flash sale. They are from the trial with the median goodput.
 type saleRow struct {
 	Sale
 	Label             string // lock
 	Trials            int
-	Exact             bool   // every trial sold exactly the stock
-	Ratio             string // goodput divided by the goodput of the plain form
+	Exact             bool   // whether every trial sold exactly the stock
+	Ratio             string // goodput divided by the goodput of a sale without segments and without a gate
 	Spared            string // share of late orders that reached no service
 	LockCmd, StockCmd string // store commands per order
 }
@@ -91,8 +91,8 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets Ratio to the goodput divided by the goodput of the plain form of the same lock. If the lock has no plain form,
-// it uses the first plain form of any lock.
+// compare sets Ratio to the goodput divided by the goodput of a plain sale: one without segments and without a gate. It
+// prefers a plain sale of the same lock.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))

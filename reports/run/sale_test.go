@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// writeSales writes a run folder with three shops of three trials each. In the last shop, one trial has an item left, and one
-// file is malformed.
+// writeSales writes a run folder with three flash sales of three trials each. In the last flash sale, one trial leaves an item
+// unsold, and one file is malformed.
 func writeSales(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
@@ -49,8 +49,8 @@ func writeSales(t *testing.T, dir string) {
 	}
 }
 
-// TestSales checks that the figures of a shop come from its median trial and are compared with the plain form. The report
-// mentions a trial that did not sell exactly the stock, and results.json lists every trial.
+// TestSales checks that the report shows the trial with the median goodput. The report must mention a trial that left an item
+// unsold. The file results.json must list every readable trial.
 func TestSales(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {
@@ -107,8 +107,8 @@ func checkSchemaRefusesSales(t *testing.T, whole []byte) {
 	}
 }
 
-// TestSaleOfOneTrialOfMany checks that the balance mentions a trial that did not sell exactly the stock, even if another trial
-// is shown.
+// TestSaleOfOneTrialOfMany checks the text that Balance returns. The text must mention any trial that did not sell exactly the
+// stock, even if the row shows another trial.
 func TestSaleOfOneTrialOfMany(t *testing.T) {
 	exact := func(goodput float64, sold int, left int64) Sale {
 		return Sale{saleFigures: saleFigures{Form: "plain", Stock: 10, Sold: sold, Left: left, Goodput: goodput}}

@@ -11,7 +11,8 @@ import (
 	"lockbench/histories"
 )
 
-// writeScenarios writes a run folder with two scenarios. Both scenarios include the same cell of one lock.
+// writeScenarios writes a run folder with two scenarios. Both scenarios test the same lock on the same deployments, in the
+// same workload.
 func writeScenarios(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
@@ -44,7 +45,7 @@ func writeScenarios(t *testing.T, dir string) {
 	}
 }
 
-// TestScenarios checks that checks are grouped by scenario, and that trials are counted.
+// TestScenarios checks that the report groups results by scenario and counts their trials.
 func TestScenarios(t *testing.T) {
 	dir := t.TempDir()
 	if *keep != "" {

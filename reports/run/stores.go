@@ -10,7 +10,7 @@ import (
 // StoreDoc describes a store that the locks of a run used, and its settings.
 type StoreDoc struct {
 	Name       string `json:"name"`
-	Server     string `json:"server"`     // store product, its version and how it was run
+	Server     string `json:"server"`     // store, version and how the store was run, such as "Redis 7.4.1, a child process"
 	Durability string `json:"durability"` // where the store keeps an acknowledged write
 }
 

@@ -24,7 +24,7 @@ func twoStores() *Results {
 	return r
 }
 
-// TestStores checks that each lock is listed with its store, and a store without locks is omitted.
+// TestStores checks that each lock is listed under its store. Stores without locks must be omitted.
 func TestStores(t *testing.T) {
 	r := twoStores()
 	r.Run.Environment.Saw(StoreDoc{"etcd", "etcd 3 (local)", "on disk"})

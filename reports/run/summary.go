@@ -62,7 +62,7 @@ func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any
 	}
 }
 
-// listed names up to three observations with the given result.
+// listed returns the names of up to three observations with the given result.
 func (r *Results) listed(s checker.Result, verb string) string {
 	label := r.Run.labels()
 	var names []string
@@ -107,8 +107,8 @@ func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// sayLocks adds the sentences about the locks. The tone is bad if two clients held a lock at once and the lock is not
-// known-broken. Otherwise it is good if every row of the overview is green.
+// sayLocks passes sentences about the locks to say, with their tone. The tone is Bad if two clients held a lock at once,
+// unless the lock is known-broken. The tone is Good if every row of the overview is green.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good
 	var by [len(exclusionLooks)][]overviewRow
@@ -143,7 +143,7 @@ func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any))
 	}
 }
 
-// named lists up to three locks by name, known-broken locks last, and counts the remaining ones.
+// named returns the names of up to three locks and the number of the remaining locks. Known-broken locks come last.
 func named(rows []overviewRow) string {
 	var names, broken []string
 	for _, row := range rows {

@@ -55,7 +55,8 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	return err
 }
 
-// textGroup writes the expectations and violations of a lock or scenario, then a line with the number of other checks.
+// textGroup writes the results of a lock or scenario. Properties that have no expectation and were not violated are only
+// counted.
 func textGroup(t *format.Lines, g group) {
 	table := lockTable
 	if g.Scenario {
@@ -99,7 +100,7 @@ func lockTable(all []check) [][]string {
 	return cells
 }
 
-// scenarioTable returns a table of the checks of a scenario. Checks that differ only in the property share a row.
+// scenarioTable returns a table of the results of a scenario. Results that differ only in the property share a row.
 func scenarioTable(all []check) [][]string {
 	cells := [][]string{{"", "lock", "expected", "result", "property", "evidence"}}
 	for _, c := range all {
@@ -113,7 +114,7 @@ func scenarioTable(all []check) [][]string {
 	return cells
 }
 
-// docRows returns table rows for the checks of a scenario. Checks that differ only in the property share a row.
+// docRows returns table rows for the results of a scenario. Results that differ only in the property share a row.
 func docRows(all []check) [][]string {
 	var rows [][]string
 	for _, c := range all {
@@ -134,8 +135,8 @@ func docRows(all []check) [][]string {
 // cellText escapes a text for a cell of a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
-// mergeAlike adds a row to a table. If an earlier row differs only in the column merged, it appends the text of that column to
-// the earlier row instead.
+// mergeAlike appends row to rows. But if an existing row differs only in the column merged, it appends the text of this column
+// to the existing row.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	i := slices.IndexFunc(rows, func(other []string) bool {
 		return slices.Equal(other[:merged], row[:merged]) && slices.Equal(other[merged+1:], row[merged+1:])
@@ -157,7 +158,7 @@ func saleTable(rows []saleRow) [][]string {
 	return cells
 }
 
-// counts lists the counts that are not 0.
+// counts returns, as text, the number of operations and all other counts that are not 0.
 func counts(c checker.Counts) string {
 	parts := []string{format.Plural(c.Operations, "operation")}
 	nouns := []string{"hand-off", "expiry", "takeover", "fault", "loss", "false loss", "stale operation"}
@@ -169,7 +170,7 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// looks holds the symbol, colour and gravity of each result. No two results differ only in colour.
+// looks holds the symbol, the colour and the rank of each result. Any two results differ in more than the colour.
 var looks = [...]struct {
 	symbol, codes string // colour codes of a terminal
 	gravity       int
@@ -178,9 +179,10 @@ var looks = [...]struct {
 	checker.Inconclusive: {"?", "33", 4}, checker.XPass: {"!", "31", 5}, checker.Fail: {"✗", "31", 6},
 }
 
-const violatedOnly = 3 // the gravity of a violation without an expectation
+const violatedOnly = 3 // rank of a violation without an expectation
 
-// Gravity returns the rank of a result by its importance. A violation without an expectation is between a pass and a failure.
+// Gravity returns the rank of a result; a higher rank is worse. A violation without an expectation ranks between met and unmet
+// expectations.
 func Gravity(s checker.Result, o checker.Observed) int {
 	if s == checker.NoExpectation && o == checker.Violated {
 		return violatedOnly
@@ -188,7 +190,8 @@ func Gravity(s checker.Result, o checker.Observed) int {
 	return looks[s].gravity
 }
 
-// BadgeOf returns the badge of a result. A violation without an expectation has a separate symbol and colour.
+// BadgeOf returns the badge of a result: its symbol, word and CSS class. A violation without an expectation has a separate
+// symbol and CSS class.
 func BadgeOf(s checker.Result, o checker.Observed) html.Badge {
 	b := html.Badge{Class: "result-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
 	if Gravity(s, o) == violatedOnly {
@@ -197,7 +200,7 @@ func BadgeOf(s checker.Result, o checker.Observed) html.Badge {
 	return b
 }
 
-// Badge returns the badge of the result.
+// Badge returns the symbol, word and CSS class of the result.
 func (o Observation) Badge() html.Badge { return BadgeOf(o.Result, o.Observed) }
 
 func (o Observation) gravity() int { return Gravity(o.Result, o.Observed) }
@@ -217,10 +220,10 @@ func observed(o checker.Observed) string {
 	return o.String()
 }
 
-// labels returns a function that names locks. It appends @deployment if the deployment is not the usual one of the lock or, in
-// a manifest without usual deployments, if the lock ran on several.
+// labels returns a function that returns the name of a lock, or lock@deployment if the deployment is not the usual one of the
+// lock. If no deployment is declared as usual, a lock's only deployment counts as usual.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual := map[string]string{} // "several" if no deployment is usual
+	usual := map[string]string{} // deployment by lock; "several": the lock ran on several deployments, none of them declared as usual
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
 			usual[c.Lock] = "several"
@@ -239,8 +242,8 @@ func (m *Manifest) labels() func(lock, deployment string) string {
 	}
 }
 
-// inTrials returns the number of trials in which the property was violated or undecided. For violations it adds the 95 %
-// interval of the rate. It returns "" for fewer than two trials.
+// inTrials returns text that states in how many trials the property was violated or undecided. Unless the property is
+// undecided, the text includes the 95 % interval of the violation rate. With fewer than two trials, the text is "".
 func inTrials(o Observation) string {
 	if o.Trials < 2 {
 		return ""
@@ -269,8 +272,8 @@ func rateInterval(hits, n int) string {
 	return outward(low, math.Floor) + "-" + outward(high, math.Ceil) + " %"
 }
 
-// outward formats a proportion as a percentage that it rounds with the function round: to a tenth below 10 %, else to a whole
-// number.
+// outward returns a proportion as a percentage without the % sign. It rounds with the function round: to a tenth below 10 %,
+// else to a whole number.
 func outward(part float64, round func(float64) float64) string {
 	if part < 0.1 {
 		return strconv.FormatFloat(round(1000*part)/10, 'f', 1, 64)

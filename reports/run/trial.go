@@ -24,18 +24,18 @@ type State string
 const (
 	Judged    State = "judged"
 	Discarded State = "discarded"  // discarded and repeated: the fault had no effect, or the harness stalled
-	NotJudged State = "not judged" // cut short, or unreadable
+	NotJudged State = "not judged" // the trial was interrupted, or a file is missing or malformed
 )
 
 // Trial is one trial of a run folder.
 type Trial struct {
 	Dir    string `json:"dir"` // folder, relative to the run folder
 	State  State  `json:"state"`
-	Reason string `json:"reason"` // reason for which the trial was discarded; empty: it was judged
-	SHA256 string `json:"sha256"` // checksum of the history; empty without one
+	Reason string `json:"reason"` // reason why the trial was not judged; empty if it was judged
+	SHA256 string `json:"sha256"` // checksum of the history; empty if there is no history
 }
 
-// trialRead is a trial with the content of its files. The header, verdict and stats are set if it was judged.
+// trialRead holds a trial with the content of its files. Header, verdict and stats are set if the trial was judged.
 type trialRead struct {
 	Trial
 	header   histories.Header
@@ -46,7 +46,7 @@ type trialRead struct {
 	warnings []string
 }
 
-// TrialDirs returns the folders of the trials of a cell: 001, 002, ... It returns none if the cell is missing.
+// TrialDirs returns the trial folders in the folder cell, such as 001 and 002. It returns none if the folder does not exist.
 func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	return dirs, nil
 }
 
-// readTrial reads a trial and adds the trial and its files to r. If a required file is missing or malformed, the trial is
-// NotJudged.
+// readTrial reads a trial and adds the trial and its files to r. The state of the trial is NotJudged if a required file is
+// missing or malformed.
 func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
 	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, DiscardedName} {
@@ -95,8 +95,8 @@ func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	return t, nil
 }
 
-// discardedFor returns the reason why a trial was discarded, and whether it was. Earlier versions of lockbench stored the reason
-// in void.json.
+// discardedFor returns the reason why a trial was discarded. It returns false if the trial was not discarded. Earlier versions
+// of lockbench stored the reason in void.json.
 func discardedFor(folder string) (reason string, ok bool) {
 	var why struct{ Reason string }
 	for _, name := range []string{DiscardedName, "void.json"} {
@@ -156,7 +156,7 @@ func (t *trialRead) readHistory(file string) error {
 	return nil
 }
 
-// readJSON reads a file of a trial. Its errors omit the path of the trial.
+// readJSON reads a file of a trial. The errors that it returns omit the path of the trial.
 func readJSON(dir, name string, v any) error {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -166,7 +166,7 @@ func readJSON(dir, name string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// withoutPath removes the path of the run folder from an error, so that the report does not depend on it.
+// withoutPath removes the path of the run folder from an error. So a copy of the folder gives the same report.
 func withoutPath(err error, file string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -16,7 +16,7 @@ type asked struct {
 	Key    string // key in the requirements file
 	Title  string
 	Answer string
-	Tag    string // "stated", "assumed", or the names of the assumed parts
+	Tag    string // "stated", "assumed", or the assumed parts, such as "p99 assumed"
 }
 
 var meanings = map[string]string{
@@ -34,12 +34,13 @@ var meanings = map[string]string{
 	string(Eviction):   "eviction because its memory is full",
 }
 
-// meaning returns the meanings of the words as text. A word without a known meaning is used unchanged.
+// meaning returns the explanations of the words, joined into one text. A word without an explanation is used unchanged.
 func meaning[T ~string](words ...T) string {
 	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
 
-// Asks returns a table row for each need, with its value and whether it was stated or assumed.
+// Asks returns a table row for each requirement that a team can state. A row holds the value, and whether the value was stated
+// or assumed.
 func (n Needs) Asks() []asked {
 	yes := func(b bool) string { return lo.Ternary(b, "yes", "no") }
 	times := func(p50, p99, most time.Duration) string {
@@ -72,7 +73,8 @@ func (n Needs) Asks() []asked {
 	return all
 }
 
-// origin returns "stated", "assumed", or the parts of the need that were assumed.
+// origin returns "stated" or "assumed". If only parts of a requirement were assumed, it returns their names, such as "p99
+// assumed".
 func (n Needs) origin(key string) string {
 	if n.Unstated(key) {
 		return "assumed"
@@ -104,11 +106,11 @@ type Needs struct {
 
 	Hold     Times         `json:"hold" yaml:"hold"` // duration of the work under the lock
 	Pauses   Pauses        `json:"pauses" yaml:"pauses"`
-	Recovery time.Duration `json:"recovery_within_ns" yaml:"recovery_within"` // longest time from the death of a holder to the next grant; 0: no limit
+	Recovery time.Duration `json:"recovery_within_ns" yaml:"recovery_within"` // maximum time from the death of a holder to the next grant; 0: no limit
 
 	Clients  int           `json:"clients" yaml:"clients"`                         // clients that wait for the busiest lock at once
 	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // grants per second that the busiest lock must reach; 0: no minimum
-	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // longest acceptable wait of a client; 0: no limit
+	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // maximum acceptable wait of a client; 0: no limit
 	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // whether the lock must be fair
 	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // maximum number of store commands per grant; 0: no limit
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // whether the lock must be re-entrant
@@ -118,10 +120,10 @@ type Needs struct {
 
 	Weights map[string]float64 `json:"weights" yaml:"weights"` // weights by criterion; default 1
 
-	// HoldRecorded describes the histories from which Hold was read; empty: it was stated.
+	// HoldRecorded names the histories from which Hold was computed. It is empty if the team stated Hold.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
-	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys that were not stated and have defaults
+	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys of the requirements that were not stated and have defaults
 }
 
 // Harm is the damage if two clients hold the lock at once.
@@ -173,13 +175,13 @@ type Pauses struct {
 	PerHour float64       `json:"per_hour" yaml:"per_hour"` // pauses of one process per hour
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
 	P99     time.Duration `json:"p99_ns" yaml:"p99"`
-	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest observed pause
-	// Measured describes how these figures were measured; empty: they were stated.
+	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest pause
+	// Measured describes how the pauses were measured. It is empty if the team stated them.
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// Unstated reports whether the need with this key was not stated and has its default.
+// Unstated reports whether the requirement with this key was not stated and has its default.
 func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
-// Weight returns the weight of a criterion.
+// Weight returns the weight of a criterion, 1 by default.
 func (n Needs) Weight(criterion string) float64 { return lo.ValueOr(n.Weights, criterion, 1) }

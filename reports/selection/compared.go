@@ -69,8 +69,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a table row for each weight or value at which another option takes the lead. A row holds the name of the weight
-// or value, its current value, the value at which the lead changes, and the new leader.
+// Turns returns a table row for each change of a weight or value that gives another leader. A row holds the name of the weight
+// or value, the current value, the value at which the leader changes, and the new leader.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]
@@ -84,7 +84,8 @@ func (v *view) Turns() [][]string {
 	})
 }
 
-// Changes returns a table row for each changed need: its key, the changed value, the outcome and the recommended options.
+// Changes returns a table row for each changed requirement. A row holds the key, the changed value, the outcome and the
+// recommended candidates.
 func (v *view) Changes() [][]string {
 	return lo.Map(v.Decision.Changes, func(c Change, _ int) []string {
 		l, then := lookOf(c.Outcome, "Not decided"), format.Joined(c.Recommended)

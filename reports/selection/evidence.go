@@ -29,15 +29,15 @@ type Source struct {
 	Servers     string          `json:"servers"` // how the servers were run
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
-	// Withheld holds the failed control checks of a benchmark. If there are any, its figures are invalid.
+	// Withheld holds the failed control checks of a benchmark. If there are any, all figures of the benchmark are invalid.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
-// Finding is the verdict on one property of a lock in one cell of a run, over all its trials.
+// Finding is the verdict on one property of a lock in one workload under one fault, over all trials.
 type Finding struct {
-	ID         string           `json:"id"` // identifier: P1, P2, ...
+	ID         string           `json:"id"` // id in the report: P1, P2, ...
 	Source     string           `json:"source"`
-	Dir        string           `json:"dir"` // folder of the cell, relative to the source
+	Dir        string           `json:"dir"` // folder of the trials, relative to the source
 	Lock       string           `json:"lock"`
 	Deployment string           `json:"deployment"`
 	Workload   string           `json:"workload"`
@@ -45,12 +45,12 @@ type Finding struct {
 	Scenario   string           `json:"scenario,omitempty"`
 	Property   string           `json:"property"`
 	Observed   checker.Observed `json:"observed"`
-	Why        string           `json:"why,omitempty"` // reason for which it is undecided or does not apply
+	Why        string           `json:"why,omitempty"` // reason why the property is undecided or does not apply
 	Trials     int              `json:"trials"`        // trials in which the property applied
 	ViolatedIn int              `json:"violated_in"`   // trials with a violation
 	Violations int              `json:"violations"`    // number of violations in all trials
 	Operations int              `json:"operations"`
-	Evidence   string           `json:"evidence"` // counts such as hand-offs and faults, in words
+	Evidence   string           `json:"evidence"` // evidence in words, such as numbers of hand-offs and faults
 	TTLNS      int64            `json:"ttl_ns"`   // lease of the trials
 	Clients    int              `json:"clients"`
 	Example    string           `json:"example,omitempty"`
@@ -59,7 +59,7 @@ type Finding struct {
 
 // Figure is the value of a metric of a lock, measured over the trials of a benchmark or a run.
 type Figure struct {
-	ID         string         `json:"id"` // identifier: M1, M2, ...
+	ID         string         `json:"id"` // id in the report: M1, M2, ...
 	Source     string         `json:"source"`
 	Dir        string         `json:"dir"` // folder of the trials, relative to the source
 	Lock       string         `json:"lock"`
@@ -68,14 +68,14 @@ type Figure struct {
 	Unit       string         `json:"unit"`
 	Point      bench.Point    `json:"point"` // conditions of the trials; a run sets only clients, lease and fault
 	Estimate   stats.Estimate `json:"estimate"`
-	Unsafe     string         `json:"unsafe,omitempty"`  // violation that makes the figure invalid
+	Unsafe     string         `json:"unsafe,omitempty"`  // violation that makes the figure invalid; empty without a violation
 	Limited    string         `json:"limited,omitempty"` // limit of the harness or the machine that affected the figure
 	Histories  []History      `json:"histories"`
 }
 
 // RecordedTime holds quantiles of a duration over all trials of a lock.
 type RecordedTime struct {
-	ID        string          `json:"id"` // identifier: T1, T2, ...
+	ID        string          `json:"id"` // id in the report: T1, T2, ...
 	Source    string          `json:"source"`
 	Lock      string          `json:"lock"`
 	What      string          `json:"what"` // acquire
@@ -85,11 +85,12 @@ type RecordedTime struct {
 	Histories []History       `json:"histories"`
 }
 
-// RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. Runs measure it.
+// RecoveryMetric names the metric for the time from the death of a holder to the next grant, as a multiple of the lease. Runs
+// measure this metric.
 const RecoveryMetric = "recovery"
 
 // History identifies the file of a history by its path and checksum.
 type History struct {
-	File   string `json:"file"` // relative to the source, with slashes; empty: it was not stored
+	File   string `json:"file"` // relative to the source, with slashes; empty: the history was not stored
 	SHA256 string `json:"sha256"`
 }

@@ -23,14 +23,14 @@ type proof struct {
 	Look         look
 	Result, Note string
 	Source       ref
-	Dir, Link    string // folder of the evidence, and a link to it; the link is empty if the path is not clean
+	Dir, Link    string // folder of the evidence, and a link to the folder; the link is empty if the path is unsafe
 	Histories    []historyLink
 	Command      string // command that verifies the evidence; FILE is the report
 }
 
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs returns the evidence by option. The key "" holds evidence that belongs to no option.
+// Proofs returns the evidence by candidate. The key "" holds evidence that belongs to no candidate.
 func (v *view) Proofs() map[string][]proof {
 	rows := map[string][]proof{}
 	add := func(option string, p proof) { rows[option] = append(rows[option], p) }
@@ -50,7 +50,8 @@ func (v *view) Proofs() map[string][]proof {
 	return rows
 }
 
-// optionOf returns the option whose answers cite an evidence id, else the option with the name of the lock, else "".
+// optionOf returns the candidate whose answers cite the evidence. If no candidate cites the evidence, optionOf returns the
+// candidate with the name of the lock, or "".
 func (v *view) optionOf(id, lock, deployment string) string {
 	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)
@@ -103,8 +104,8 @@ func historyLinks(dir string, histories []History) []historyLink {
 	})
 }
 
-// link returns the relative path from the report to a file of a source. It returns "" if a part of the path is not clean,
-// because the parts come from files. Only the path of a source may begin with "../".
+// link returns the relative path from the report to a file of a source, or "" if the path is unsafe. Only the path of the
+// source may begin with "../".
 func link(source string, within ...string) string {
 	below := strings.TrimLeft(source, "./")
 	up, _ := strings.CutSuffix(source, below)
@@ -121,7 +122,8 @@ func link(source string, within ...string) string {
 	return up + strings.Join(steps, "/")
 }
 
-// isClean reports whether a path leads downwards and has no scheme and no host.
+// isClean reports whether p is a relative path that stays within its folder. It rejects colons, backslashes and unprintable
+// characters.
 func isClean(p string) bool {
 	odd := func(c rune) bool { return c == ':' || c == '\\' || !unicode.IsPrint(c) }
 	return p == path.Clean(p) && p != "." && p != ".." && !strings.HasPrefix(p, "../") && p[0] != '/' && !strings.ContainsFunc(p, odd)

@@ -86,7 +86,7 @@ func Scrubbed(r *Report) (*Report, error) {
 		return nil, fmt.Errorf("write the report as JSON: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // so that numbers are copied exactly
+	d.UseNumber() // keep numbers exactly as they are
 	var all any
 	if err := d.Decode(&all); err != nil {
 		return nil, err

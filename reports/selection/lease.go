@@ -6,7 +6,7 @@ import "github.com/samber/lo"
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, unless it is renewed, the work
+	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, without renewal, also the work
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // durations from which the predictions are calculated
 	Curve     []LeasePoint `json:"curve"`               // predictions, sorted by increasing lease
@@ -15,21 +15,21 @@ type LeaseAdvice struct {
 
 // LeaseInput is a duration from which the predictions are calculated.
 type LeaseInput struct {
-	Name     string   `json:"name"` // one of hold, pause, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // kind of evidence; if it is Unknown, the duration is taken as 0
+	Name     string   `json:"name"` // one of hold, pauses, acquire, hand-off
+	Tag      Tag      `json:"tag"`  // kind of evidence; if it is Unknown, predictions use the duration 0
 	Times    Times    `json:"times"`
 	N        int      `json:"n,omitempty"`     // number of recorded durations; 0: the quantiles were stated
 	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// LeasePoint is the prediction for a lease of one length.
+// LeasePoint holds the predictions for a lease of one length.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
-	// Overlap is the probability, for each acquisition, that another client is granted the lock before its holder has finished.
-	// It assumes that other clients wait.
+	// Overlap is the probability that another client is granted the lock before the holder has finished. It applies to each
+	// hold, and assumes that other clients wait.
 	Overlap float64 `json:"overlap"`
-	// GivenPause is the probability of such an overlap if a pause occurs during the hold.
+	// GivenPause is the probability of two holders at once if a pause occurs during the hold.
 	GivenPause float64 `json:"overlap_given_pause"`
 	// RecoveryMeanNS and RecoveryMaxNS are the mean and the maximum of the time from the death of a holder to the next grant.
 	RecoveryMeanNS int64 `json:"recovery_mean_ns"`
@@ -38,8 +38,8 @@ type LeasePoint struct {
 
 // Confirmed compares the prediction for a lease with trials in which holders were paused.
 type Confirmed struct {
-	TTLNS     int64     `json:"ttl_ns"` // lease of the trials
-	Scale     float64   `json:"scale"`  // durations in the trials divided by the durations in the needs
+	TTLNS     int64     `json:"ttl_ns"` // lease in the trials
+	Scale     float64   `json:"scale"`  // durations in the trials divided by the durations in the requirements
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused
 	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished
@@ -53,14 +53,14 @@ type Confirmed struct {
 // Share returns the observed share of overlapped holds.
 func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.Pauses, 1)) }
 
-// InUse returns the lease of the trials divided by Scale, in nanoseconds.
+// InUse returns the tested lease divided by Scale, in nanoseconds. It is the corresponding lease in real use.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
-// PausedHolds counts the paused holds in the trials of one lease.
+// PausedHolds counts the paused holds in trials with the same lease.
 type PausedHolds struct {
-	ID         string    `json:"id"` // identifier: S1, S2, ...
+	ID         string    `json:"id"` // id in the report: S1, S2, ...
 	Source     string    `json:"source"`
-	Dir        string    `json:"dir"` // folder of the cell, relative to the source
+	Dir        string    `json:"dir"` // folder of the trials, relative to the source
 	Lock       string    `json:"lock"`
 	TTLNS      int64     `json:"ttl_ns"`
 	Holds      int       `json:"holds"`      // paused holds that ended

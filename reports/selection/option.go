@@ -2,9 +2,9 @@ package selection
 
 import "strings"
 
-// Option is a lock, or a replacement of a lock, that a team can choose.
+// Option is a candidate: a lock, or a mechanism that replaces a lock.
 type Option struct {
-	Name       string `json:"name"` // lock, lock@deployment, or one of the Means
+	Name       string `json:"name"` // lock, lock@deployment, or a replacement such as idempotent
 	Kind       Kind   `json:"kind"`
 	Doc        string `json:"doc"` // one sentence
 	Store      string `json:"store,omitempty"`
@@ -12,17 +12,18 @@ type Option struct {
 	Lease      Lease  `json:"lease,omitempty"`
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
-	// Languages holds the name of the library by language. The key "any" stands for plain commands or a script.
+	// Languages holds the name of a client library by programming language. The key "any" holds an implementation that is
+	// possible in every language.
 	Languages    map[string]string `json:"languages,omitempty"`
-	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease in trials; 0: any
+	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease at which the lock shows its usual behaviour; 0: no limit
 	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // longest retry interval of a waiter; 0: waiters are notified
 	Expectations []Expectation     `json:"expectations,omitempty"`      // violations that the author of the lock expects
 }
 
-// Kind states whether an option is a lock or a replacement of a lock.
+// Kind states whether a candidate is a lock or a replacement of a lock.
 type Kind string
 
-// The kinds of options.
+// The kinds of candidates.
 const (
 	ALock  Kind = "lock"
 	NoLock Kind = "no-lock" // a replacement of a lock
@@ -47,7 +48,7 @@ type Expectation struct {
 	Because    string `json:"because"`
 }
 
-// Lock returns the lock in an option name of the form lock@deployment.
+// Lock returns the name of the candidate without "@deployment".
 func (o Option) Lock() string {
 	lock, _, _ := strings.Cut(o.Name, "@")
 	return lock

@@ -16,7 +16,8 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Page returns the report as one HTML file without scripts or links to a network. ReadPage reads it.
+// Page returns the report as one HTML file without scripts and without links to a network. ReadPage reads the report from this
+// file.
 func Page(r *Report) ([]byte, error) {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -53,7 +54,7 @@ func aboutOption(o Option) string {
 	return "lock: " + strings.Join(nonEmpty(place, ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
 }
 
-// Inputs returns a row for each input of the lease curve.
+// Inputs returns a table row for each duration from which the lease predictions are calculated.
 func (v *view) Inputs() [][]string {
 	return lo.Map(lo.FromPtr(v.Lease).Inputs, func(in LeaseInput, _ int) []string {
 		times, from := setting, strings.TrimSpace(strings.Join(in.Evidence, " ")+" "+in.Where)

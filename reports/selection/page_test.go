@@ -43,7 +43,7 @@ func summary(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// everyKind returns reports of all kinds.
+// everyKind returns sample reports of all kinds, by name.
 func everyKind() map[string]*Report {
 	return map[string]*Report{"a lock": sample(), "a tie": turnedOut(ATie), "no lock": turnedOut(NoLockNeeded), "nothing": turnedOut(NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
 }
@@ -186,7 +186,7 @@ func checkDrawings(t *testing.T, page string) {
 	}
 }
 
-// TestVerdicts checks that the page, the text and the record begin with the outcome, by a symbol and a sentence.
+// TestVerdicts checks that the page, the text and the decision record begin with a symbol and a sentence for the outcome.
 func TestVerdicts(t *testing.T) {
 	for outcome, want := range map[Outcome][]string{
 		OneLock:      {"✓", "Choose fenced on one redis server, with a lease of 10 s"},
@@ -261,7 +261,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTraced checks that the evidence links to its folder and histories, and has the command to verify it.
+// TestTraced checks that the page links each evidence to its folder and histories. The page must also show the command that
+// verifies the evidence.
 func TestTraced(t *testing.T) {
 	got := shown(t, sample())
 	for _, want := range []string{

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Reason selects the sentence that explains a cell. The sentence is filled with figures of the cell.
+// Reason selects the sentence that explains an answer or a value of a candidate. Figures are inserted into the sentence.
 type Reason string
 
 // The reasons. The variable sentences holds their wording.
@@ -99,8 +99,8 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-// sentence returns the sentence that explains a cell. If example is false, it omits the conditions and the example of a
-// violation.
+// sentence returns the sentence that explains the answer or value in c. If example is false, it omits the conditions and the
+// example of a violation.
 func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
 	if !known {
@@ -114,7 +114,7 @@ func (v *view) sentence(c Cell, example bool) string {
 	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
 }
 
-// facts returns the value of each $name of a sentence.
+// facts returns the values to insert into a sentence, by name.
 func (v *view) facts(c Cell) map[string]string {
 	o, n, unit := v.options[c.Option], v.Needs, ""
 	facts := lo.Assign(v.observed(c), map[string]string{
@@ -145,15 +145,16 @@ func under(fault string) string {
 	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
 }
 
-// Gravity ranks an observation: violated is the highest, then undecided, then held.
+// Gravity returns the rank of an observation: highest for violated, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed summarises the findings of a cell. The details are from the first violated finding, if any.
+// observed returns a summary of the findings that c cites. If a finding is violated, the details are from the first violated
+// finding.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
-	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // count each cell once, because its properties share the same trials
+	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // findings in the same folder share their trials: count the trials once
 	quoted := lo.MaxBy(seen, func(a, b Finding) bool { return Gravity(a.Observed) > Gravity(b.Observed) })
 	each := func(of func(Finding) string) string {
 		return strings.Join(slices.Compact(slices.Sorted(slices.Values(lo.Map(seen, func(f Finding, _ int) string { return of(f) })))), ", ")

@@ -5,7 +5,8 @@ package selection
 // Version is the version of advice.json that this package writes and reads.
 const Version = 4
 
-// Report is the content of advice.json. Needs, Options and Evidence are the input of the decision; the rest follows from them.
+// Report holds the content of advice.json. Needs, Options and Evidence are the input of the decision; the other fields are its
+// result.
 type Report struct {
 	Version int      `json:"lockbench_advice"`
 	Needs   Needs    `json:"needs"`
@@ -15,8 +16,8 @@ type Report struct {
 	Decision     Decision        `json:"decision"`
 	Requirements []Requirement   `json:"requirements"` // in display order
 	Criteria     []Criterion     `json:"criteria"`     // in display order
-	Cells        []Cell          `json:"cells"`        // by option, then by requirement and criterion
-	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease used in trials, by kind of lease; 0: no lease meets the requirements
+	Cells        []Cell          `json:"cells"`        // sorted by candidate, then by requirement and criterion
+	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease calculated from the requirements, by kind of lease; 0: no lease meets the requirements
 	Lease        *LeaseAdvice    `json:"lease,omitempty"`
 }
 
@@ -31,7 +32,7 @@ const (
 	Assumed    Tag = "assumed"    // from a statement of the team, or a default
 )
 
-// Answer states whether an option meets a requirement.
+// Answer states whether a candidate meets a requirement.
 type Answer string
 
 // The answers.
@@ -41,16 +42,16 @@ const (
 	No       Answer = "no"
 )
 
-// Requirement is a condition that an option must meet. Options that are not known to meet it are eliminated.
+// Requirement is a condition that a candidate must meet. A candidate that is not known to meet a requirement is eliminated.
 type Requirement struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
-	Need   string `json:"need"`   // key of the need behind the requirement; empty: every lock must meet it
-	Safety bool   `json:"safety"` // if it is not met, two clients may hold the lock at once, or data may be damaged
-	Tried  bool   `json:"tried"`  // the answer comes from trials, not from the needs and documentation
+	Need   string `json:"need"`   // key in the requirements file; empty: every lock must meet the requirement
+	Safety bool   `json:"safety"` // whether two clients may hold the lock at once, or data may be damaged, if the requirement is not met
+	Tried  bool   `json:"tried"`  // whether the answer comes from trials, not from documentation
 }
 
-// Criterion is a figure by which the remaining options are compared.
+// Criterion is a figure by which the remaining candidates are compared.
 type Criterion struct {
 	Name   string  `json:"name"`
 	Title  string  `json:"title"`
@@ -58,23 +59,24 @@ type Criterion struct {
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
-	Weight float64 `json:"weight"` // all weights add up to 1
-	// Enough is a value ten times as good as the needs require. Better values score no higher. 0: no limit.
+	Weight float64 `json:"weight"` // the weights of all criteria add up to 1
+	// Enough is a value ten times as good as required. A better value does not increase the score. If Enough is 0, there is no
+	// limit.
 	Enough float64 `json:"enough,omitempty"`
 }
 
-// Cell is the answer of one option to one requirement, or its value of one criterion.
+// Cell holds the answer of one candidate to a requirement, or the value of one candidate in a criterion.
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
 	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
 	Reason      Reason       `json:"reason"`
 	Value       *float64     `json:"value,omitempty"` // median; a requirement compares it with Limit
-	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value, if there are enough trials
+	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value; null: too few trials
 	High        *float64     `json:"high,omitempty"`
-	Limit       *float64     `json:"limit,omitempty"` // limit that the needs set, in the unit of Value
+	Limit       *float64     `json:"limit,omitempty"` // limit that the requirements set, in the unit of Value
 	Tag         Tag          `json:"tag"`
-	Detail      string       `json:"detail,omitempty"`      // name of a fault, a library or languages
+	Detail      string       `json:"detail,omitempty"`      // name of a fault, or names of libraries or languages
 	Expectation *Expectation `json:"expectation,omitempty"` // the expected violation, if Reason is ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
@@ -83,74 +85,73 @@ type Cell struct {
 type Outcome string
 
 const (
-	NothingFits  Outcome = "nothing-fits"   // no option meets all requirements
+	NothingFits  Outcome = "nothing-fits"   // no candidate meets all requirements
 	OneLock      Outcome = "lock"           // one lock has the highest score
-	ATie         Outcome = "tie"            // several locks have the same rank
+	ATie         Outcome = "tie"            // several locks share the best rank
 	NoLockNeeded Outcome = "no-lock-needed" // a replacement of a lock meets all requirements
 )
 
-// Decision is the recommendation.
+// Decision holds the recommendation of a report, with its alternatives.
 type Decision struct {
 	Outcome     Outcome  `json:"outcome"`
-	Recommended []string `json:"recommended"` // several options in a tie; empty if no option fits
-	Lock        []string `json:"lock"`        // best locks; set even if no lock is needed
-	Against     []Cell   `json:"against"`     // disadvantages of the recommended options
+	Recommended []string `json:"recommended"` // several candidates in a tie; empty if no candidate meets all requirements
+	Lock        []string `json:"lock"`        // locks with the best rank; set even if no lock is needed
+	Against     []Cell   `json:"against"`     // disadvantages of the recommended candidates
 
-	Eliminated []Elimination `json:"eliminated"` // eliminated options, in display order
+	Eliminated []Elimination `json:"eliminated"` // eliminated candidates, in display order
 	Survivors  []string      `json:"survivors"`
-	Dominated  []Dominated   `json:"dominated"`  // remaining options without a score, because another option is better
-	Scores     []Score       `json:"scores"`     // scores of the Pareto set, from best to worst
-	Weightings int           `json:"weightings"` // number of weightings tried
-	Wins       []Win         `json:"wins"`       // options, by decreasing number of weightings in which they lead
-	Turns      []Turn        `json:"turns"`      // weights and values at which another option leads
-	Changes    []Change      `json:"changes"`    // effects of a changed need
+	Dominated  []Dominated   `json:"dominated"`  // remaining candidates that have no score because another candidate is better
+	Scores     []Score       `json:"scores"`     // scores of the remaining candidates that are not dominated, from best to worst
+	Weightings int           `json:"weightings"` // number of tried combinations of weights
+	Wins       []Win         `json:"wins"`       // candidates, sorted by the number of combinations of weights in which they lead
+	Turns      []Turn        `json:"turns"`      // weights and values at which another candidate leads
+	Changes    []Change      `json:"changes"`    // outcomes if one requirement were different
 }
 
-// Elimination is an eliminated option, with the reasons.
+// Elimination holds an eliminated candidate and the reasons.
 type Elimination struct {
 	Option  string   `json:"option"`
-	Fails   []string `json:"fails"`   // requirements with the answer no
-	Unknown []string `json:"unknown"` // requirements with the answer unknown
-	Reason  string   `json:"reason"`  // most important of these requirements
+	Fails   []string `json:"fails"`   // names of the requirements that are not met
+	Unknown []string `json:"unknown"` // names of the requirements whose answer is unknown
+	Reason  string   `json:"reason"`  // most important requirement in Fails and Unknown
 }
 
-// Dominated is an option that is no better than another in any criterion, and worse beyond noise in one.
+// Dominated is a candidate that the candidate By surpasses. By is better in one criterion, beyond noise, and worse in none.
 type Dominated struct {
 	Option string `json:"option"`
 	By     string `json:"by"`
-	In     string `json:"in"` // criterion in which By is better
+	In     string `json:"in"` // criterion in which the candidate By is better
 }
 
-// Score is the score of an option from 0 to 1. It is the weighted mean, over all criteria, of how close the option's value is
-// to the best value.
+// Score holds the score of a candidate, from 0 to 1. The score is the mean of Parts, weighted by the weights of the criteria.
 type Score struct {
 	Option string             `json:"option"`
-	Rank   int                `json:"rank"` // options whose scores differ only within noise share a rank
+	Rank   int                `json:"rank"` // candidates whose scores differ only within noise share a rank
 	Score  float64            `json:"score"`
-	Low    *float64           `json:"low"` // Low and High are the 95 % interval over trials; null: too few trials
+	Low    *float64           `json:"low"` // Low and High are the 95 % interval of Score; null: too few trials
 	High   *float64           `json:"high"`
-	Parts  map[string]float64 `json:"parts"` // closeness to the best, by criterion; 1 is the best
+	Parts  map[string]float64 `json:"parts"` // value relative to the best value, by criterion; 1: the best value
 }
 
-// Win is the number of weightings in which an option leads.
+// Win counts the combinations of weights in which a candidate has the best score.
 type Win struct {
 	Option string  `json:"option"`
 	Times  int     `json:"times"`
 	Share  float64 `json:"share"`
 }
 
-// Turn is a weight or a measured value at which another option takes the lead.
+// Turn is a weight or a measured value at which another candidate gets the best score.
 type Turn struct {
 	Of     string   `json:"of"`               // a criterion
-	Weight *float64 `json:"weight,omitempty"` // weight of the criterion at which the lead changes; the other weights keep their proportions
-	Option string   `json:"option,omitempty"` // option whose value is varied
+	Weight *float64 `json:"weight,omitempty"` // weight of the criterion at which the leader changes; the other weights keep their proportions
+	Option string   `json:"option,omitempty"` // candidate whose measured value is varied
 	Value  *float64 `json:"value,omitempty"`
-	To     string   `json:"to"` // option that leads from this weight or value on
+	To     string   `json:"to"` // candidate that leads beyond this weight or value
 }
 
-// Change is the outcome that would follow if one need were different and the evidence the same.
+// Change holds the outcome that would follow from the same evidence if one requirement were different.
 type Change struct {
-	Need        string   `json:"need"` // key of the need
+	Need        string   `json:"need"` // key in the requirements file
 	Value       string   `json:"value"`
 	Outcome     Outcome  `json:"outcome"`
 	Recommended []string `json:"recommended"`

@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sample returns a handwritten report with every part. The parts need not agree.
+// sample returns a handwritten report with every part. The parts need not be consistent.
 func sample() *Report {
 	r := &Report{
 		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
@@ -71,7 +71,7 @@ func sampleOptions() []Option {
 	}
 }
 
-// sampleAnswers returns the answers by option and requirement: y yes, n no, u unknown.
+// sampleAnswers returns the answers of each candidate, one letter per requirement: y yes, n no, u unknown.
 func sampleAnswers() map[string]string {
 	return map[string]string{
 		"idempotent": "nyyyyyyy", "compare-and-set": "nyyyyyyy", "database-row": "nyyyyyyy",
@@ -221,8 +221,8 @@ func sampleSources() []Source {
 // evil is a name with markup, control characters and an escape sequence.
 const evil = "\"><script>alert(1)</script>|[x](y)\x1b[31m\u202e`*~"
 
-// hostile returns the sample with names that are markup, bidirectional controls, long words, paths out of the folder, and a
-// password.
+// hostile returns the sample with dangerous texts: markup, bidirectional controls, very long words, paths out of the folder,
+// and passwords.
 func hostile() *Report {
 	text, err := json.Marshal(sample())
 	if err != nil {
@@ -313,7 +313,7 @@ func odd() *Report {
 	return r
 }
 
-// crowd returns a report with many options, requirements and criteria, and long names.
+// crowd returns a report with many candidates, requirements and criteria, and long names.
 func crowd() *Report {
 	r := sample()
 	for i := range 6 {

@@ -35,7 +35,7 @@ func (v *view) headline() string {
 var deployments = map[string]string{"single": "one STORE server", "replica": "a STORE server with a replica", "three": "three STORE servers",
 	"five": "five STORE servers", "cluster": "a STORE cluster", "sentinel": "STORE with Sentinel"}
 
-// located returns the name of an option, with its deployment and store.
+// located returns the name of a candidate with its deployment and store.
 func (v *view) located(name string) string {
 	o := v.options[name]
 	if o.Store == "" {
@@ -100,7 +100,7 @@ func (v *view) Derivation() string {
 	return text + "."
 }
 
-// stated formats a duration of the needs and marks it if it was assumed.
+// stated formats a duration of the requirements. If the duration was not stated, it appends "assumed".
 func (v *view) stated(key string, d time.Duration) string {
 	return setting(d) + lo.Ternary(v.Needs.Unstated(key), ", assumed", "")
 }
@@ -138,8 +138,8 @@ func (v *view) Confidence() (level, reason string) {
 		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
-// caveat returns the main disadvantage of the recommendation. If the lock has a lease and its fencing tokens are not checked,
-// the disadvantage is that a pause can be longer than the lease.
+// caveat returns the main disadvantage of the recommendation. For a lock with leases and without checked fencing tokens, it is
+// a pause longer than the lease.
 func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
@@ -167,7 +167,8 @@ func (v *view) withoutLock() fact {
 	return fact{"Without a lock", "", text}
 }
 
-// unmet returns the facts if no candidate meets all requirements: the nearest candidate, and the changes that would help.
+// unmet returns the facts for a decision without a recommendation: the candidate with the fewest failed requirements, and the
+// changes that would help.
 func (v *view) unmet() (all []fact) {
 	d := v.Decision
 	if len(d.Eliminated) > 0 {
@@ -186,8 +187,8 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance ranks eliminated options by the number of failed requirements, then by the number of unknown ones. A replacement
-// that does not apply has the greatest distance.
+// distance returns how far an eliminated candidate is from meeting all requirements. A failed requirement counts more than an
+// unknown one. A replacement that does not apply has the greatest distance.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

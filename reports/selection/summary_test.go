@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestConfidence checks that the level of confidence depends on the smallest number of trials behind an answer, and on trials
-// that disagree with the lease prediction.
+// TestConfidence checks that fewer trials give a lower level of confidence. A trial that disagrees with the lease prediction
+// also gives a lower level.
 func TestConfidence(t *testing.T) {
 	for _, c := range []struct {
 		fewest int
@@ -46,7 +46,7 @@ func finding(r *Report, lock string) string {
 	return ""
 }
 
-// TestGreen checks that a recommendation is green only without an observed violation and with more than low confidence.
+// TestGreen checks that a recommendation is green only if no violation was observed and confidence is not low.
 func TestGreen(t *testing.T) {
 	r := sample()
 	for i := range r.Lease.Confirmed {

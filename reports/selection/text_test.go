@@ -18,7 +18,7 @@ func TestWordsOfFigures(t *testing.T) {
 	}
 }
 
-// TestOrigins checks that a need is stated, assumed, or assumed in parts.
+// TestOrigins checks that origin returns whether a requirement was stated, assumed or partly assumed.
 func TestOrigins(t *testing.T) {
 	n := Needs{Assumed: []string{"fair", "pauses.p50", "pauses.p99"}}
 	for key, want := range map[string]string{"fair": "assumed", "pauses": "p50 and p99 assumed", "hold": "stated", "pause": "stated"} {

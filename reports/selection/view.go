@@ -12,13 +12,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// view prepares a report for templates and the terminal: its methods return formatted words and numbers.
+// view formats a report for templates and the terminal. Its methods return words and numbers as text.
 type view struct {
 	*Report
 	options map[string]Option
-	cells   map[[2]string]Cell // cells by option, and by requirement or criterion
+	cells   map[[2]string]Cell // by candidate, and by requirement or criterion
 	sources map[string]Source
-	anchors map[string]string // anchors by option, or by id of a finding, figure or source
+	anchors map[string]string // HTML anchors by candidate, or by id of a finding, figure or source
 }
 
 func newView(r *Report) *view {
@@ -135,7 +135,7 @@ func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, "
 // Short returns the title and the brief text.
 func (l line) Short() string { return strings.TrimPrefix(l.Title+": "+l.Brief, ": ") }
 
-// Label returns the whole answer, for the tooltip of its symbol.
+// Label returns the title, the answer, the kind of evidence and the text, for use as a tooltip.
 func (l line) Label() string {
 	return fmt.Sprintf("%s: %s (%s). %s", l.Title, l.Look.Word, l.Tag, l.Text)
 }
@@ -146,7 +146,8 @@ func (v *view) answer(option, requirement string) line {
 	return l
 }
 
-// Against returns the disadvantages of the recommended options. Violations that are expected for the same reason share a line.
+// Against returns the disadvantages of the recommended candidates. Violations that are expected for the same reason share a
+// line.
 func (v *view) Against() []line {
 	same := lo.PartitionBy(v.Decision.Against, func(c Cell) string {
 		return fmt.Sprint(c.Option, c.Of, c.Reason, c.Evidence, lo.FromPtr(c.Expectation).Because)
@@ -162,7 +163,7 @@ func (v *view) Against() []line {
 	})
 }
 
-// For returns the requirements that the recommended options meet, and the criteria in which they are best.
+// For returns the requirements that the recommended candidates meet, and the criteria in which they have the best value.
 func (v *view) For() []line {
 	best := func(c Cell) bool {
 		own, _ := lo.Find(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
@@ -177,19 +178,19 @@ func (v *view) For() []line {
 	})
 }
 
-// judged is an option with its answers and, if it was not eliminated, its figures.
+// judged holds a candidate with its answers and, if it was not eliminated, its figures.
 type judged struct {
 	Option      Option
 	Anchor      string
 	Stays       bool
-	Why         line // reason for its elimination
+	Why         line // reason why the candidate was eliminated
 	Answers     []line
-	Figures     []line // figures, one for each criterion
+	Figures     []line // one line for each criterion
 	Rank, Score string
-	Dominated   string // lock that dominates it, and the criterion
+	Dominated   string // text that names the lock that dominates this candidate
 }
 
-// Matrix returns all options: the survivors by rank, then the eliminated.
+// Matrix returns all candidates. Remaining candidates come first, by rank; eliminated candidates follow.
 func (v *view) Matrix() []judged {
 	order := slices.Concat(v.Decision.Recommended, v.inOrder(), lo.Map(v.Options, func(o Option, _ int) string { return o.Name }))
 	return slices.Concat(groups(v.named(lo.Uniq(order)))...)
@@ -217,13 +218,13 @@ func (v *view) judged(o Option) judged {
 	return j
 }
 
-// groups splits options into survivors and eliminated ones. It omits an empty group.
+// groups splits candidates into remaining and eliminated ones. It omits an empty group.
 func groups(all []judged) [][]judged {
 	stay, out := lo.FilterReject(all, func(j judged, _ int) bool { return j.Stays })
 	return lo.Filter([][]judged{stay, out}, func(of []judged, _ int) bool { return len(of) > 0 })
 }
 
-// Choices returns the recommended options.
+// Choices returns the recommended candidates.
 func (v *view) Choices() []judged { return v.named(v.Decision.Recommended) }
 
 func (v *view) named(names []string) []judged {
@@ -233,7 +234,7 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Open returns the answers of the option other than yes.
+// Open returns the answers of the candidate that are no or unknown.
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {

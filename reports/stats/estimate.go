@@ -12,20 +12,21 @@ import (
 )
 
 // Estimate holds the median of a metric over trials, and an interval that contains the true median with the stated confidence.
-// The interval does not assume a distribution; golang.org/x/perf/benchmath computes it.
+// The interval does not assume a distribution.
 type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // lower bound; null: too few trials for a finite interval
 	High       *float64  `json:"high"`
 	Confidence float64   `json:"confidence,omitempty"` // at least 0.95 if Low and High are set
 	N          int       `json:"n"`
-	Values     []float64 `json:"values"` // one value per block
+	Values     []float64 `json:"values"` // one value for each block (round of trials)
 	Blocks     []int     `json:"blocks"`
 }
 
 const confidence = 0.95
 
-// EstimateOf returns the median of values and its interval. The slice blocks holds the block of each value.
+// EstimateOf returns the median of values with its interval. The value values[i] was measured in block blocks[i]; a block is a
+// round of trials.
 func EstimateOf(values []float64, blocks []int) Estimate {
 	e := Estimate{N: len(values), Values: values, Blocks: blocks}
 	if len(values) == 0 {
@@ -77,12 +78,12 @@ func BinomialInterval(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Alpha is the significance level for all rows that are shown together.
+// Alpha is the significance level for all comparisons that are shown together.
 const Alpha = 0.05
 
-// Holm corrects the p-values of rows shown together by Holm's step-down procedure. A row differs if its corrected p-value is
-// below Alpha and its interval does not contain 1. Both are required, because the test compares means and the interval is that
-// of the median.
+// Holm corrects the p-values of comparisons that are shown together by Holm's step-down procedure. It sets Differs if the
+// corrected p-value is below Alpha and the interval does not contain 1. Both conditions are required, because a paired test
+// compares means, but the interval is that of the median.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
@@ -102,7 +103,7 @@ func SmallestP(c Comparison, n, m int) float64 {
 	if c.Paired {
 		return math.Pow(2, 1-float64(max(1, c.Pairs)))
 	}
-	mixes := 1.0 // number of ways to choose which n of the n+m values belong to the first sample
+	mixes := 1.0 // number of ways to choose n of the n+m values
 	for i := 1; i <= n; i++ {
 		mixes *= float64(m+i) / float64(i)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Comparison holds the result of comparing a metric of A with that of B.
+// Comparison holds the result of comparing one metric of A and B.
 type Comparison struct {
 	A      string  `json:"a"`
 	B      string  `json:"b"`
@@ -14,21 +14,22 @@ type Comparison struct {
 	Metric string  `json:"metric"`
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
-	// Ratio is the median of the ratios of A to B. If Paired is true, there is one ratio for each block, else one for each pair
-	// of values. Ratio is 0 if there is no ratio; Note has the reason.
+	// Ratio is the median of the ratios of A to B: one ratio per block if Paired is true, else one per pair of values. If no
+	// ratio can be computed, Ratio is 0 and Note has the reason.
 	Ratio  float64  `json:"ratio"`
-	Low    *float64 `json:"low"` // bounds of a 95 % interval; null: too few trials
+	Low    *float64 `json:"low"` // Low and High are the 95 % interval of Ratio; null: too few trials
 	High   *float64 `json:"high"`
-	Paired bool     `json:"paired"` // compared by block with a sign-flip test, else with a U test
+	Paired bool     `json:"paired"` // true: compared by block with a sign-flip test; false: compared with a U test
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
-	Holm   float64  `json:"p_holm"` // p-value corrected for all rows shown together
+	Holm   float64  `json:"p_holm"` // p-value corrected for all comparisons shown together
 	// Differs is true if Holm is below Alpha and the interval, if any, does not contain 1.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
 
-// With up to exactPairs pairs, all sign flips are tried; with more, a number of random ones.
+// If there are at most exactPairs pairs, the test tries every choice of signs. Otherwise it tries random choices, as many as
+// flips.
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -36,9 +37,8 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects. It uses only blocks that contain both subjects, so that effects of a block cancel
-// out. The test flips the signs of the log ratios. If there are too many combinations of signs, it tries random ones that
-// depend on seed.
+// Paired compares two estimates by a sign-flip test on the log ratios. It uses only blocks that both estimates have, so
+// effects of a block cancel out. With many blocks, the test uses random signs that depend on seed.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
@@ -66,7 +66,7 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the values of the blocks that both estimates have, in the order of a.
+// Matched returns the blocks that both estimates have, in the order of a, and the values of these blocks.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -103,7 +103,8 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped returns the sum of the values, with the sign of each given by a bit. The function bits returns the next 64 bits.
+// flipped returns the sum of the differences, some with inverted signs. Each bit from the function bits, which returns 64 bits
+// per call, decides one sign.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64

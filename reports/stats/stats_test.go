@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// draw returns a metric of n trials: noise around a mean, times the effect of each block.
+// draw returns an estimate from random values: noise around a mean, multiplied by the effect of each block.
 func draw(r *rand.Rand, middle, noise float64, blocks []float64) Estimate {
 	var values []float64
 	var at []int
@@ -84,8 +84,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestShiftsAreFound checks that a shift of 10 % with 3 % of noise is found and estimated as 10 %. Pairing finds it under a
-// block effect that hides it from the unpaired test.
+// TestShiftsAreFound checks that a shift of 10 % is found if the noise is 3 %. With large block effects, only the paired test
+// finds the shift.
 func TestShiftsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[string]int{}
