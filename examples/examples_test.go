@@ -150,7 +150,7 @@ func startTwo(t *testing.T, name string, command []string) (a, b *workers.Proces
 	})
 	var two []*workers.Process
 	for i := range 2 {
-		p, err := workers.Start(t.Context(), k, command, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, Resource: guarded.URL}, nil)
+		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, Resource: guarded.URL}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
 			local(t)
-			lock := impls.Impl{Name: name, Store: servers.Redis, Deployment: servers.Single, Worker: command(t)}
+			lock := impls.Impl{Name: name, Store: servers.Redis, Deployment: servers.Single, Program: &impls.Program{Command: command(t)}}
 			s := trial.Setting{Run: "examples", Servers: servers.Local, Params: workloads.Defaults(), Trials: 1}
 			c := trial.Cell{Lock: lock, Workload: named(t, workloads.All(), func(w workloads.Workload) string { return w.Name }, "counter"),
 				Fault: named(t, faults.All(), func(f faults.Fault) string { return f.Name }, "process-pause")}

@@ -104,6 +104,15 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
+// mostExcess limits how much longer than requested a lease may be for the bounds to follow it.
+const mostExcess = time.Minute
+
+// Excess returns by how much a granted lease exceeds the requested one, at most a minute. The bounds on waiting grow by it,
+// because a lock may round leases up.
+func Excess(granted, requested time.Duration) time.Duration {
+	return min(max(0, granted-requested), mostExcess)
+}
+
 // Expectation returns the expectation about a property. Its field Expected is Unspecified if the header has none.
 func (h *Header) Expectation(property string) Expectation {
 	for _, c := range h.Expectations {

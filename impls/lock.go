@@ -129,7 +129,30 @@ type Impl struct {
 	Fences         bool          // whether grants have fencing tokens
 	Expect         []Expectation
 	Open           func(Env) (Lock, error) // called once per process; nil for a lock in another program
-	Worker         []string                // command line of a lock in another program
+	Program        *Program                // nil for a lock in this program
+}
+
+// Program describes a lock in another program, which speaks the worker protocol.
+type Program struct {
+	Command    []string
+	Version    int           // version of the worker protocol
+	Start      time.Duration // time limit for the first line of a process
+	Step       time.Duration // every lease is a multiple of this duration; 0: any lease
+	Silent     bool          // whether the lock may renew holds without a report
+	Deaf       bool          // whether an acquire cannot be cancelled
+	Rereleases bool          // whether a release may be repeated if its outcome is unknown
+}
+
+// Granting returns the lease that the lock supports and that is the shortest of at least ttl.
+func (i Impl) Granting(ttl time.Duration) time.Duration {
+	if i.Program == nil {
+		return ttl
+	}
+	ttl = max(ttl, i.Shortest)
+	if step := i.Program.Step; step > 0 {
+		ttl = (ttl + step - 1) / step * step
+	}
+	return ttl
 }
 
 // Situation describes the conditions of a trial: workload, fault, deployment and number of processes.

@@ -18,19 +18,20 @@ type Client struct {
 	Params *Params
 
 	Process
-	number   int32
-	recorder *histories.Recorder
-	log      *histories.Log
-	granted  *atomic.Int64
-	expires  *atomic.Bool
-	watch    *Watch
-	director Director   // notified at each Point of an iteration; may be nil
-	witness  impls.Lock // lock of a process without faults, used to query the stored token
-	renews   bool       // the lock renews its leases automatically
-	guarded  bool       // the workload uses the resource, so Work need not check that the process runs
-	partner  *Client    // client that this client also controls; nil: none
-	done     bool       // the current iteration is the last
-	gone     bool       // the client was killed or went away: it performs no more operations
+	number     int32
+	recorder   *histories.Recorder
+	log        *histories.Log
+	granted    *atomic.Int64
+	longest    *atomic.Int64 // longest validity of a grant so far
+	watch      *Watch
+	director   Director   // notified at each Point of an iteration; may be nil
+	witness    impls.Lock // lock of a process without faults, used to query the stored token
+	renews     bool       // the lock renews its leases automatically
+	rereleases bool       // a release with an unknown outcome is repeated once
+	guarded    bool       // the workload uses the resource, so Work need not check that the process runs
+	partner    *Client    // client that this client also controls; nil: none
+	done       bool       // the current iteration is the last
+	gone       bool       // the client was killed or went away: it performs no more operations
 
 	schedule  *schedule // intended start times for all clients; nil: closed arrivals
 	keys      []string  // names of all keys
@@ -91,7 +92,9 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
-		c.expires.Store(h.Validity > 0)
+		if h.Validity > time.Duration(c.longest.Load()) {
+			c.longest.Store(int64(h.Validity)) // clients may overwrite each other: all grants of a lock are about as long
+		}
 	}
 	h.granted = c.log.Return(res)
 	if err == nil && c.renews && h.Depth <= 1 { // renewals of a re-entrant lock belong to the outermost hold
@@ -117,9 +120,20 @@ func (c *Client) Release(ctx context.Context, h Held) {
 		c.Lost(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
+	res := c.release(ctx, h)
+	if res.Outcome == histories.Unknown && c.rereleases && !c.gone && ctx.Err() == nil {
+		c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
+		c.release(ctx, h)
+	}
+}
+
+// release sends a release whose call is recorded, and records the result.
+func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	err := c.Lock.Release(ctx, h.Grant)
-	c.log.Return(result(err))
+	res := result(err)
+	c.log.Return(res)
 	c.after(err)
+	return res
 }
 
 // Lost records that a hold ended without a release. Either the lock reported the loss, or the client saw the lease expire.

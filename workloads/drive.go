@@ -28,8 +28,10 @@ type Drive struct {
 	// Params.Duration.
 	Pace func(context.Context)
 
-	expires atomic.Bool // the lock's latest grant has a lease
-	names   []string    // names of the keys
+	Rereleases bool // a release with an unknown outcome is repeated
+
+	longest atomic.Int64 // longest validity of a grant, in nanoseconds; 0 if no grant has a lease
+	names   []string     // names of the keys
 }
 
 // Logs returns the number of logs that a recorder needs: one for each client, and one for the final checks.
@@ -133,7 +135,7 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 
 func (d *Drive) client(number int32, p Process) *Client {
 	c := &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number), keys: d.names,
-		granted: d.Granted, expires: &d.expires, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
+		granted: d.Granted, longest: &d.longest, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, rereleases: d.Rereleases, guarded: d.Workload.Guarded}
 	c.rand = rand.New(&c.source)
 	return c
 }
@@ -186,11 +188,12 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 }
 
 // Epilogue checks the final state of a run. It reads the final values, then a new client acquires and releases each key. A key
-// that is not granted before the timeout within is orphaned. All acquires together take at most three times this timeout.
+// that is not granted before the timeout within is orphaned. The timeout grows if grants were longer than requested. All acquires together take at most three times this timeout.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
 	}
+	within += histories.Excess(time.Duration(d.longest.Load()), d.Params.TTL)
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
@@ -215,7 +218,7 @@ func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time
 		if ok {
 			fresh.Release(ctx, h)
 		}
-		if ok || fresh.log.Life() == life || !d.expires.Load() {
+		if ok || fresh.log.Life() == life || d.longest.Load() == 0 {
 			return
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// shorten sets a short lease, or the shortest that the lock supports.
+func (p *Params) shorten() { p.TTL = min(p.TTL, max(shortLease, p.Shortest)) }
+
 const shortLease = 300 * time.Millisecond
 
 // longHold works under the lock for one and a half times the lease. A lock that renews its leases keeps the hold. A lock whose
@@ -14,7 +17,7 @@ func longHold() Workload {
 		Name: "long-hold", Special: true, Waits: true,
 		Doc: "work for longer than the lease, with the process alive: only a lock that renews keeps its hold",
 		Adapt: func(p *Params) {
-			p.TTL = min(p.TTL, shortLease)
+			p.shorten()
 			p.Hold = p.TTL * 3 / 2
 			p.Duration = max(p.Duration, 2*p.Hold) // long enough for three holds, which show the effect of a late release
 			p.Wait = 2 * p.TTL                     // waiters time out, so that the trial ends soon

@@ -14,7 +14,7 @@ func misuse() Workload {
 		Name: "misuse", Special: true, Paired: true, Verdict: true,
 		Doc: "release twice, after the lease, another owner's hold, and what was never acquired: each must be refused",
 		Adapt: func(p *Params) {
-			p.TTL = min(p.TTL, shortLease)
+			p.shorten()
 			p.Clients, p.Processes = max(2, p.Clients&^1), min(2, p.Clients)
 			p.Keys, p.Spread = p.Clients/2, Uniform
 		},

@@ -32,6 +32,8 @@ type Params struct {
 	Rate     float64       `json:"rate,omitempty"`      // total rate of iterations per second; unused if arrivals are closed
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of a single pause without new iterations, to test the latency measurement
 
+	Shortest time.Duration `json:"-"` // shortest lease that the lock supports
+
 	Initial int `json:"initial,omitempty"` // initial value of each key of the resource, divided among the key's segments
 }
 

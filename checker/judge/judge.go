@@ -81,6 +81,9 @@ func (j *judge) visit(ev histories.Event) error {
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
 		return nil // the key of a try is unknown before it returns
 	}
+	if ev.Return && (ev.Op.Kind == histories.Acquire || ev.Op.Kind == histories.Renew) {
+		j.Granted(ev.Op)
+	}
 	k := j.projection.Key(ev.Op.Key)
 	j.projection.Event(k, ev)
 	j.Past.Event(k, ev)

@@ -71,7 +71,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && !x.Shaken // a fault of a clock can make leases last longer
+		return a, op.Call > h.Over && x.known() // a fault of a clock can make leases last longer
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -90,7 +90,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	case g.Ended && g.Release.Outcome == histories.OK:
 		released := g.Release
 		a.why, a.before = again, &released
-	case g.Ended && op.Call > g.Over && !x.Shaken:
+	case g.Ended && op.Call > g.Over && x.known():
 		a.why = late
 	default:
 		return a, false // the client may still hold the key
@@ -99,6 +99,10 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a.acquire = &acquire
 	return a, true
 }
+
+// known reports whether the end of a lease is known. A clock that was set back, or a renewal that the lock did not report,
+// can make a lease last longer.
+func (x *releases) known() bool { return !x.Shaken && !x.Header.Silent }
 
 // other returns a hold of the key by another client, or nil.
 func other(k *projection.Key, client int32) *projection.Hold {

@@ -118,7 +118,7 @@ func (x *waiting) Fault(ev histories.Event) {
 
 // explains returns the time until which a hold is a valid reason to refuse other clients.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
-	if !h.Promised || h.Until == histories.Forever {
+	if !h.Promised || h.Until == histories.Forever || x.Header.Silent {
 		return histories.Forever
 	}
 	return h.Until + 2*x.Slack

@@ -79,11 +79,13 @@ type Judgement interface {
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
-	Bound  time.Duration // maximum time until a waiting client is granted a free key
+	Bound  time.Duration // Header.FreedWithin; longer if a granted lease is longer than the requested one
 	Counts *checker.Counts
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part of the history; set after the last event
 	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
+
+	lease time.Duration // longest granted lease
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
@@ -94,12 +96,20 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 {
 		return histories.Forever
 	}
-	return from + f.Header.TTL.D() + 2*f.Slack
+	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
 }
 
 // NewFacts returns the Facts for a history with the given header.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
+}
+
+// Granted extends the bound if a granted or renewed lease is longer than the requested one.
+func (f *Facts) Granted(op *histories.Op) {
+	if op.Outcome == histories.OK && op.Validity > f.lease {
+		f.lease = op.Validity
+		f.Bound = f.Header.FreedWithin() + histories.Excess(f.lease, f.Header.TTL.D())
+	}
 }
 
 // client returns the name of the client of an operation, with the process number if there are several processes.

@@ -21,7 +21,7 @@ func soundWorker() { workerOf("sound", "set-px-lua") }
 func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
-	worker.Main(worker.About{Name: name}, func(env impls.Env) (impls.Lock, error) {
+	worker.Main(worker.About{Name: name, Capabilities: []string{worker.CanCancel}}, func(env impls.Env) (impls.Lock, error) {
 		i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == lock })
 		return catalog.All()[i].Open(env)
 	})

@@ -2,6 +2,7 @@ package expect
 
 import (
 	"slices"
+	"strings"
 
 	"lockbench/impls"
 )
@@ -12,6 +13,9 @@ const (
 	// networkFaults includes the pause of a server, which is a silent network as seen by clients.
 	networkFaults = "slow-network lost-reply lost-reply-silent partition partition-one-way delayed-release lost-wakeup half-open server-pause"
 )
+
+// Faults returns the names of the faults under which Default expects something.
+func Faults() []string { return strings.Fields("none " + clientFaults + " " + networkFaults) }
 
 // Default returns what any lock with the capabilities of l is expected to do. docs/reference/expectations.md has the same
 // table. An author's expectation overrides the default one; see Override.
@@ -46,10 +50,10 @@ func Default(l impls.Impl) []impls.Expectation {
 func leased(l impls.Impl) []impls.Expectation {
 	all := slices.Concat(
 		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
-		Under("holder-kill half-open kill-between", Holds("a lease that nobody renews expires", "recovery", "no-orphan")),
+		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
-	if !l.Renews { // the watchdog of a living process may renew an abandoned hold for ever
-		all = append(all, Under("holder-abandon", Holds("a lease that nobody renews expires", "recovery", "no-orphan"))...)
+	if !l.Renews { // the watchdog of a living process may renew an abandoned hold forever
+		all = append(all, Under("holder-abandon", Holds("a lease that is not renewed expires", "recovery", "no-orphan"))...)
 	}
 	return all
 }
@@ -60,6 +64,7 @@ func renewed() []impls.Expectation {
 	return slices.Concat(
 		In("long-hold", Holds(because, "mutual-exclusion", "renewal")),
 		Holds(because, "renewal"),
+		Under("process-pause", Holds("a renewal extends only the hold of its owner", "renewal")),
 		Under("holder-stall slow-network server-pause", Excludes(because)))
 }
 

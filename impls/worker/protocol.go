@@ -117,6 +117,9 @@ type Request struct {
 	Value    int64  `json:"value,omitempty"` // value to write
 }
 
+// NoStore is the store of a lock that uses no servers.
+const NoStore = "none"
+
 // Reasons for a definite refusal.
 const (
 	Busy    = "busy"     // acquire: another client holds the key

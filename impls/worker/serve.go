@@ -2,27 +2,47 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"lockbench/impls"
 )
 
-// About describes a lock: its name, properties and expectations.
+// About describes a lock to lockbench. The capabilities renew, probe and lost follow from the lock itself.
 type About struct {
 	Name, Doc    string
+	Store        string // "": redis
 	Deployment   string // "": single
-	Reentrant    bool
-	Renews       bool // whether the lock renews by itself
-	Fences       bool // whether each grant has a fencing token
+	Capabilities []string
 	BackOff      time.Duration
 	Expectations []Expectation
+}
+
+// AboutLock describes a lock of the catalog.
+func AboutLock(l impls.Impl) About {
+	a := About{Name: l.Name, Doc: l.Doc, Store: cmp.Or(l.Store, NoStore), Deployment: l.Deployment, BackOff: l.BackOff}
+	for _, can := range []struct {
+		capability string
+		is         bool
+	}{{CanReenter, l.Reentrant}, {CanRenewSelf, l.Renews}, {CanFence, l.Fences}, {CanNotify, l.Notifies}, {IsSession, l.Session}, {CanCancel, true}} {
+		if can.is {
+			a.Capabilities = append(a.Capabilities, can.capability)
+		}
+	}
+	for _, e := range l.Expect {
+		if e.Deployment == "" {
+			a.Expectations = append(a.Expectations, Expectation{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Expected: e.Expected.String(), Because: e.Because})
+		}
+	}
+	return a
 }
 
 // Main is the main function of a worker. It serves requests until lockbench ends the worker, and exits with status 1 after
@@ -46,11 +66,26 @@ func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open fu
 		return errors.Join(errors.New("read the first line: the input is empty; lockbench starts a worker and writes to its standard input"), lines.Err())
 	}
 	s := &server{out: json.NewEncoder(out), held: newHeld(), cancels: map[int64]context.CancelFunc{}}
-	if err := s.open(lines.Bytes(), about, open); err != nil {
+	o, a, err := first(lines.Bytes(), about)
+	if err == nil && o.Describe {
+		return s.out.Encode(a.ready(nil))
+	}
+	if err == nil {
+		err = s.open(o, a, open)
+	}
+	if err != nil {
 		return errors.Join(err, s.out.Encode(Ready{Version: Version, Error: err.Error()}))
 	}
-	err := s.serve(lines)
+	err = s.serve(lines)
 	return errors.Join(err, s.close())
+}
+
+func first(text []byte, about func(Open) (About, error)) (o Open, a About, err error) {
+	if err := json.Unmarshal(text, &o); err != nil || o.Version != Version {
+		return o, a, fmt.Errorf("the first line must be of version %d of the worker protocol: %s", Version, quoted(text))
+	}
+	a, err = about(o)
+	return o, a, err
 }
 
 type server struct {
@@ -69,15 +104,7 @@ type server struct {
 	cancels map[int64]context.CancelFunc
 }
 
-func (s *server) open(text []byte, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
-	var o Open
-	if err := json.Unmarshal(text, &o); err != nil || o.Version != Version {
-		return fmt.Errorf("the first line must be of version %d of the worker protocol: %s", Version, quoted(text))
-	}
-	a, err := about(o)
-	if err != nil {
-		return err
-	}
+func (s *server) open(o Open, a About, open func(Open, impls.Env) (impls.Lock, error)) (err error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	s.resource = resource(o.Resource)
 	s.lock, err = open(o, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
@@ -93,16 +120,17 @@ func (s *server) open(text []byte, about func(Open) (About, error), open func(Op
 }
 
 func (a About) ready(lock impls.Lock) Ready {
-	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(), Expectations: a.Expectations}
-	_, renews := lock.(impls.Renewer)
-	_, probes := lock.(impls.Prober)
-	for _, can := range []struct {
-		capability string
-		is         bool
-	}{{CanTellLoss, true}, {CanRenew, renews}, {CanProbe, probes}, {CanReenter, a.Reentrant}, {CanRenewSelf, a.Renews}, {CanFence, a.Fences}} {
-		if can.is {
-			r.Capabilities = append(r.Capabilities, can.capability)
-		}
+	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Store: a.Store, Deployment: a.Deployment, Capabilities: slices.Clone(a.Capabilities),
+		BackOffMS: a.BackOff.Milliseconds(), Expectations: a.Expectations}
+	if lock == nil {
+		return r
+	}
+	r.Capabilities = append(r.Capabilities, CanTellLoss)
+	if _, renews := lock.(impls.Renewer); renews {
+		r.Capabilities = append(r.Capabilities, CanRenew)
+	}
+	if _, probes := lock.(impls.Prober); probes {
+		r.Capabilities = append(r.Capabilities, CanProbe)
 	}
 	if x, ok := lock.(impls.Segmenter); ok {
 		r.Segments = x.Segments("")

@@ -111,7 +111,7 @@ func start(t *testing.T, resource string) *session {
 	out, theirOut := io.Pipe()
 	s := &session{t: t, in: in, lines: make(chan string, 100), ended: make(chan error, 1)}
 	about := func(o Open) (About, error) {
-		return About{Name: "fake-" + o.Lock, Reentrant: true, Renews: true, BackOff: time.Second}, nil
+		return About{Name: "fake-" + o.Lock, Capabilities: []string{CanReenter, CanRenewSelf}, BackOff: time.Second}, nil
 	}
 	go func() {
 		err := Serve(theirIn, theirOut, about, func(_ Open, env impls.Env) (impls.Lock, error) {
@@ -128,7 +128,7 @@ func start(t *testing.T, resource string) *session {
 		close(s.lines)
 	}()
 	t.Cleanup(func() { in.Close() })
-	s.tell(fmt.Sprintf(`{"lockbench_worker":1,"lock":"x","nodes":[],"prefix":"p:","process":1,"seed":3,"params":{"a":"b"},"resource":%q}`, resource))
+	s.tell(fmt.Sprintf(`{"lockbench_worker":2,"lock":"x","nodes":[],"prefix":"p:","process":1,"seed":3,"params":{"a":"b"},"resource":%q}`, resource))
 	var err error
 	if s.ready, err = ReadReady([]byte(s.text())); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func (s *session) end() error {
 
 func TestFirstLines(t *testing.T) {
 	s := start(t, "")
-	want := []string{CanTellLoss, CanRenew, CanProbe, CanReenter, CanRenewSelf}
+	want := []string{CanReenter, CanRenewSelf, CanTellLoss, CanRenew, CanProbe}
 	if s.ready.Name != "fake-x" || strings.Join(s.ready.Capabilities, " ") != strings.Join(want, " ") || s.ready.BackOffMS != 1000 {
 		t.Errorf("%+v", s.ready)
 	}
@@ -266,7 +266,7 @@ func TestManyAtOnceUnread(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	told := make(chan error, 1)
 	go func() {
-		_, err := io.WriteString(in, `{"lockbench_worker":1}`+"\n")
+		_, err := io.WriteString(in, `{"lockbench_worker":2}`+"\n")
 		for id := 1; id <= 100 && err == nil; id++ {
 			_, err = fmt.Fprintf(in, `{"id":%d,"do":"ping"}`+"\n"+`{"id":0,"do":"cancel","hold":%d}`+"\n", id, id)
 		}

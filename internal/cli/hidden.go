@@ -93,11 +93,5 @@ func openLock(name string, env impls.Env) (impls.Lock, error) {
 
 func aboutLock(o worker.Open) (worker.About, error) {
 	l, err := lockNamed(o.Lock)
-	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
-	for _, e := range l.Expect {
-		if e.Deployment == "" {
-			about.Expectations = append(about.Expectations, worker.Expectation{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Expected: e.Expected.String(), Because: e.Because})
-		}
-	}
-	return about, err
+	return worker.AboutLock(l), err
 }

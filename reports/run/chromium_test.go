@@ -77,21 +77,26 @@ func checkOverview(t *testing.T, b *chromium.Page) {
 	}
 	const region = `document.querySelector("#overview .scroll")`
 	const hint = `getComputedStyle(` + region + `, "::before").display`
-	if got := chromium.Evaluate[string](b, hint); got != "none" {
+	if got := awaited(b, hint, "none"); got != "none" {
 		t.Errorf("a table that fits says that it scrolls: %s", got)
 	}
 	b.Emulate("screen", "light", 400)
-	got := "none"
-	for end := time.Now().Add(10 * time.Second); got != "block" && time.Now().Before(end); { // the hint appears with the next frame
-		got = chromium.Evaluate[string](b, hint)
-	}
-	if got != "block" {
+	if got := awaited(b, hint, "block"); got != "block" {
 		t.Errorf("a table that is cut does not say that it scrolls: %s", got)
 	}
 	moved := chromium.Evaluate[float64](b, region+`.scrollLeft = 60, `+region+`.querySelector("tbody th").getBoundingClientRect().left - `+region+`.getBoundingClientRect().left`)
 	if scrolled := chromium.Evaluate[float64](b, region+`.scrollLeft`); moved != 0 || scrolled != 60 {
 		t.Errorf("scrolled by %v px, the first column is at %v px", scrolled, moved)
 	}
+}
+
+// awaited evaluates a script until it returns a value, for at most ten seconds, and returns its last result. A page follows a
+// new width only with its next frame.
+func awaited(b *chromium.Page, script, want string) (got string) {
+	for end := time.Now().Add(10 * time.Second); got != want && time.Now().Before(end); {
+		got = chromium.Evaluate[string](b, script)
+	}
+	return got
 }
 
 func checkDrawings(t *testing.T, b *chromium.Page, r *Results) {

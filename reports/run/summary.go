@@ -42,6 +42,9 @@ func (r *Results) verdict() html.Verdict {
 // sayResults adds the sentences about the locks, then the sentences about the expectations.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
+	for _, told := range r.heldAtOnce() {
+		say(html.Bad, "%s.", told)
+	}
 	r.sayLocks(say)
 	if t.Fail > 0 {
 		say(html.Bad, "%s violated although expected to hold: %s.", format.Plural(t.Fail, "property"), r.listed(checker.Fail, "violates"))
@@ -105,6 +108,33 @@ func (r *Results) conditions() string {
 // evidence returns the sentence that states what a pass means.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
+}
+
+// heldAtOnce returns a sentence about each lock that two clients held at once although that was not expected.
+func (r *Results) heldAtOnce() (sentences []string) {
+	times := map[string]int{}
+	var order []string
+	label := r.Run.labels()
+	for _, o := range r.Cells {
+		if o.Result != checker.Fail || o.Property != "mutual-exclusion" && o.Property != "lease-exclusion" {
+			continue
+		}
+		name := label(o.Lock, o.Deployment)
+		if !slices.Contains(order, name) {
+			order = append(order, name)
+		}
+		if o.Property == "mutual-exclusion" {
+			times[name] += o.Violations
+		}
+	}
+	for _, name := range order {
+		if n := times[name]; n > 0 {
+			sentences = append(sentences, fmt.Sprintf("%s let two clients hold at once %s", name, format.Often(n)))
+		} else {
+			sentences = append(sentences, name+" promised a lease to two clients at once")
+		}
+	}
+	return sentences
 }
 
 // sayLocks passes sentences about the locks to say, with their tone. The tone is Bad if two clients held a lock at once,

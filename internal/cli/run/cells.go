@@ -45,16 +45,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Figures })
 	}
 	var plan []trial.Cell
-	add := func(locks []impls.Impl, on string) {
-		of := trial.Plan(locks, loads, injected)
-		if len(f.locks) == 0 || len(f.workloads) == 0 {
-			of = trial.Usual(of)
-		}
-		if len(f.workloads)+len(f.faults) == 0 {
-			of = append(of, trial.Kills(locks)...)
-		}
-		plan = append(plan, trial.On(on, of)...)
-	}
+	add := func(locks []impls.Impl, on string) { plan = append(plan, f.plannedOn(on, locks, loads, injected)...) }
 	add(locks, "") // "" selects the usual deployment of each lock
 	for _, name := range f.locks {
 		if !isPlaced(name) {
@@ -70,11 +61,29 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		add([]impls.Impl{lock}, on)
 	}
+	if len(f.faults) > 0 {
+		f.notes = append(f.notes, inapplicableFaults(locks, injected)...)
+	}
 	if len(plan) == 0 {
 		return nil, console.Usage(errors.New("nothing to do: none of the workloads and faults applies to any of the locks"),
 			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
 	}
 	return plan, nil
+}
+
+// plannedOn returns the cells of some locks on a deployment; "" is the usual deployment of each.
+func (f *flags) plannedOn(on string, locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []trial.Cell {
+	of := trial.Plan(locks, loads, injected)
+	if len(f.locks) == 0 || len(f.workloads) == 0 {
+		of = trial.Usual(of)
+	}
+	if f.worker != "" { // a worker has no shop, and a shop of the control alone would show nothing
+		of = slices.DeleteFunc(of, func(c trial.Cell) bool { return c.Workload.Served })
+	}
+	if len(f.workloads)+len(f.faults) == 0 {
+		of = append(of, trial.Kills(locks)...)
+	}
+	return trial.On(on, of)
 }
 
 func missingStores(plan []trial.Cell, on choice.Servers) []string {

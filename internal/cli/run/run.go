@@ -4,7 +4,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,8 +18,6 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
-	"lockbench/internal/world/servers"
-	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -27,7 +27,11 @@ type flags struct {
 	locks, workloads, faults []string
 	scenarios                []string
 	scenarioDocs             []run.Scenario // descriptions of the chosen scenarios, for the report
-	worker, deployment       string
+	worker, store            string
+	deployment               string // deployment of the user's lock; "": the one that the worker names
+	observe                  bool   // whether the user's lock has no expectations
+	junit                    string // file for a JUnit report
+	notes                    []string
 	trials, jobs             int
 	noControls, thorough     bool
 	servers                  choice.Servers
@@ -83,14 +87,9 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
 	fl.BoolVar(&f.thorough, "thorough", false, "also run and measure the workloads that only add figures")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1 if figures are compared, else several a core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "leave out the known-broken lock none")
-	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
-	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
 	fl.DurationVar(&p.Duration, "duration", p.Duration, "measured time of each trial")
-	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
 	fl.DurationVar(&p.Wait, "wait", p.Wait, "longest wait for a grant (0: unlimited)")
-	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different keys")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "choice of keys: one, uniform, zipf or own")
@@ -101,12 +100,21 @@ func (f *flags) define(cmd *cobra.Command) {
 
 // defineShared defines the flags that run and verify share.
 func (f *flags) defineShared(fl *pflag.FlagSet) {
+	p := &f.params
 	fl.StringVar(&f.worker, "worker", "", "command of your own lock")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of your own lock")
+	fl.StringVar(&f.store, "store", "", "store of your own lock (the one that it names)")
+	fl.StringVar(&f.deployment, "deployment", "", "deployment of your own lock (the one that it names)")
+	fl.BoolVar(&f.observe, "observe", false, "expect nothing of your own lock")
+	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
+	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
+	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
+	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1 if figures are compared, else several a core)")
 	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
+	fl.StringVar(&f.junit, "junit", "", "file for a JUnit report")
 	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
@@ -127,6 +135,7 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	}
 	r := &Runner{flags: f, missing: missingStores(plan, f.servers)}
 	r.cells, r.notes = trial.Fitting(plan, f.servers.How, f.servers.Remote)
+	r.notes = append(f.notes, r.notes...)
 	return r, r.begin(cmd)
 }
 
@@ -147,9 +156,6 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return console.Usage(err, hintRun)
 	}
 	if err := f.checkChoice(cmd); err != nil {
-		return err
-	}
-	if err := choice.OneOf("deployment", f.deployment, stores.Deployments(servers.Redis)); err != nil && f.worker != "" {
 		return err
 	}
 	if changed("ttl") {
@@ -175,7 +181,9 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: f.thorough && len(f.workloads)+len(f.faults)+len(f.scenarios) > 0, What: "--thorough is for a run of all workloads without faults",
 			Hint: "leave out --thorough, or --workloads, --faults and --scenarios"},
 		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
-		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
+		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"},
+		console.Refusal{If: f.worker == "" && f.store != "", What: "--store is for the lock of --worker"},
+		console.Refusal{If: f.worker == "" && f.observe, What: "--observe is for the lock of --worker"})
 }
 
 // run runs every cell, writes the report, and returns an error with the exit code.
@@ -194,6 +202,9 @@ func (r *Runner) run(ctx context.Context) error {
 	if err := r.print(); err != nil {
 		return err
 	}
+	if err := r.writeJUnit(); err != nil {
+		return err
+	}
 	found := console.Codes{console.ExitInternal: r.results.Tally.Disagreements > 0, console.ExitInterrupted: ctx.Err() != nil}
 	for _, o := range r.results.Cells {
 		found[console.CodeOf(o.Result)] = true
@@ -201,10 +212,29 @@ func (r *Runner) run(ctx context.Context) error {
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
+	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // what was judged is worse than what was not
+		console.Note(r.stderr, failed.Error())
+		failed = nil
+	}
 	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
 		return console.Environment(failed, "what was recorded before is judged and reported above")
 	}
 	return found.Err()
+}
+
+// writeJUnit writes the file that --junit names.
+func (r *Runner) writeJUnit() error {
+	if r.junit == "" {
+		return nil
+	}
+	file, err := os.Create(r.junit)
+	if err == nil {
+		err = errors.Join(r.results.JUnit(file), file.Close())
+	}
+	if err != nil {
+		return console.Environment(fmt.Errorf("write the JUnit report: %w", err), "the results are in "+r.dir)
+	}
+	return nil
 }
 
 func (r *Runner) print() error {

@@ -11,9 +11,11 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/expect"
 	"lockbench/impls/worker"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/workloads"
 )
@@ -23,12 +25,14 @@ func VerifyCommand() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	var file string
 	cmd := &cobra.Command{
-		Use:   "verify --worker COMMAND --expectations FILE",
-		Short: "Check your own lock against a file of expectations, in CI",
-		Long: `verify runs your own lock, a program in any language (docs/reference/worker-protocol.md), in the
-workloads and under the faults that a file of expectations names, and compares the results with
-it. docs/expectations.schema.json is the schema of the file; examples/ci has a file and a CI job.
+		Use:   "verify --worker COMMAND [--expectations FILE]",
+		Short: "Check your own lock against what it is expected to do, in CI",
+		Long: `verify runs your own lock, a program in any language (docs/your-own-lock.md), and compares the
+results with its expectations. Without a file these are the default ones of any lock with its
+capabilities (docs/reference/expectations.md), in the workloads and under the faults that can
+violate them. A file names the workloads and faults to run, and overrides the defaults.
 
+  lockbench verify --worker 'python3 worker.py'
   lockbench verify --worker 'python3 worker.py' --expectations expectations.json
 
 Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong
@@ -36,54 +40,139 @@ usage; 3 a result is inconclusive or not applicable; 4 a server or the worker do
 violation was expected and not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := f.verify(cmd, file)
+			r, stated, err := f.verify(cmd, file)
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.run(cmd.Context()), r.inapplicable())
+			return errors.Join(r.run(cmd.Context()), r.inapplicable(stated))
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&file, "expectations", "", "file of expectations")
+	fl.StringVar(&file, "expectations", "", "file of expectations (the default ones)")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (those with an expectation)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject, or none (those with an expectation)")
 	f.defineShared(fl)
 	return cmd
 }
 
-// verify reads the expectations and returns a Runner for the cells that check the expectations. It does not start any trial.
-func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
-	if f.worker == "" || file == "" {
-		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
+// verify returns a Runner for the cells in which the lock of the worker has expectations, and the expectations that the file
+// states. It does not start any trial.
+func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expectation, error) {
+	if f.worker == "" {
+		return nil, nil, console.Usage(errors.New("verify needs --worker"), "lockbench verify --worker 'python3 worker.py'")
 	}
-	said, err := readExpectations(file)
-	if err != nil {
-		return nil, err
+	var said expected
+	if file != "" {
+		var err error
+		if said, err = readExpectations(file); err != nil {
+			return nil, nil, err
+		}
+		f.lockParams = said.Params
 	}
-	f.lockParams = said.Params
 	if err := f.check(cmd); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	own, err := f.describeWorker(cmd.Context())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if own.Name != said.Lock {
-		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker is named %q", file, said.Lock, own.Name), "the two must be the same")
-	}
-	if own.Expect, err = expectations(said.Expectations); err != nil {
-		return nil, err
-	}
-	plan, err := said.cells(own)
+	plan, stated, err := f.verified(&own, said, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f.name = "chosen"
 	r := &Runner{flags: f}
 	var left []string
-	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 {
-		return nil, console.Environment(fmt.Errorf("some expectations cannot be checked here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
+	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 && file != "" {
+		return nil, nil, console.Environment(fmt.Errorf("some expectations cannot be checked here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
 	}
-	return r, r.begin(cmd)
+	r.notes = append(f.notes, left...)
+	return r, stated, r.begin(cmd)
+}
+
+// verified sets the expectations of the lock, and returns the cells to run and the expectations of the file.
+func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []trial.Cell, stated []impls.Expectation, err error) {
+	if file == "" {
+		plan, err = f.expectedCells(*own)
+		return plan, nil, err
+	}
+	if own.Name != said.Lock {
+		return nil, nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker is named %q", file, said.Lock, own.Name), "the two must be the same")
+	}
+	if stated, err = expectations(said.Expectations); err != nil {
+		return nil, nil, err
+	}
+	if own.Expect = expect.Override(own.Expect, stated); f.observe {
+		own.Expect = nil
+	}
+	plan, err = said.cells(*own)
+	plan = slices.DeleteFunc(plan, func(c trial.Cell) bool {
+		return len(f.workloads) > 0 && !slices.Contains(f.workloads, c.Workload.Name) || len(f.faults) > 0 && !slices.Contains(f.faults, c.Fault.Name)
+	})
+	return plan, stated, err
+}
+
+// expectedCells returns the cells in which a lock has expectations. --workloads and --faults replace the choice.
+func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
+	names := f.faults
+	if len(names) == 0 {
+		names = expect.Faults()
+	}
+	loads, err1 := choice.Workloads.Choose(f.workloads...)
+	injected, err2 := choice.Faults.Choose(names...)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	plan := slices.DeleteFunc(trial.Plan([]impls.Impl{own}, loads, injected), func(c trial.Cell) bool {
+		if len(f.workloads) == 0 && !c.Workload.Special && !c.Workload.Reentrant && c.Workload.Name != "counter" {
+			return true // counter shows what the other ordinary workloads would
+		}
+		at := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
+		named := len(f.workloads)+len(f.faults) > 0
+		return !named && !f.observe && !slices.ContainsFunc(own.Expected(at), func(e impls.Expectation) bool { return e.Expected != histories.Unspecified })
+	})
+	f.notes = append(f.notes, inapplicableFaults([]impls.Impl{own}, injected)...)
+	if len(plan) == 0 {
+		return nil, console.Usage(errors.New("nothing to verify: none of the workloads and faults applies to this lock"), hintCapability)
+	}
+	return plan, nil
+}
+
+const hintCapability = "its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults"
+
+// inapplicableFaults returns a note for each fault that does not apply to some of the locks, with the reason.
+func inapplicableFaults(locks []impls.Impl, injected []faults.Fault) (notes []string) {
+	for _, fault := range injected {
+		reasons := map[string][]string{}
+		var order []string
+		for _, l := range locks {
+			why := fault.NotFor(l)
+			if fault.Kind != faults.Nothing && l.Store == "" && !l.Control {
+				why = "it uses no server"
+			}
+			if why == "" {
+				continue
+			}
+			if reasons[why] == nil {
+				order = append(order, why)
+			}
+			reasons[why] = append(reasons[why], l.Name)
+		}
+		for _, why := range order {
+			notes = append(notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, few(reasons[why]), why))
+		}
+	}
+	return notes
+}
+
+// few joins names, and only counts those after the fourth.
+func few(names []string) string {
+	const shown = 4
+	if len(names) > shown+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
 }
 
 // cells returns the cells that check the expectations. Each pair of workload and fault occurs once.
@@ -100,23 +189,25 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 		}
 		plan := trial.Plan([]impls.Impl{of}, loads, fault)
 		if len(plan) == 0 {
-			return nil, console.Usage(fmt.Errorf("%s is expected in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault),
-				"its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults")
+			return nil, console.Usage(fmt.Errorf("%s is expected in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault), hintCapability)
 		}
 		cells = append(cells, plan...)
 	}
 	return cells, nil
 }
 
-// inapplicable returns an error if an expectation could not be checked because the property was not applicable. Such an
-// expectation has not passed.
-func (r *Runner) inapplicable() error {
+// inapplicable returns an error if an expectation of the file could not be checked because the property was not applicable.
+// Such an expectation has not passed.
+func (r *Runner) inapplicable(stated []impls.Expectation) error {
 	found := console.Codes{}
-	if r.results == nil { // no results: the run ended with an error
+	if r.results == nil { // run has returned an error
 		return nil
 	}
 	for _, o := range r.results.Cells {
-		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
+		in := slices.ContainsFunc(stated, func(e impls.Expectation) bool {
+			return e.Property == o.Property && e.Workload == o.Workload && e.Fault == o.Fault
+		})
+		if in && o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
 			found[console.ExitInconclusive] = true
 			console.Note(r.stderr, fmt.Sprintf("not applicable: %s in %s under %s: %s", o.Property, o.Workload, o.Fault, o.Why))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/expect"
 	"lockbench/impls/worker"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
@@ -22,27 +23,160 @@ import (
 
 const hintWorker = "docs/reference/worker-protocol.md describes what a worker reads and writes; lockbench worker is one"
 
-// describeWorker starts the user's worker once, on new servers. It returns the lock that the first line of the worker's
-// output describes.
+// describeWorker returns the lock of the user's worker. It asks the worker for a description, starts servers of the store that
+// the description names, and tries the lock on them once.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
-	own := impls.Impl{Store: servers.Redis, Deployment: f.deployment, Worker: []string{"/bin/sh", "-c", "exec " + f.worker}}
-	g, err := stores.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
+	own := impls.Impl{Program: &impls.Program{Command: []string{"/bin/sh", "-c", "exec " + f.worker}}}
+	k, err := children.New()
 	if err != nil {
-		return own, console.Environment(err, "the worker needs servers to work on")
-	}
-	ready, err := describe(ctx, own.Worker, worker.Open{Nodes: g.Front(), CAFile: f.servers.Remote.CAFile, Prefix: servers.KeyPrefix("describe"), Params: f.lockParams})
-	if err = errors.Join(err, g.Stop()); err != nil {
 		return own, console.Environment(err, hintWorker)
 	}
-	if err := checkReady(ready); err != nil {
-		return own, console.Environment(fmt.Errorf("the worker %s: %w", ready.Name, err), hintWorker)
+	ready, err := workers.Describe(ctx, k, own.Program.Command, f.lockParams)
+	if err == nil && ready.Version > 1 {
+		own.Program.Version = ready.Version
+		apply(&own, ready)
+	} else if ready.Version < 2 && ctx.Err() == nil { // version 1 has no description, and learns of its servers first
+		own.Program.Version, err = 1, nil
 	}
-	can := func(capability string) bool { return slices.Contains(ready.Capabilities, capability) }
-	own.Name, own.Doc = ready.Name, ready.Doc
+	if err == nil {
+		err = f.place(&own, ready)
+	}
+	if err == nil {
+		err = f.warmUp(ctx, k, &own)
+	}
+	if err = errors.Join(err, k.Close()); err != nil {
+		var exit *console.Exit
+		if !errors.As(err, &exit) {
+			err = console.Environment(err, hintWorker)
+		}
+		return own, err
+	}
+	if !f.observe {
+		own.Expect = expect.Override(expect.Default(own), own.Expect)
+	}
+	return own, nil
+}
+
+// apply sets the fields of a lock that its worker describes.
+func apply(own *impls.Impl, r worker.Ready) {
+	can := func(capability string) bool { return slices.Contains(r.Capabilities, capability) }
+	own.Name, own.Doc = r.Name, r.Doc
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
-	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
-	own.Expect, err = expectations(ready.Expectations)
-	return own, err
+	own.Notifies, own.Session = can(worker.CanNotify), can(worker.IsSession)
+	own.BackOff = time.Duration(r.BackOffMS) * time.Millisecond
+	own.Shortest = time.Duration(r.ShortestMS) * time.Millisecond
+	p := own.Program
+	p.Start, p.Step = time.Duration(r.StartMS)*time.Millisecond, time.Duration(r.StepMS)*time.Millisecond
+	if r.Version > 1 { // workers of version 1 report every renewal, and may support a cancel
+		p.Silent, p.Deaf, p.Rereleases = own.Renews, !can(worker.CanCancel), can(worker.CanRerelease)
+	}
+	for _, e := range r.Expectations {
+		one, _ := e.OfLock() // ReadReady has checked it
+		own.Expect = append(own.Expect, one)
+	}
+}
+
+// place sets the store and the deployment of the user's lock.
+func (f *flags) place(own *impls.Impl, r worker.Ready) error {
+	store := cmp.Or(f.store, r.Store, servers.Redis)
+	if store == worker.NoStore {
+		return nil
+	}
+	if err := choice.OneOf("store", store, append(stores.Names(), worker.NoStore)); err != nil {
+		return err
+	}
+	own.Store, own.Deployment = store, cmp.Or(f.deployment, r.Deployment, servers.Single)
+	return choice.OneOf("deployment of "+store, own.Deployment, stores.Deployments(store))
+}
+
+// warmUp runs the user's lock once. It completes the description of the lock, and adapts the trials to a slow runtime.
+func (f *flags) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl) error {
+	g := &servers.Group{}
+	if own.Store != "" {
+		var err error
+		g, err = stores.Start(ctx, servers.Spec{How: f.servers.How, Store: own.Store, Deployment: own.Deployment, Remote: f.servers.Remote})
+		if err != nil {
+			return console.Environment(err, "the worker needs servers to work on")
+		}
+	}
+	pace, err := f.tryOut(ctx, k, own, g.Front())
+	if err = errors.Join(err, g.Stop()); err == nil {
+		f.adapt(own, pace)
+	}
+	return err
+}
+
+// pace holds what the first use of a worker measured.
+type pace struct {
+	start time.Duration // from the start of the process to its first line
+	ping  time.Duration // time for nine of ten answers to a ping
+}
+
+const (
+	pings     = 100
+	pingEvery = 3 * time.Millisecond
+)
+
+func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl, nodes []string) (m pace, err error) {
+	began := time.Now()
+	ttl := own.Granting(max(f.params.TTL, faults.UsualTTL))
+	p, err := workers.Start(ctx, k, *own.Program, worker.Open{Nodes: nodes, CAFile: f.servers.Remote.CAFile, TTLMS: ttl.Milliseconds(),
+		Prefix: servers.KeyPrefix("describe"), Params: f.lockParams}, nil)
+	if err != nil {
+		return m, err
+	}
+	m.start = time.Since(began)
+	if own.Program.Version == 1 {
+		apply(own, p.Ready)
+	}
+	err = checkReady(p.Ready)
+	if err == nil && p.Ready.Name != own.Name {
+		err = fmt.Errorf("it named itself %s in its description", own.Name)
+	}
+	if err == nil {
+		var h impls.Hold
+		if h, err = p.Lock().Acquire(ctx, impls.Request{Key: "warm-up", Owner: "warm-up", TTL: ttl}); err == nil {
+			own.Leased = h.Validity > 0
+			err = p.Lock().Release(ctx, h.Grant)
+		}
+		err = errors.Join(p.Failed(), ctx.Err()) // a lock that refuses is judged by its trials
+	}
+	var took []time.Duration
+	for len(took) < pings && err == nil {
+		asked := time.Now()
+		err = p.Running(ctx)
+		took = append(took, time.Since(asked))
+		time.Sleep(pingEvery)
+	}
+	if slices.Sort(took); len(took) > 0 {
+		m.ping = took[len(took)*9/10]
+	}
+	if err = errors.Join(err, p.Close()); err != nil {
+		err = fmt.Errorf("the worker %s: %w", p.Ready.Name, err)
+	}
+	return m, err
+}
+
+const (
+	slowStart = time.Second           // start time of a slow runtime
+	slowPing  = 10 * time.Millisecond // answer to a ping by a slow runtime
+	slowTTL   = 2 * faults.UsualTTL   // shortest lease under faults for a slow runtime
+)
+
+// adapt makes trials of a slow runtime run one at a time and with longer leases, unless flags say otherwise. A stalled
+// process would otherwise make its holders late, and the trials would be discarded.
+func (f *flags) adapt(own *impls.Impl, m pace) {
+	if m.start < slowStart && m.ping < slowPing {
+		return
+	}
+	if f.jobs == 0 {
+		f.jobs = 1
+	}
+	if f.faultTTL == 0 {
+		f.faultTTL = own.Granting(max(slowTTL, 50*m.ping).Round(100 * time.Millisecond))
+	}
+	f.notes = append(f.notes, fmt.Sprintf("%s started in %v and answers a ping in %v: --jobs %d, and --ttl %v under faults",
+		own.Name, m.start.Round(100*time.Millisecond), m.ping.Round(time.Millisecond), f.jobs, f.faultTTL))
 }
 
 func expectations(all []worker.Expectation) (into []impls.Expectation, err error) {
@@ -56,8 +190,8 @@ func expectations(all []worker.Expectation) (into []impls.Expectation, err error
 	return into, nil
 }
 
-// checkReady returns an error if the first line of a worker's output contains an unknown name. An expectation with a misspelt
-// name would never be checked.
+// checkReady returns an error if the first line of a worker contains an unknown name. An expectation with a misspelt name
+// would never be checked.
 func checkReady(r worker.Ready) error {
 	if slices.Contains(choice.Locks.Names(), r.Name) {
 		return errors.New("a lock of lockbench has that name already")
@@ -77,18 +211,4 @@ func checkReady(r worker.Ready) error {
 		}
 	}
 	return nil
-}
-
-func describe(ctx context.Context, command []string, open worker.Open) (ready worker.Ready, err error) {
-	k, err := children.New()
-	if err != nil {
-		return ready, err
-	}
-	p, err := workers.Start(ctx, k, command, open, nil)
-	if err == nil {
-		if ready, err = p.Ready, p.Close(); err != nil {
-			err = fmt.Errorf("the worker %s: %w", ready.Name, err)
-		}
-	}
-	return ready, errors.Join(err, k.Close())
 }

@@ -1,9 +1,14 @@
 package faults
 
+import "lockbench/impls"
+
 // cancelledAcquire cancels an acquire while the reply is on its way. The client then cannot know whether it acquired the lock.
 var cancelledAcquire = Fault{
 	Name: "cancelled-acquire", Kind: Clients,
 	Doc: "a client cancels its acquire while the reply is on its way",
+	Only: func(l impls.Impl) string {
+		return reasonUnless(l.Program == nil || !l.Program.Deaf, "its worker does not state the capability cancel")
+	},
 	Plan: func(s Scene) Plan {
 		return Plan{Gates: gatesAfterAcquire(s), Steps: []Step{{When: whenAnswered(), For: s.TTL / 2,
 			Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}}}}

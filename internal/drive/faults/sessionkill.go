@@ -13,6 +13,9 @@ var sessionKill = Fault{
 }
 
 func needsEndableSession(l impls.Impl) string {
+	if l.Program != nil {
+		return "lockbench does not know which session holds the lock of a worker"
+	}
 	if l.Store == "zookeeper" {
 		return "its server has no command that ends a session"
 	}

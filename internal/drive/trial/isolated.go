@@ -41,14 +41,14 @@ func (t *trial) openApart(ctx context.Context) error {
 	t.later(func() error {
 		return servers.Each(len(a.processes), func(i int) error { return a.processes[i].Close() })
 	})
-	command := t.Lock.Worker
-	if len(command) == 0 {
-		command = t.Worker
+	program := impls.Program{Command: t.Worker}
+	if t.Lock.Program != nil {
+		program = *t.Lock.Program
 	}
 	for process := range t.Params.Processes + 1 {
 		open := t.opening(process, urls[process])
 		open.Resource = guarded.URL
-		p, err := workers.Start(ctx, keeper, command, open, t.watch.Renewed)
+		p, err := workers.Start(ctx, keeper, program, open, t.watch.Renewed)
 		if err != nil {
 			return err
 		}

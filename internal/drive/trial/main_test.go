@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 
 func aboutNamed(o worker.Open) (worker.About, error) {
 	l, err := findLock(o.Lock)
-	return worker.About{Name: l.Name, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, BackOff: l.BackOff}, err
+	return worker.AboutLock(l), err
 }
 
 func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {

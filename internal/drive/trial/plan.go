@@ -58,7 +58,7 @@ func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
 // InProcesses reports whether the clients run in separate processes. This is the case under a fault, or if the lock is an
 // external program.
-func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
+func (c Cell) InProcesses() bool { return c.faulty() || c.Lock.Program != nil }
 
 // Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the arguments. A lock
 // that uses no server is not combined with faults.
@@ -67,7 +67,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	for _, l := range locks {
 		for _, w := range loads {
 			if w.Reentrant && !l.Reentrant || w.Fenced && !l.Fences || w.Special && l.Store == "" ||
-				w.Served && len(l.Worker) > 0 {
+				w.Served && l.Program != nil {
 				continue
 			}
 			control := false
@@ -185,7 +185,8 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Expectations: workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
+		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Silent: c.Lock.Program != nil && c.Lock.Program.Silent,
+		Expectations: workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
 	}
 }
 
@@ -222,7 +223,7 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 
 func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	switch {
-	case len(c.Lock.Worker) == 0 && c.Lock.Store == "":
+	case c.Lock.Program == nil && c.Lock.Store == "":
 		return fmt.Errorf("%s uses no server", c.Lock.Name)
 	case p.Processes > mostProcesses:
 		return fmt.Errorf("%d processes are more than the %d that one machine runs side by side", p.Processes, mostProcesses)

@@ -102,6 +102,10 @@ func (s Setting) params(c Cell) workloads.Params {
 	if c.Workload.Served {
 		p = s.Asked.of(p)
 	}
+	if c.Lock.Program != nil {
+		p.Shortest = c.Lock.Granting(0)
+		p.TTL = c.Lock.Granting(p.TTL)
+	}
 	p = c.Workload.Adapted(p)
 	if c.Lock.Lease > 0 {
 		p.TTL = min(p.TTL, c.Lock.Lease)
@@ -111,16 +115,16 @@ func (s Setting) params(c Cell) workloads.Params {
 
 // faultTTL returns the TTL for a trial with a fault; 0 stands for the default of the fault.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
-	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
+	if asked == 0 && c.Lock.Granting(faults.UsualTTL) == faults.UsualTTL && c.Lock.Shortest <= faults.UsualTTL {
 		return 0
 	}
-	return max(asked, c.Lock.Shortest)
+	return c.Lock.Granting(max(asked, c.Lock.Shortest))
 }
 
 // lockParams returns the parameters of a cell's lock. Under a fault, waiters pause between two tries by default. Without a
 // pause, they would slow the other processes and could make a holder late without a fault.
 func (s Setting) lockParams(c Cell) map[string]string {
-	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
+	if !c.faulty() || c.Lock.Program != nil || s.LockParams["wait"] != "" {
 		return s.LockParams
 	}
 	params := map[string]string{"wait": "backoff"}
@@ -212,7 +216,8 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 
 func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process) *workloads.Drive {
 	return &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: processes, Fresh: t.fresh,
-		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted,
+		Rereleases: t.Lock.Program != nil && t.Lock.Program.Rereleases}
 }
 
 // epilogue checks after the workload that the lock can be acquired, unless the trial was interrupted.

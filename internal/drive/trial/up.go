@@ -90,7 +90,7 @@ func (t *trial) open(process int) (impls.Lock, error) {
 // opening returns the settings that a worker process reads as its first line.
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
-		Seed: t.Params.Seed, Params: t.LockParams}
+		Seed: t.Params.Seed, TTLMS: t.Params.TTL.Milliseconds(), Params: t.LockParams}
 }
 
 const (

@@ -4,6 +4,7 @@ package workers
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,8 +55,28 @@ type Process struct {
 
 // Start starts a worker process and returns when it has written its first line. The function renewed is called for each
 // renewal that the lock makes itself; see impls.Env. The keeper k kills the process when lockbench ends.
-func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
-	return startWithin(ctx, usualBounds(), k, command, open, renewed)
+func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
+	b := usualBounds()
+	b.ready = max(b.ready, min(of.Start, mostStart))
+	open.Version = of.Version
+	return startWithin(ctx, b, k, of.Command, open, renewed)
+}
+
+const (
+	mostStart   = time.Minute      // upper limit on the start time that a worker may state
+	describedIn = 30 * time.Second // time limit for a description, whose worker has not stated its start time yet
+)
+
+// Describe starts a worker process to read the description of its lock. A worker of protocol version 1 does not know this
+// request. It may fail, or answer as if it were opened.
+func Describe(ctx context.Context, k *children.Keeper, command []string, params map[string]string) (worker.Ready, error) {
+	b := usualBounds()
+	b.ready = describedIn
+	p, err := startWithin(ctx, b, k, command, worker.Open{Describe: true, Nodes: []string{}, Params: params}, nil)
+	if err != nil {
+		return p.Ready, err
+	}
+	return p.Ready, p.Close()
 }
 
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
@@ -63,7 +84,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 		given: map[int64]worker.Request{}, held: holds{}}
 	child, in, out, err := k.StartPiped(command, &p.log)
 	if err != nil {
-		return nil, fmt.Errorf("start the worker %q: %w", command, err)
+		return p, fmt.Errorf("start the worker %q: %w", command, err)
 	}
 	p.child, p.in = child, in
 	first := make(chan error, 1)
@@ -74,13 +95,13 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	}()
 	if err := p.introduce(ctx, open, first); err != nil {
 		_ = p.Kill()
-		return nil, fmt.Errorf("start the worker %q: %w%s", command, err, &p.log)
+		return p, fmt.Errorf("start the worker %q: %w%s", command, err, &p.log)
 	}
 	return p, nil
 }
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
-	open.Version = worker.Version
+	open.Version = cmp.Or(open.Version, worker.Version)
 	unread := p.send(open) // the write error is returned only if the process reports no error itself
 	select {
 	case err := <-first:
@@ -177,6 +198,10 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 	bound := max(0, wait) + p.bounds.answer
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
+	var deadline <-chan time.Time // end of the wait, if the worker relies on a cancel request
+	if wait > 0 && p.Can(worker.CanCancel) {
+		deadline = time.After(wait)
+	}
 	for {
 		select {
 		case l := <-answer:
@@ -185,6 +210,9 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 			return p.lastWord(answer)
 		case <-ctx.Done():
 			return p.giveUp(ctx, id, r, answer)
+		case <-deadline:
+			_ = p.tell(worker.Request{Do: "cancel", Hold: id})
+			continue
 		case <-timer.C:
 		}
 		if wait >= 0 {
@@ -223,7 +251,9 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 
 // giveUp cancels a request and waits a short time for its answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
-	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
+	if p.Ready.Version == 1 || p.Can(worker.CanCancel) { // version 1 has no such capability
+		_ = p.tell(worker.Request{Do: "cancel", Hold: id})
+	}
 	select {
 	case l := <-answer:
 		return l, nil

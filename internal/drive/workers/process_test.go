@@ -78,7 +78,7 @@ func TestStartThatFails(t *testing.T) {
 	quick.ready, quick.end = short, short
 	for how, want := range map[string][]string{
 		"chatty": {"Listening on port 7", "standard error"},
-		"old":    {"version 0", "version 1"},
+		"old":    {"version 0", "versions 1 to 2"},
 		"unable": {"no such server"},
 		"silent": {"no first line within 200ms"},
 		"brief":  {"no first line", "exit status 7"},
@@ -103,12 +103,12 @@ func TestStartThatFails(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Start(t.Context(), keeper(t), []string{"/no/such/worker"}, worker.Open{}, nil); err == nil || !strings.Contains(err.Error(), "/no/such/worker") {
+	if _, err := Start(t.Context(), keeper(t), impls.Program{Command: []string{"/no/such/worker"}}, worker.Open{}, nil); err == nil || !strings.Contains(err.Error(), "/no/such/worker") {
 		t.Errorf("a missing command: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Start(cancelled, keeper(t), command("silent"), worker.Open{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Start(cancelled, keeper(t), impls.Program{Command: command("silent")}, worker.Open{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled start: %v", err)
 	}
 }
@@ -365,6 +365,7 @@ func TestPageOfBounds(t *testing.T) {
 	b := usualBounds()
 	for what, is := range map[string]any{
 		"a line, in either direction": fmt.Sprint(worker.MaxLine, " bytes"), "from the start to the first line": b.ready,
+		"from the start to a description":                                     describedIn,
 		"from a request to its reply, beyond its `wait_ms`":                   b.answer,
 		"from a `cancel` to the reply, after which the reply is ignored":      b.giveUp,
 		"for the worker to read a line":                                       b.write,
