@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// stated holds the locks of the catalog that are not known-broken and state otherwise than expect.Default, with the reason.
+// stated holds the locks that are not known-broken but whose expectations differ from expect.Default, with the reason.
 var stated = map[string]string{
 	"ferretdb":           "the emulator does not lock the documents that it updates, so two clients may be granted at once",
 	"rueidislock":        "it promises a hold for as long as a context is not cancelled, and a paused process cannot cancel it",
@@ -21,8 +21,8 @@ var stated = map[string]string{
 	"reentrant-count-fixed": "",
 }
 
-// TestDefaultExpectations checks the default expectations against what the catalog states, and tests have shown, for each
-// lock. A correct lock states nothing else, and every known-broken lock contradicts them.
+// TestDefaultExpectations compares the default expectations of each lock with those in the catalog. They must differ
+// for known-broken locks and for the locks in stated, and agree for all others.
 func TestDefaultExpectations(t *testing.T) {
 	for _, l := range All() {
 		l.Leased = l.Store != "" && !l.Session && !slices.Contains([]string{"setnx", "mysql-row"}, l.Name)
