@@ -46,7 +46,7 @@ type Witness struct {
 	Ops      []histories.Op `json:"ops"` // operations in order of their calls
 }
 
-// UnmarshalJSON parses a witness. It also accepts the field name that earlier versions used for the sentence.
+// UnmarshalJSON parses a witness. It also accepts the JSON name that earlier versions used for the field Sentence.
 func (w *Witness) UnmarshalJSON(text []byte) error {
 	type plain Witness
 	earlier := struct {

@@ -34,7 +34,8 @@ func need(t *testing.T, what, how string) {
 	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands holds a function for each example worker that installs what the worker needs and returns its command line.
+// commands maps each example worker to a function. The function installs the worker's dependencies if necessary, and
+// returns the command line that starts the worker.
 var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
 
 func python(t *testing.T) []string {

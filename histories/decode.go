@@ -119,7 +119,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	}
 	var h struct {
 		Header
-		Claims []Expectation `json:"claims"` // name of the expectations in version 1
+		Claims []Expectation `json:"claims"` // name of the JSON field expectations in format version 1
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -140,8 +140,9 @@ func (r *Reader) Close() {
 }
 
 // Next returns the next line, or io.EOF at the end. A truncated last line is only a warning. Any other malformed line
-// is an error with the line number. If the header says that marks follow, the first line is a mark at time 0. Replay
-// then leaves out the operations after the last mark, even if the file was cut before its first mark.
+// is an error that states the line number. If the header announces marks, the first line returned is a mark at time 0.
+// A mark states that the history is complete up to its time. Replay omits the operations after the last mark, even if
+// the file was cut off before its first mark.
 func (r *Reader) Next() (Line, error) {
 	if first := !r.begun; first {
 		if r.begun = true; r.Header.Marks {

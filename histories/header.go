@@ -32,7 +32,7 @@ type Header struct {
 	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds the key
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
-	Marks  bool `json:"marks,omitempty"`           // whether marks follow, up to the end: what follows the last mark is incomplete
+	Marks  bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
 	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a renewal in the history
 
 	Expectations []Expectation `json:"expectations,omitempty"`

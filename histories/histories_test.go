@@ -126,7 +126,7 @@ func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // closed at the first mark; clients wait for it, because otherwise they could finish before any mark
+		marked := make(chan struct{}) // closed when a mark (a time up to which the file is complete) has been written; clients wait for it, so that operations follow the mark
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
@@ -201,8 +201,8 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// TestOpenFaultsAreListedAtAMark checks that a mark lists every fault that has not ended. A replay must know when each
-// fault began.
+// TestOpenFaultsAreListedAtAMark checks that each mark lists every fault that has not ended. A mark is a time up to
+// which the file is complete, including the start of each fault.
 func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
@@ -223,8 +223,8 @@ func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 	}
 }
 
-// replayed returns the events of a history as text (fault, whether it is a return, value), and the number of
-// operations.
+// replayed returns each event of a history as text, and the number of operations. The text of an event is the fault's
+// name, whether the event is a return, and the value.
 func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(text))
@@ -241,8 +241,8 @@ func replayed(t *testing.T, text []byte) (got []string, ops int) {
 	return got, cover.Ops
 }
 
-// TestEventsAtTheTimeOfAMark checks the order of events at the time of a mark. Calls come before returns, even calls on
-// lines after the mark.
+// TestEventsAtTheTimeOfAMark checks the order of events at the time of a mark. A mark is a time up to which the file is
+// complete. Calls come before returns, even if the call is on a line after the mark.
 func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	lines := []Line{
 		{Op: Op{Client: 0, Kind: Acquire, Outcome: OK, Call: 5, Return: 10}},
@@ -267,7 +267,8 @@ func TestEventsAtTheTimeOfAMark(t *testing.T) {
 	}
 }
 
-// TestKilledRun checks that a history file truncated at any byte can be read and judged up to the last complete mark.
+// TestKilledRun checks that a truncated history file can be read and judged up to the last complete mark. A mark states
+// that the file is complete up to a time.
 func TestKilledRun(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		for i := range 2000 {

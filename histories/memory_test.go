@@ -60,7 +60,7 @@ func TestMemoryEqualsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if first, err := r.Next(); err != nil || !first.Mark || first.At != 0 { // in a file, a mark at 0 stands for the header's promise of marks
+	if first, err := r.Next(); err != nil || !first.Mark || first.At != 0 { // if a file has marks (times up to which it is complete), Next first returns one at time 0
 		t.Fatalf("the first line is %+v, %v", first, err)
 	}
 	r.Header.Marks = false

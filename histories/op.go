@@ -96,8 +96,8 @@ type Op struct {
 	Fault        string // name of the fault, if Kind is Inject or Heal
 
 	Due, Call, Return time.Duration // intended start, actual start, and end or StillOpen
-	SentAfter         time.Duration // time from Call until the store was sent the request that it granted
-	Validity          time.Duration // length of the lease, counted from Call plus SentAfter; 0 if unknown, or Unbounded
+	SentAfter         time.Duration // time from Call until the successful request was sent to the store
+	Validity          time.Duration // length of the lease, counted from Call plus SentAfter; Unbounded if it does not expire, 0 if unknown
 
 	Fence, Value int64
 	Error        string

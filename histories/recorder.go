@@ -97,7 +97,9 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	for _, l := range r.logs { // operations after Begin are missing until Tell records them, so the mark must not be later than Begin
+	// A mark states that the history is complete up to its time. A client that has called Begin records its operations
+	// only with Tell. So the mark must not be later than the call of Begin.
+	for _, l := range r.logs {
 		l.mu.Lock()
 		if l.begun > 0 {
 			now = min(now, l.begun)
@@ -196,8 +198,9 @@ func (l *Log) Call(op Op) time.Duration {
 	return op.Call
 }
 
-// Return records the result of the open operation and returns the time. An acquire or release with an unknown outcome
-// increases the Life of the client: the client may or may not hold the key.
+// Return records the result of the open operation and returns the time. After an acquire or release with an unknown
+// outcome, the client may or may not hold the key. Return then increments the client's Life, so that its later
+// operations count as those of a new client.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open
@@ -234,11 +237,11 @@ func (l *Log) Note(op Op) {
 	l.unlock()
 }
 
-// Inject records the start of a fault. In the log of a client, the fault affects that client, and may overlap other
-// operations of the client.
+// Inject records the start of a fault. A fault in a client's Log affects that client, and may overlap other operations
+// of the client.
 //
-// Callers must call end when the fault has ended. outcome must be OK if the fault was verified. Otherwise problem must
-// describe why not.
+// Callers must call end when the fault has ended, with outcome OK if the fault was verified. Otherwise problem must
+// describe why it was not verified.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

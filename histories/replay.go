@@ -32,18 +32,18 @@ func (e Event) Time() time.Duration {
 
 // Coverage describes which part of a history was replayed.
 type Coverage struct {
-	Until    time.Duration // time of the last mark; if there is no mark, of the last event
+	Until    time.Duration // time up to which the history is complete: of its last mark, or of its last event if it has no marks
 	Marks    int
 	Ops      int           // number of operations called
-	LeftOut  int           // number of operations called after the last mark, which are not judged
+	LeftOut  int           // number of operations called after Until; they are not judged
 	MaxStall time.Duration // longest pause of lockbench itself
 }
 
 // Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. Replay
 // returns an error if a client has two open operations.
 //
-// Replay holds only the operations between two marks in memory. A call at the time of the client's previous return is
-// moved by a nanosecond.
+// Replay keeps in memory only the operations between two marks, which are times up to which the history is complete. If
+// an operation is called at the time of the client's previous return, Replay delays the call by one nanosecond.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
 	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
@@ -91,7 +91,7 @@ type replay struct {
 	ops     []Op     // operations with queued events
 	queue   []queued // events that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // faults that a mark has listed as not ended; the call of such a fault is already queued
+	faults  map[injection]bool // faults that earlier lines list as not ended; their calls have already been queued
 }
 
 // injection identifies a fault by its client, name and start time.
@@ -105,7 +105,7 @@ type injection struct {
 type sequence struct {
 	last time.Duration // time of the last return
 	open time.Duration // call time of the open operation, if busy is set
-	busy bool          // the client has an open operation, which a mark has listed
+	busy bool          // whether an earlier line lists an operation of the client that has not returned
 }
 
 type queued struct {
@@ -139,8 +139,8 @@ func (p *replay) add(op *Op) error {
 	return nil
 }
 
-// call checks that an operation does not overlap an earlier operation of the client. It queues the call, unless a mark
-// has listed the operation before.
+// call checks that an operation does not overlap an earlier operation of the client. It queues the call, unless an
+// earlier line listed the operation as open.
 func (p *replay) call(op *Op, i int32) error {
 	c, known := p.clients[op.Client]
 	if !known {
@@ -176,7 +176,7 @@ func (p *replay) mark(line Line) error {
 	p.cover.Marks++
 	p.cover.Until = line.At
 	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
-	return p.deliver(line.At) // keep events at the time of the mark, because more events at that time may follow
+	return p.deliver(line.At) // events at exactly this time stay queued, because later lines may contain more of them
 }
 
 func (p *replay) end() error {
@@ -273,7 +273,7 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // equal to the line that a Reader returns
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // the same Line that a Reader returns for a mark
 	return nil
 }
 
@@ -297,7 +297,7 @@ func (m *Memory) Digest() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// appendLine appends an encoding of all fields of a line, which differs for different lines.
+// appendLine appends an encoding of all fields of a line. Different lines have different encodings.
 func appendLine(b []byte, l *Line) []byte {
 	if l.Mark {
 		b = append(b, 1)

@@ -59,7 +59,7 @@ type Grant struct {
 	Fence     int64         // fencing token; 0: none
 	Depth     int           // nesting depth; 1: outermost grant; 0: the lock does not count nested grants
 	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
-	Validity  time.Duration // promised duration of the hold, counted from the end of SentAfter; Unbounded: no end; 0: unknown
+	Validity  time.Duration // promised duration of the hold, counted from the time at which the granted request was sent (see SentAfter); Unbounded: no end; 0: unknown
 	Ref       int64         // number for internal use by the lock; 0: none
 }
 

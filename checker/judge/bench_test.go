@@ -76,7 +76,7 @@ func BenchmarkMonitor(b *testing.B) {
 	p.look(nil)
 	for b.Loop() {
 		j := newJudge(h, Options{})
-		j.oracle = oracle.New(false, 0) // without views, so that Porcupine checks nothing
+		j.oracle = oracle.New(false, 0) // Porcupine has no property to check
 		if _, err := histories.Replay(repeated(lines, 1), j.visit); err != nil || j.Counts.Grants != 500_000 {
 			b.Fatal(err, j.Counts)
 		}

@@ -20,14 +20,16 @@ import (
 
 var summary = flag.String("summary", "", "write a summary of the differential test to this file")
 
-// differ describes one test model: how to generate histories and which judges to compare on them.
+// differ describes one differential test. It generates histories of a model, such as a mutex, and compares the judge
+// with two checkers of that model.
 type differ struct {
 	name     string
 	generate func(*generated)
 	views    func() projection.View
 	// judged lists the properties that must all hold if the model accepts a history.
 	judged []string
-	// search reports whether the type frontier and Porcupine each accept the whole history.
+	// search checks the whole history with the type frontier of this package and with Porcupine. It reports whether
+	// each of them accepts the history.
 	search func(*generated) (frontier, porcupine bool)
 	// exact reports whether the judge must find a violation in every history that the model rejects.
 	exact func(*generated) bool

@@ -130,7 +130,7 @@ func (m model[S]) porcupine(actions []action) bool {
 		Step: func(state, input, _ any) (bool, any) {
 			legal, next := m.step(state.(S), input.(*action))
 			if a := input.(*action); !legal && a.outcome == histories.Unknown {
-				return true, state // an action with an unknown outcome may take no effect
+				return true, state // an action with an unknown outcome may have had no effect
 			}
 			return legal, next
 		},

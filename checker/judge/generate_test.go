@@ -17,15 +17,15 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // the history may violate the model
-	late    bool // some client received a grant after a fault had ended it, or after it had lost the hold
+	late    bool // some client was killed, or lost its hold, no later than the return of its acquire
 	lost    bool // some hold was reported lost, though the store may have kept it until its lease ended
-	rash    int  // if violations are allowed, one of this many grants ignores the previous hold
+	rash    int  // if violations are allowed, a grant ignores the previous hold with probability 1/rash
 	number  int64
 	next    []time.Duration // earliest time of the next call, by client
 	lives   []int32
 	free    time.Duration // time at which the lock becomes free
 	token   int64
-	strange int32 // number of the last client that has only one operation
+	strange int32 // highest number so far of a client with only one operation
 }
 
 // start begins a new history. The allowance for clock error is one unit of time.

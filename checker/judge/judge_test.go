@@ -119,7 +119,7 @@ func TestWindowsAgree(t *testing.T) {
 		if !slices.Equal(byWindow.Disagreements, atOnce.Disagreements) || byWindow.Undecided+atOnce.Undecided > 0 || atOnce.Windows > 0 {
 			t.Errorf("seed %d: whole %+v, in windows %+v", seed, atOnce, byWindow)
 		}
-		if len(atOnce.Disagreements) > 0 { // without a monitor to compare with, each violation found by Porcupine is a disagreement
+		if len(atOnce.Disagreements) > 0 { // without a monitor (a second checker), each violation that Porcupine finds is listed as a disagreement
 			bad++
 		} else if byWindow.Windows < 3 {
 			t.Errorf("seed %d: %d windows for %d holds", seed, byWindow.Windows, byWindow.Pairs)

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// mutex simulates clients that acquire and release one lock per key. Without faulty and late, two clients never hold a
-// lock at once.
+// mutex simulates clients that acquire and release one lock per key. If faulty and late are 0, at most one client holds
+// a lock at a time.
 type mutex struct {
 	r       *rand.Rand
 	ops     []histories.Op

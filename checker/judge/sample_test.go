@@ -16,8 +16,8 @@ func one(client int32, number int64, from, to, validity time.Duration) []histori
 	}
 }
 
-// TestSampleFindsTheMonitorsViolations checks that Porcupine confirms a late violation in a history of which it checks
-// only a sample.
+// TestSampleFindsTheMonitorsViolations checks that Porcupine confirms a violation near the end of a long history.
+// Porcupine checks only a sample of such a history, except on keys with a violation.
 func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)

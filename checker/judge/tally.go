@@ -13,7 +13,7 @@ const maxBands = 1000
 
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // last reported loss, by client; deleted when it was counted as false
+	lost     map[int32]histories.Op // last reported loss of a hold, by client; deleted after the report proved false
 	bands    []checker.Band
 	injected bool          // a fault was verified
 	first    time.Duration // call time of the first verified fault

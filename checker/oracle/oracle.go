@@ -17,8 +17,9 @@ import (
 // The check treats each hold as two operations on a mutex: an acquire and a release. Porcupine takes quadratic time, so
 // a key with more than wholeLimit operations is checked in parts (windows).
 //
-// In a long history, every window is checked in the first sampleFrom operations, then a random one in sampleEvery. On a
-// key with a violation, every window is checked until Porcupine finds a violation too.
+// The first sampleFrom operations are checked completely. Later windows are checked with probability 1/sampleEvery, or
+// always if Oracle.full is set. If another checker has found a violation on a key, all windows are checked until
+// Porcupine finds one too.
 const (
 	wholeLimit   = 1000
 	sampleFrom   = 100_000
@@ -74,7 +75,8 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
-// Add adds a hold. The release must have returned, or its client or the history must have ended.
+// Add adds a hold. It must not be called before the hold's release has returned, unless the client or the history has
+// ended.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)

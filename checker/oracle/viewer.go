@@ -65,8 +65,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns the acquire and the release of each hold as operations for Porcupine. Each hold lasts at least
-// until the time overlapped, because renewals may be missing.
+// operations returns the acquire and the release of each hold as operations for Porcupine. Renewals may be missing, so
+// every hold lasts at least until overlapped, which is the end of the violation.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -94,8 +94,8 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 // mostRows limits the client numbers that are used as row numbers, because Porcupine draws every row up to the highest.
 const mostRows = 16
 
-// row returns the row of hold i in the page, which is usually the client number. It returns i if a client has several
-// holds, or a client number of mostRows or higher.
+// row returns the row of hold i on the page. This is the client number if all client numbers differ and are between 0
+// and mostRows-1. Otherwise it is i.
 func row(holds []*projection.Hold, i int) int {
 	taken := map[int32]bool{}
 	for _, h := range holds {

@@ -39,10 +39,11 @@ type known struct {
 	pair
 }
 
-// early is a hold that was processed before it was added, because its end was still unknown.
+// early is a hold whose grant was processed before the hold was passed to the method add of stream. This limits the
+// number of queued events.
 type early struct {
 	known
-	leaving bool // the end of the hold was processed too
+	leaving bool // whether the end of the hold was processed as well as its grant
 }
 
 // moment is the type of an event. At equal times, calls come before returns.
@@ -75,7 +76,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 		e = &early{known: s.granted(p)}
 	}
 	if e.leaving && e.endCall != p.endCall {
-		s.doubtful = true // a renewal extended the hold after its end was processed
+		s.doubtful = true // a renewal has extended the hold, but its earlier end was already processed
 		return
 	}
 	if e.leaving && e.endReturn == p.endReturn {
@@ -184,8 +185,8 @@ func (s *stream) next(e instant) {
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
 		if len(s.inside) > 1 && len(s.w.acts) >= s.w.searchAt {
-			// A window normally ends while only one client holds the key. Search this long window now, because two
-			// holders are either a violation or a disagreement with the monitor.
+			// A window normally ends while only one client holds the key. This window is long and several clients hold
+			// the key, so search it now for a violation.
 			s.w.searchAt = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}
@@ -212,7 +213,7 @@ type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	searchAt int // a window of this many operations is searched even while several clients hold the key
+	searchAt int // number of operations at which the window is searched early, while several clients hold the key
 }
 
 type act struct {

@@ -57,7 +57,7 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
-// Change records the end of a hold, given by the change Closed. It ignores other changes.
+// Change records the end of a hold if c is Closed. It ignores other changes.
 func (p *Past) Change(h *Hold, c Change) {
 	if c != Closed {
 		return

@@ -241,8 +241,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	}
 }
 
-// ReleasedBy returns the hold that the outstanding release op ends, or nil if the client of op does not hold the key.
-// inner reports whether op only releases a nested acquire.
+// ReleasedBy returns the hold that op releases. op must be a release that has not returned. The result is nil if the
+// client of op does not hold the key. inner reports whether op releases only a nested acquire.
 func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
@@ -308,7 +308,8 @@ func Lived() View {
 	return View{Property: "mutual-exclusion", End: func(h *Hold) (time.Duration, bool) { return h.End, true }}
 }
 
-// Promised returns the view in which a hold ends at its release or when its lease expires, whichever comes first.
+// Promised returns a View, which defines when a hold ends. The hold ends at its release or when its lease expires,
+// whichever comes first.
 func Promised() View {
 	return View{Property: "lease-exclusion", Lapses: true, End: func(h *Hold) (time.Duration, bool) { return min(h.End, h.Until), h.Promised }}
 }

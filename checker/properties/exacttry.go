@@ -12,11 +12,12 @@ import (
 // maxDoubts is the maximum number of possible violations stored per key. Further refusals are not judged.
 const maxDoubts = 1024
 
-// tries checks that a lock refuses a try (busy) only while a client holds the key. It applies to locks that promise
-// this.
+// tries checks that a lock refuses a try (busy) only while a client holds the key. It applies only to locks that
+// promise this.
 //
-// An earlier hold explains a refusal. So does the next grant, if its acquire was called before the refusal returned. An
-// acquire with an unknown outcome explains all refusals that return after its call.
+// A refusal is correct if the try overlaps an earlier hold. It is also correct if the next granted acquire was called
+// before the refusal returned. An acquire with an unknown outcome may hold the key until its lease would have expired.
+// Refusals during that time are correct too.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]
@@ -32,7 +33,7 @@ type tried struct {
 	doubts []doubt
 }
 
-// doubt is a refusal that no hold and no acquire with an unknown outcome explains so far.
+// doubt is a refusal that may be a violation, because no hold or acquire is known that justifies it.
 type doubt struct {
 	op        histories.Op
 	condemned bool // the next grant did not explain the refusal
@@ -131,7 +132,7 @@ func (x *tries) Finding() checker.Finding {
 		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not promise that busy means held"}
 	}
 	for i := range x.keys {
-		x.settle(&x.keys[i]) // outstanding acquires may still explain refusals
+		x.settle(&x.keys[i]) // count each remaining refusal as a violation, unless an acquire that has not returned may have caused it
 	}
 	return x.finding(checker.Count(x.busy, "busy answer"),
 		reason{x.busy == 0, checker.NotApplicable, "no acquire was refused as busy"})

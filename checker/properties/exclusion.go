@@ -19,11 +19,11 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // number of grants; those whose hold had ended when received; those whose end is unknown
+	grants, empty, unstated int // number of grants, of grants received after the hold had ended, and of grants whose hold has an unknown end
 	open                    projection.PerKey[[]*overlap]
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // hold whose release between the grants in shown may have caused the second grant, or nil
+	freed                   *projection.Hold // third hold that ended between the grants of the two holds in shown, or nil; its end may explain the second grant
 	at                      string           // key of the violation
 	violated                map[string]bool
 }
@@ -38,14 +38,15 @@ func (x *exclusion) Monitors() string { return x.Property }
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a possible violation: the hold second was granted while the holds firsts had apparently not ended.
+// overlap is a possible violation: a hold (second) was granted before other holds (firsts) had ended, as far as known.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
 	last   *projection.Hold // hold that ended last before the second grant, or nil
 }
 
-// maxOpen is the maximum number of undecided overlaps per key.
+// maxOpen is the maximum number of possible violations stored per key. Beyond that, the oldest one counts as a
+// violation.
 const maxOpen = 1024
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -97,7 +98,8 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended handles the end of a hold. It drops each overlap with this hold if the hold ended before the overlap began.
+// ended handles the end of a hold. It drops possible violations that the end rules out, and counts those that have
+// become certain.
 func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
@@ -116,8 +118,8 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled reports whether no later event can show that the holds did not overlap. This is certain once the second hold
-// and one of the earlier holds have ended.
+// settled reports whether the violation is certain. It is certain once the second hold and one of the earlier holds
+// have ended.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }

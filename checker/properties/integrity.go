@@ -32,8 +32,8 @@ type guarded struct {
 	acked    int64
 	unknown  int64
 	reads    map[int32]histories.Op // last read that no write has followed, by client
-	written  pages                  // hold number of the write, by the value read before the write
-	recent   map[int64]update       // by the value read before the write
+	written  pages                  // number of the hold that first wrote after reading a value, by that value
+	recent   map[int64]update       // latest update (a read and the write based on it), by the value read
 	bases    []int64                // keys of recent, oldest first
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
@@ -117,7 +117,8 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read before a write. It reports a violation if an earlier write followed a read of the same value.
+// based finds the read on which a write is based. It reports a violation if an earlier write is based on a read of the
+// same value.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {

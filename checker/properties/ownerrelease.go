@@ -15,7 +15,7 @@ import (
 type wrong uint8
 
 const (
-	again  wrong = iota // the hold was released before
+	again  wrong = iota // the client had already released the hold
 	late                // the lease has certainly expired
 	others              // the hold belongs to another client
 	never               // the acquire was refused
@@ -65,8 +65,8 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge decides whether a release must be refused. ok is true if the client certainly does not hold the key. The
-// attempt then states the reason.
+// judge decides whether a release must be refused. It returns true if the client certainly does not hold the key. The
+// returned attempt then states the reason.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
@@ -82,7 +82,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire was evicted, or the release has no hold number
+		return a, false // the acquire is no longer stored, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:

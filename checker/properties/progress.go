@@ -13,8 +13,8 @@ import (
 // unstatedBound is the reason why the properties progress and recovery are not applicable.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap plus the lock's back-off is the maximum pause between two tries. After a longer pause, a client no longer
-// counts as waiting.
+// retryGap is added to the lock's back-off to get the maximum pause between two tries of a waiting client. After a
+// longer pause, the client no longer counts as waiting.
 const retryGap = 100 * time.Millisecond
 
 // waiting checks bounded liveness: a free key is granted to a waiting client within the bound in the header.
@@ -89,7 +89,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // the key stays locked until the lease expires, which the property recovery checks
+	case c == projection.Closed && h.Fault != nil: // a fault ended the holder, so the key may stay locked until the lease expires; the property recovery checks that
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
@@ -116,7 +116,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains returns the time until which a hold is a valid reason to refuse other clients.
+// explains returns the time up to which a hold justifies refusing other clients.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever || x.Header.Silent {
 		return histories.Forever

@@ -75,7 +75,7 @@ type Judgement interface {
 	Finding() checker.Finding
 }
 
-// Facts holds what the monitors of one history share.
+// Facts holds the data about one history that all its property checkers (monitors) share.
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
@@ -172,7 +172,7 @@ func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, f
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a possible reason for a verdict other than Held if no violation was found.
+// reason is a possible verdict on a history without violations, such as Undecided, with an explanation.
 type reason struct {
 	applies  bool
 	observed checker.Observed

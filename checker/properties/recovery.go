@@ -35,7 +35,7 @@ type victim struct {
 	held    bool          // the client held the key; otherwise it waited for the key
 	behind  bool          // another client still holds the key
 	waited  bool          // another client held the key at the fault and has released it since
-	since   time.Duration // the later of the fault and the end of any other possible hold
+	since   time.Duration // start of the recovery time: the fault, or a later time until which another client may have held the key
 	asked   time.Duration // time at which other clients started to wait
 }
 
@@ -57,8 +57,8 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 		return // a fault has ended the client
 	}
 	b.idle = op.Return
-	// The outcome of the acquire is unknown, so it may have held the key until its return. Ignore an acquire that was
-	// called after the recovery was due.
+	// An acquire with an unknown outcome may have held the key until it returned. The recovery time then starts at the
+	// return. An acquire that was called after the recovery was due is ignored.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
@@ -70,8 +70,8 @@ func (v *victim) moveTo(t time.Duration) {
 	v.asked = max(v.asked, v.since)
 }
 
-// rest handles a new acquire after a pause without waiting clients: the waiting time starts again at now. It has no
-// effect if clients had already waited for the maximum time.
+// rest handles the call of an acquire after a pause during which no client waited. It restarts the waiting time at now,
+// unless earlier clients waited longer than the bound.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -93,7 +93,7 @@ func (x *recoveries) Fault(ev histories.Event) {
 		case !ev.Return:
 			x.gone(b, ev.Op)
 		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
-			b.victim = nil // the fault was not verified, so it does not count
+			b.victim = nil // the fault was not verified, so no recovery is expected
 		}
 	}
 }

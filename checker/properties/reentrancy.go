@@ -16,8 +16,8 @@ type reentrant struct {
 	keys     projection.PerKey[map[int32]*entry]
 	entries  int // number of nested acquires
 	inners   int
-	shown    *projection.Hold // hold in the violation shown
-	indirect bool             // the violation shown is a grant to another client, which may have other causes
+	shown    *projection.Hold // hold that the reported violation concerns
+	indirect bool             // the reported violation is only a grant to another client; such a grant may have other causes
 	unclear  int              // number of possible violations that a server fault may explain
 }
 
@@ -67,8 +67,8 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	}
 }
 
-// probed handles the answer of the store to the question which client holds the key. After the release of a nested
-// acquire, the holder must still have the key.
+// probed handles the store's reply to a probe for the holder of the key. After the release of a nested acquire, the
+// holder must still have the key.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
 	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
@@ -129,8 +129,8 @@ func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation. The first violation is shown, but a wrong answer to the holder replaces a grant to
-// another client.
+// violation counts a violation and stores the first one to show. If that is a grant to another client, a later wrong
+// answer to the holder replaces it.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire

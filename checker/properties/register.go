@@ -3,7 +3,8 @@ package properties
 import "lockbench/histories"
 
 // register models a resource that checks fencing tokens. For each operation, it finds the highest token among the
-// operations that returned before. The order of concurrent operations is unknown.
+// operations that returned before the operation was called. It does not compare concurrent operations, because their
+// order is unknown.
 type register struct {
 	highest histories.Op
 	before  map[int32]histories.Op // operation with the highest token before the call of the outstanding operation, by client
@@ -19,11 +20,11 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of an operation. higher is an earlier operation with a higher token, or nil. If higher is
-// not nil, the resource should have refused op.
+// returned handles the return of the operation op. higher is an earlier operation with a higher token, or nil. If
+// higher is not nil, the resource should have refused op.
 //
-// counts reports whether the resource checks the token of op. If checks is "checking", the resource checks reads and
-// writes; if "checking-writes", only writes.
+// counts reports whether the resource checks the token of op. A resource checks reads and writes if checks is
+// "checking", and only writes if checks is "checking-writes".
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -18,9 +18,9 @@ type renewals struct {
 	measured bool // least has been set
 }
 
-// lease is the lease of a hold that has not ended.
+// lease describes the current lease of a hold that has not ended.
 type lease struct {
-	until time.Duration    // end of the lease before the next renewal
+	until time.Duration    // time at which the lease expires if it is not renewed
 	given time.Duration    // length of the lease before the next renewal
 	taker *projection.Hold // first grant to another client during the hold, or nil
 }
@@ -41,7 +41,8 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards checks a confirmed renewal of a hold that has ended.
+// afterwards handles a confirmed renewal of a hold that has ended. It reports a violation if the renewal was called
+// after the release, or after a grant to another client.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:

@@ -16,7 +16,14 @@ import (
 )
 
 // makeBench implements the script command "bench DIR [OPTION...]", which writes a synthetic benchmark to a folder.
-// Options: seed=2 (seed of the random noise), blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
+// Examples of the options:
+//
+//	seed=2             add random noise with this seed
+//	blocks=3           keep only the first three blocks of trials
+//	factor=fenced:0.8  multiply the throughput of a lock by a factor
+//	unsafe=redsync     add a violation to the last trials of a lock
+//	blind              remove all violations
+//	thresholds=FILE    read the thresholds of the plan from a file
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 	var recorded struct {
 		Plan   *bench.Plan

@@ -30,8 +30,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// password contains a character that must be escaped in a URL. Tests search output for secret, the start of the
-// password.
+// password contains a character that must be escaped in a URL. passwordInURL is its escaped form. The constant secret
+// is the beginning of both forms; tests search their output for it.
 const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
 
 // TestExternal runs testdata/external/*.txtar, which test the lockbench command with external servers.

@@ -17,12 +17,12 @@ import (
 	"lockbench/histories"
 )
 
-// markEvery is the number of EDN entries after which the reader adds a mark, a line up to which the history is
-// complete. Marks limit the memory of histories.Replay.
+// markEvery is the number of EDN entries after which the reader adds a mark. A mark states that the history is complete
+// up to its time. Marks limit the memory of histories.Replay.
 const markEvery = 4096
 
-// jepsens stands for the start time of a fault recorded by Jepsen, because the entry for the end of the fault does not
-// repeat the start time.
+// jepsens is used instead of the start time to identify a fault that Jepsen recorded. Jepsen's entry for the end of a
+// fault does not contain the start time.
 const jepsens time.Duration = -1
 
 // Format is the EDN notation of Jepsen, to be passed to histories.Open.
@@ -271,7 +271,7 @@ func (h *history) complete(e *entry) error {
 	return nil
 }
 
-// fault handles the start or the end of a fault, an entry by Jepsen's process nemesis. Entries written by lockbench
+// fault handles an entry of Jepsen's process nemesis, which starts and ends faults. Only entries written by lockbench
 // have a :call field.
 func (h *history) fault(e *entry) error {
 	op, ours := e.op, e.has(":call")
@@ -310,7 +310,8 @@ func (h *history) selfStarted(e *entry) error {
 	return h.self(&e.op)
 }
 
-// self adds an operation from its last entry. The return time is the time of this entry, or :return if that is later.
+// self adds an operation that no client started: a fault, or an operation of the lock itself. The operation returns at
+// the time of the current entry, or at op.Return if that is later.
 func (h *history) self(op *histories.Op) error {
 	if op.Return = max(op.Return, h.now); op.Call > h.now {
 		return fmt.Errorf("returns at %d, before its call at %d", op.Return, op.Call)

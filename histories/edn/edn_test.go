@@ -144,7 +144,8 @@ func TestEDNTruncated(t *testing.T) {
 	}
 }
 
-// TestEDNMemoryIsBounded checks that the reader adds marks at regular intervals, which limit the memory of a replay.
+// TestEDNMemoryIsBounded checks that the reader adds marks at regular intervals. A mark is a time up to which the
+// history is complete, so marks limit the memory of a replay.
 func TestEDNMemoryIsBounded(t *testing.T) {
 	var text strings.Builder
 	for i := range 3 * markEvery {
@@ -201,7 +202,8 @@ func FuzzEDN(f *testing.F) {
 	})
 }
 
-// events returns the calls and returns of a history. A call has only the fields that are known at that time.
+// events returns the calls and returns of a history. A call has only the fields that are known when the operation is
+// called.
 func events(t *testing.T, text []byte) []histories.Event {
 	t.Helper()
 	r, err := histories.NewReader(bytes.NewReader(text), Format)

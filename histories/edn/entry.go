@@ -79,7 +79,7 @@ func (e *entry) finish() (err error) {
 	}
 	if e.process == nemesis {
 		e.op.Kind = histories.Inject
-		for _, word := range []string{"stop", "heal", "resume", "reset"} { // prefixes of the :f that ends a fault in Jepsen
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // prefixes of the operation name (:f) in an entry by which Jepsen ends a fault
 			if strings.HasPrefix(e.f, word) {
 				e.op.Kind = histories.Heal
 			}
@@ -154,7 +154,7 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 type number struct {
 	low, high int64
 	set       func(op *histories.Op, n int64)
-	ofEnd     bool // the entry for the return may have the field
+	ofEnd     bool // whether the entry for the return of an operation may also have this field
 }
 
 const (
@@ -172,7 +172,7 @@ var numbers = map[string]number{
 	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
 	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
 	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
-	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time at which a loss was reported, if later than the entry
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time at which a loss was reported, if later than the time of the entry
 	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
 	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},

@@ -13,8 +13,8 @@ import (
 	"lockbench/histories"
 )
 
-// Export writes a history file as EDN, in order of the events. Each line is the call or the return of an operation.
-// Operations after the last mark are omitted, because they are not judged.
+// Export writes a history file as EDN, in order of the events. Each line is the call or the return of an operation. A
+// history is complete only up to its last mark, so Export omits later operations.
 //
 // Export reads the file twice, because the process numbers depend on the number of clients.
 func Export(w io.Writer, path string) (warnings []string, err error) {
@@ -36,7 +36,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	}
 	defer r.Close()
 	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
-	r.Header.Marks = false // the export has no marks, and ends at the last mark of the file
+	r.Header.Marks = false // operations after the last mark are omitted, so the exported history is complete and needs no marks
 	if err := x.header(&r.Header); err != nil {
 		return nil, err
 	}

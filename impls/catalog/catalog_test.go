@@ -158,7 +158,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Store == "" {
-			return // a lock without a store compares no tokens
+			return // a lock without a store has no token that a release could compare
 		}
 		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))

@@ -109,7 +109,7 @@ func TestRefusedThenGranted(t *testing.T) {
 		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
 			b.t.Errorf("the first try: %v, want busy", err)
 		}
-		h := b.acquire(l, "b", 10*time.Second, 0) // the grant is the defect: another client holds the key
+		h := b.acquire(l, "b", 10*time.Second, 0) // known defect: the acquire is granted although another client holds the key
 		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			b.t.Errorf("release: %v, want not held", err)
 		}

@@ -322,8 +322,9 @@ func TestFencedManyWaiters(t *testing.T) {
 	})
 }
 
-// TestTokensAfterLossOfMemory checks that fencing tokens from the server's clock still increase after the server has lost
-// its data. Fencing tokens from a counter start at 1 again. The test includes an acquire and a hand-over.
+// TestTokensAfterLossOfMemory checks fencing tokens after the server has lost its data. Tokens from the server's clock
+// must still increase. Tokens from a counter start at 1 again. The test checks the tokens of an acquire and of a
+// hand-off.
 func TestTokensAfterLossOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -545,7 +546,7 @@ func TestFencedWithoutPermissionToPublish(t *testing.T) {
 		}
 	}
 	may("-publish")
-	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // without the hold, this client does not repeat a failed release
+	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // this client does not have the hold, so it does not repeat a failed release
 	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}

@@ -210,7 +210,8 @@ func TestSegmentsInTurn(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutReplica checks that a key that no replica has acknowledged is deleted, and that its request is refused.
+// TestWaitWithoutReplica checks an acquire that no replica acknowledges. The lock must delete the key and refuse the
+// acquire.
 func TestWaitWithoutReplica(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Replica)
 	l := open(t, "set-px-wait", impls.Env{Nodes: g.Front()})

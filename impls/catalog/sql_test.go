@@ -192,8 +192,8 @@ func TestRowStays(t *testing.T) {
 	})
 }
 
-// TestSessionEnds checks the end of a holder's session. The next client must be granted, the loss must be reported, and the
-// release must return an error.
+// TestSessionEnds checks the end of a holder's session. The next client must be granted the key, the loss must be
+// reported, and the release must return an error.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {

@@ -7,10 +7,11 @@ import (
 	"lockbench/impls"
 )
 
-// clientFaults and networkFaults list the faults under which a lease must not be promised twice.
+// clientFaults and networkFaults list faults under which two clients must not have valid leases of the same key.
 const (
 	clientFaults = "holder-stall process-pause pause-before-answer pause-in-release holder-kill holder-abandon kill-between cancelled-acquire"
-	// networkFaults includes the pause of a server, which is a silent network as seen by clients.
+	// networkFaults includes the pause of a server, because clients cannot distinguish a paused server from a silent
+	// network.
 	networkFaults = "slow-network lost-reply lost-reply-silent partition partition-one-way delayed-release lost-wakeup half-open server-pause"
 )
 
@@ -68,7 +69,8 @@ func renewed() []impls.Expectation {
 		Under("holder-stall slow-network server-pause", Excludes(because)))
 }
 
-// Override returns the default expectations, except those for which an author states another. It appends the author's.
+// Override returns the default expectations, followed by the author's. An author's expectation replaces the default for
+// the same property, fault, workload and deployment.
 func Override(defaults, author []impls.Expectation) []impls.Expectation {
 	same := func(a, b impls.Expectation) bool {
 		return a.Property == b.Property && a.Fault == b.Fault && a.Workload == b.Workload && a.Deployment == b.Deployment

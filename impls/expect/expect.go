@@ -62,7 +62,8 @@ func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
-// Under limits the given expectations to faults. The argument faults contains the names, separated by spaces.
+// Under limits the given expectations to trials with one of the given faults. The argument faults holds their names,
+// separated by spaces.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

@@ -6,7 +6,7 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is the reason for expectations about a late holder, if the resource checks fencing tokens.
+// Checked is the reason for expectations about a holder whose lease has expired, if the resource checks fencing tokens.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
@@ -34,8 +34,8 @@ func LateHolder(faults string) []impls.Expectation {
 		Holds("the next client is granted after the lease, and a late release frees no other client's hold", "lease-exclusion", "owner-release"))
 }
 
-// MemoryLost returns the expectations of a lock in the memory of one server. The faults must clear the memory or shift the
-// server's clock.
+// MemoryLost returns the expectations that exclusion is violated under the given faults. Each fault must clear the
+// memory of the server that stores the lock, or shift that server's clock.
 func MemoryLost(faults string) []impls.Expectation {
 	return Under(faults, Violated("the server has lost the key and grants it to the next client while the holder relies on its lease",
 		"lease-exclusion", "mutual-exclusion"))

@@ -34,7 +34,8 @@ type Lease struct {
 	left  bool // whether the renewal goroutine ended before a release or a loss
 }
 
-// New returns a Lease whose renewals end at the latest with the context life. start is the time of the call of Acquire.
+// New returns a Lease. Its renewals stop at the latest when the context life ends. start is the time of the call of
+// Acquire.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
@@ -95,8 +96,8 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake runs lookAfter, which must call LookAfter, in a goroutine at the given time. Most holds are released earlier and
-// need no goroutine.
+// Wake calls lookAfter in a new goroutine at the given time, unless End is called first. lookAfter must call the method
+// LookAfter. Most holds are released earlier and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
@@ -158,7 +159,7 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // a fixed error: when ctx ends, the error of ask depends on which case a select chooses
+		err = errUnanswered // when ctx ends, ask may return one of several errors at random; replace it by a fixed one
 	}
 	return sent, err
 }

@@ -82,7 +82,7 @@ func TestGrantedTooLate(t *testing.T) {
 					t.Errorf("%v late: it is not lost", late)
 				}
 			}
-			close(h.done) // End waits for done, which no renewal goroutine closes here
+			close(h.done) // End waits until a renewal goroutine closes done, but this test has no such goroutine
 			h.End()
 		})
 	}

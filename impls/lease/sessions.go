@@ -21,7 +21,7 @@ type Sessions[S Session] struct {
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards held and the cancellation of Life; never held across a command
+	mu   sync.Mutex // guards the field held and the cancellation of Life; not locked while a command runs
 	held map[string]hold[S]
 }
 
@@ -47,8 +47,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo removes a hold and returns the hold's session. known reports whether this process had the hold. intact reports
-// whether the hold was not lost before. The session of a lost hold is dropped.
+// LetGo removes a hold and returns the hold's session. known reports whether this process had the hold. intact is false
+// if the hold had already been lost. The session of a lost hold is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -136,8 +136,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep registers a hold and starts its goroutines. If run returns true, the hold has ended without a release, and its
-// session is dropped.
+// keep registers a hold, and starts a goroutine for run and for each function in also. If run returns true, the hold has
+// ended without a release, and its session is dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,7 +248,8 @@ var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
 // Place is the position of a session in the queue for a key. The session at the first position holds the key.
 type Place interface {
-	// Await returns when the place is the first in the queue. It returns ErrBusy if patient ends before that.
+	// Await waits until the session is the first in the queue. It returns ErrBusy if patient, the context that bounds
+	// the wait, ends earlier.
 	Await(ctx, patient context.Context) error
 	// Leave removes the place from the queue. It returns ErrNotHeld if the place was already gone.
 	Leave(context.Context) error

@@ -39,8 +39,8 @@ func FerretDB() impls.Impl {
 	}
 }
 
-// expiredTwice returns expectations without a verdict. The given properties are violated only if two clients find the
-// document expired at the same time, which is rare.
+// expiredTwice returns expectations that predict no result for the given properties. A property is violated only if two
+// clients find the document expired at the same time, which is rare.
 func expiredTwice(properties ...string) []impls.Expectation {
 	return expect.Observed("two clients that find the document expired at once are both granted, but here they rarely come at once", properties...)
 }

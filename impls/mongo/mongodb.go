@@ -13,8 +13,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a lock with a lease in one document per key. Its findAndModify filters only by the key, and the update decides
-// whether to grant. The filter cannot decide: an upsert's filter must not contain $expr, which $$NOW needs.
+// Lease is a lock with a lease in one document per key. Its findAndModify filters only by the key, and the update
+// decides whether to grant. The filter cannot compare with the server's time $$NOW. That needs $expr, which an upsert's
+// filter must not contain.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
