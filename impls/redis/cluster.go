@@ -55,7 +55,7 @@ type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
 	turn  chan struct{} // capacity 1: only one goroutine queries the servers; the others wait for its result
-	given sync.Map      // a server's address in Env.Nodes, by its address in the cluster and by the address in Env.Nodes
+	given sync.Map      // maps a server's address in the cluster to its address in Env.Nodes; the latter address maps to itself
 }
 
 const introduceWithin = time.Second

@@ -82,11 +82,11 @@ type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // part of the queue entry: process id and hand-over lease; "" for a try
+	place    string // part of the queue entry: id of the process, and lease after a hand-off; "" for a try
 	start    time.Time
 	sent     time.Duration // time from start to sending the last request
 	queued   bool          // whether the request has been sent before
-	handover time.Duration // duration of the lease from a hand-over to the first renewal
+	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
 }
 
@@ -132,8 +132,8 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 			}
 			return hold, err
 		}
-		// The hand-over lease counts from the last request. Accept the grant only if a quarter of the hand-over lease is
-		// left.
+		// After a hand-off, the client counts the lease from its last request. Accept the grant only if more than a
+		// quarter of that lease is left.
 		fence, granted := r.await(ctx)
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil

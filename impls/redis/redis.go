@@ -101,7 +101,7 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft returns token and the remaining time of a key. It returns "" and 0 if the key no longer exists.
+// timeLeft returns its argument token and the remaining time of a key. It returns "" and 0 if the key no longer exists.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
@@ -270,8 +270,8 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	return opts, nil
 }
 
-// secured returns a dialer that adds TLS to the connections of dial. The client library adds TLS only if it dials by
-// itself.
+// secured returns a dialer that calls dial and adds TLS to the connection. The client library adds TLS only if it opens
+// the connection itself.
 func secured(dial impls.Dialer, config *tls.Config) impls.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

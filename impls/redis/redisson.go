@@ -15,8 +15,8 @@ import (
 )
 
 // Redisson is the lock of the Java client Redisson. Its watchdog renews holds that were acquired without a lease. The
-// watchdog's lease is 30 s in Redisson by default, and the TTL of the request here. The lock is safe only on one server
-// without failover to a lagging replica. No process may be paused beyond the lease.
+// watchdog's lease is 30 s by default in Redisson. This implementation uses the TTL of the request instead. The lock is
+// safe only on one server without failover to a lagging replica. No process may be paused beyond the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -45,7 +45,7 @@ func redissonUsual() []impls.Expectation {
 		expect.Holds("the count is in the store, and the key is deleted when it is 0", "reentrancy"))
 }
 
-// watched returns the expectations of a lock with a watchdog for holds longer than the lease.
+// watched returns expectations for holds that last longer than the lease. They apply to a lock with a watchdog.
 func watched() []impls.Expectation {
 	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only for its owner",
 		"lease-exclusion", "mutual-exclusion", "renewal"))
@@ -145,8 +145,8 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 // holdName returns the name of a hold in this process. Nested holds have the name of the outermost hold.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// Release stops the watchdog before it sends the release of the outermost hold. If the reply is lost, the key therefore
-// expires.
+// Release stops the watchdog before it sends the release of the outermost hold. If the release does not reach the
+// server, the key expires, because nothing renews it.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
 		return err

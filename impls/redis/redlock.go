@@ -53,7 +53,7 @@ type redLockLock struct {
 	Nodes
 	waiting.Polling
 	env  impls.Env
-	rest waiting.Group // requests to slow servers, which may continue after a call returns
+	rest waiting.Group // tracks requests to slow servers; these requests may continue after the method that sent them has returned
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)
@@ -82,8 +82,8 @@ type votes struct {
 
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// ask calls do for several servers concurrently, each with a timeout. It returns when enough reports true or all servers
-// have answered. A refused connection counts as a refusal.
+// ask calls do for several servers concurrently, each with a timeout. It returns once the function enough accepts the
+// answers so far, or once all servers have answered. A refused connection counts as a refusal.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	type answer struct {
 		at  int
@@ -151,8 +151,8 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	return impls.Grant{}, impls.ErrBusy
 }
 
-// release deletes the token from the given servers, even if ctx has ended. It returns when enough reports true or all
-// servers have answered.
+// release deletes the token from the given servers, even if ctx has ended. It returns once the function enough accepts
+// the answers so far, or once all servers have answered.
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }

@@ -28,8 +28,9 @@ func ReentrantCount() impls.Impl {
 	}
 }
 
-// release deletes the key at every call, because the article's counter always stays 0. It returns ErrNotHeld if the
-// article's method would return nothing, or would fail with a null pointer.
+// release deletes the key at every call, because the counter in the published code always stays 0. If the store does
+// not have the owner's token, release returns ErrNotHeld. The published method then returns nothing, or fails with a
+// null pointer.
 func (l *marked) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.marker[g.Owner]

@@ -28,7 +28,8 @@ func ReentrantFlag() impls.Impl {
 	}
 }
 
-// markedForEver returns the expectations of a lock whose marker is never cleared, in the workloads misuse and long-hold.
+// markedForEver returns expectations for the workloads misuse and long-hold. They apply to a lock that treats a thread
+// as the holder forever after its first try.
 func markedForEver() []impls.Expectation {
 	return slices.Concat(
 		expect.In("misuse", expect.Observed("most grants never reach the store, so few wrong releases are possible", "owner-release")),
@@ -36,13 +37,13 @@ func markedForEver() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock with one marker per owner. The marker corresponds to the article's thread-local variable: it applies to
-// all keys and is never cleared.
+// marked is a lock that stores a token for each owner at its first try. From then on, it treats the owner as the
+// holder. Like the thread-local variable in the published code, this token applies to all keys and is never cleared.
 type marked struct {
 	single
 
 	mu     sync.Mutex
-	marker map[string]string // markers by owner
+	marker map[string]string // token of the first try, by owner; never deleted
 }
 
 func newMarked(s single) *marked { return &marked{single: s, marker: map[string]string{}} }

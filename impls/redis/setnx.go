@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetNX acquires by SETNX and releases by DEL, as most articles do first. Its defect is that nothing deletes the key of a
-// dead holder.
+// SetNX acquires by SETNX and releases by DEL, like the first example in most articles. Its defect is that nothing
+// deletes the key if the holder dies.
 func SetNX() impls.Impl {
 	return impls.Impl{
 		Name: "setnx", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,

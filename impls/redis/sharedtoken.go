@@ -36,20 +36,20 @@ func SharedToken() impls.Impl {
 type sharedToken struct {
 	single
 
-	mu    sync.Mutex // prevents data races on the field, which the article's code has
+	mu    sync.Mutex // guards the field below; the published code has no such mutex, and therefore a data race
 	field string     // token of the last try in this process, by any thread and on any key
 }
 
 func (l *sharedToken) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	mine := impls.Token(l.env.Rand)
 	l.mu.Lock()
-	l.field = mine // set before the request, as in the article
+	l.field = mine // set before the request is sent, as in the published code
 	l.mu.Unlock()
 	return impls.Grant{Token: mine, Validity: req.TTL}, l.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// release compares the field with the stored token, and deletes the key if they are equal. Otherwise it returns ErrNotHeld.
-// The article's method returns nothing.
+// release compares the field with the stored token, and deletes the key if they are equal. Otherwise it returns
+// ErrNotHeld, whereas the published method returns nothing.
 func (l *sharedToken) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.field

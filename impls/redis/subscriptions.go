@@ -29,7 +29,7 @@ type subscription struct {
 	channel string
 	life    context.Context
 	ready   chan struct{} // closed when the server has confirmed the subscription
-	woken   chan struct{} // capacity 1: contains an element while a message has not woken a waiter
+	woken   chan struct{} // capacity 1; contains an element from the arrival of a notification until a waiter receives it
 
 	waiters int  // guarded by subscriptions.mu
 	active  bool // whether ready is closed; guarded by subscriptions.mu
@@ -78,7 +78,7 @@ func (s *subscriptions) leave(c *subscription) {
 // drop unsubscribes from a channel without waiters. It does nothing until the subscription is confirmed. Otherwise the late
 // confirmation might be mistaken for that of a new subscription.
 func (s *subscriptions) drop(c *subscription) {
-	s.turn <- struct{}{} // does not block for long: goroutines keep their turn only while they write to a socket
+	s.turn <- struct{}{} // does not block for long, because goroutines hold this semaphore only while they write to a socket
 	defer func() { <-s.turn }()
 	s.mu.Lock()
 	idle := c.waiters == 0 && c.active && s.of[c.channel] == c
@@ -87,7 +87,7 @@ func (s *subscriptions) drop(c *subscription) {
 	}
 	s.mu.Unlock()
 	if idle {
-		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // after an error, the library reconnects without this channel
+		_ = s.pubsub.Unsubscribe(context.Background(), c.channel) // after an error, the library reconnects and subscribes only to the remaining channels
 	}
 }
 

@@ -63,8 +63,8 @@ func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
 
 func (s *mysqlSession) id() string { return strconv.FormatInt(s.number, 10) }
 
-// take requests a name and waits at the server; MariaDB accepts fractions of a second. If the server answers NULL after an
-// error, Scan returns an error.
+// take requests the lock with the given name. The server waits for at most the duration wait, which MariaDB accepts in
+// fractions of a second. After an error the server may answer NULL; Scan then returns an error.
 func (s *mysqlSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
 	err = s.conn.QueryRowContext(ctx, "SELECT GET_LOCK(SHA2(?, 256), ?)", name, wait.Seconds()).Scan(&granted)
 	return granted, err

@@ -73,7 +73,7 @@ func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgres
 	s := &postgresSession{}
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if s.raw != nil { // the library dials again: another address of the host, or a request to cancel
+		if s.raw != nil { // the library opens another connection, to another address of the host or to send a cancel request
 			return nil, errors.New("a session is one connection")
 		}
 		raw, err := dial(ctx, network, addr)
@@ -97,7 +97,7 @@ func (s *postgresSession) id() string { return strconv.FormatUint(uint64(s.PgCon
 const lockNotAvailable = "55P03"
 
 func (s *postgresSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
-	if wait < time.Millisecond { // lock_timeout is in milliseconds, and its 0 means no limit
+	if wait < time.Millisecond { // lock_timeout is in milliseconds; 0 means no limit
 		err = s.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", name).Scan(&granted)
 		return granted, err
 	}

@@ -43,7 +43,7 @@ func mysqlConnector(env impls.Env) (driver.Connector, error) {
 	c.DialFunc = env.Dial
 	c.Timeout = waiting.CommandTimeout
 	c.InterpolateParams = true    // without this, a statement with arguments takes three round trips
-	c.Logger = &mysql.NopLogger{} // discards the log: each error is returned as well
+	c.Logger = &mysql.NopLogger{} // discards log messages, because the library also returns each error
 	return mysql.NewConnector(c)
 }
 

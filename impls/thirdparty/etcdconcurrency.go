@@ -21,8 +21,8 @@ import (
 // EtcdConcurrency is the mutex of etcd's client library (client/v3/concurrency). Clients that share a session share the
 // lock, so each hold has a separate session here.
 //
-// The client renews the session without reports. The validity of a grant is therefore unbounded until the session is known
-// to have ended. The fencing token is the revision of the answer that granted the lock.
+// The client library does not report renewals of the session. The validity of a grant is therefore unbounded until the
+// session is known to have ended. The fencing token is the revision of the answer that granted the lock.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true,
@@ -151,7 +151,7 @@ func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {
 	err = notHeld(h.Unlock(ctx), concurrency.ErrLockReleased)
 	switch {
 	case err != nil && !errors.Is(err, impls.ErrNotHeld):
-		go h.session.Close() // if the end of the session fails, its lease expires
+		go h.session.Close() // if the request to end the session fails, the lease of the session expires
 	case first:
 		l.Put(h.session)
 	}

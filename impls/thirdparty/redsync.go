@@ -83,7 +83,7 @@ type redSyncLock struct {
 	end   context.CancelFunc
 }
 
-// driftFactor is redsync's default allowance for clock drift, as a part of the lease.
+// driftFactor is redsync's default allowance for clock drift, as a fraction of the lease.
 const driftFactor = 0.01
 
 func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -150,7 +150,8 @@ func (l *redSyncLock) Close() error {
 	return l.Nodes.Close()
 }
 
-// answered observes the answers of one server during one acquire.
+// answered wraps the connection pool of one server during one acquire. It records whether the server granted the lock,
+// and whether an answer was not read.
 type answered struct {
 	redsyncredis.Pool
 	unread  atomic.Bool // whether a request was sent whose answer was not read

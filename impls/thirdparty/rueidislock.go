@@ -85,7 +85,7 @@ type rueidisLockLock struct {
 type rueidisHold struct {
 	give   context.CancelFunc
 	end    context.CancelFunc // cancels the acquire's context
-	notice func() bool        // stops the report of a loss; returns false if the loss was already reported
+	notice func() bool        // prevents the report that the hold was lost; returns false if that was already reported
 }
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
@@ -176,7 +176,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	if !first {
 		return fmt.Errorf("%w: it is released", impls.ErrNotHeld)
 	}
-	held := h.notice() // before give, which also ends the context, although the hold is not lost
+	held := h.notice() // stop the report of a loss first, because give also ends the context of the hold
 	h.give()
 	h.end()
 	if !held {
@@ -185,7 +185,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	return nil
 }
 
-// Close ends the connections first. The library can then no longer release the holds.
+// Close closes the connections before it ends the contexts of the holds, so that the library cannot release the holds.
 func (l *rueidisLockLock) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -60,8 +60,8 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-// attempt is the context of an acquire. Until the grant, it ends with the caller's context or at the timeout. After the
-// grant, it does not end with them, because a library may bind the hold to its context.
+// attempt is the context of an acquire. Until the grant, it ends when the caller's context ends or the timeout expires.
+// After the grant, neither ends it, because a library may bind the hold to this context.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
@@ -81,8 +81,8 @@ func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
 	return w
 }
 
-// granted detaches the context from the caller's context and from the timeout. It returns false if the context has already
-// ended.
+// granted makes the context of an acquire independent of the caller's context and of the timeout. It returns false if
+// the context of the acquire has already ended.
 func (w *attempt) granted() bool {
 	w.stop()
 	if w.timer != nil {

@@ -120,7 +120,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Group tracks the background work of a lock. In contrast to a sync.WaitGroup, work may begin during Close. Close does not
 // wait for such work.
 type Group struct {
-	mu     sync.Mutex // held while work begins, but not while work runs
+	mu     sync.Mutex // guards the field closed and the start of work; not held while work runs
 	closed bool
 	all    sync.WaitGroup
 }

@@ -32,8 +32,9 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 	}
 }
 
-// Try requests a lock once. It returns a grant with a unique token, and a function that releases the grant. impls.ErrBusy
-// is definite, and impls.ErrNotHeld is definite for the release. Any other error is indeterminate.
+// Try requests a lock once. It returns a grant with a unique token, and a function that releases the grant. The error
+// impls.ErrBusy means that the lock was not granted. If the release returns impls.ErrNotHeld, the client did not hold
+// the lock. After any other error, the outcome is unknown.
 type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
 
 // Tried returns a lock that uses try. Waiters call try at the given interval.

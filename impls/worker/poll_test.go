@@ -15,7 +15,7 @@ import (
 func TestPoll(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for name, c := range map[string]struct {
-		wait, cancel, granted time.Duration // cancel and granted: delay until the context ends or a try is granted; 0: never
+		wait, cancel, granted time.Duration // cancel: time until the context is cancelled; granted: time until a try is granted; 0: never
 		fails                 bool
 		want                  error
 		took                  time.Duration

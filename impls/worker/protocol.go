@@ -87,7 +87,7 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 const (
 	CanRenew     = "renew"     // renews at the client's request
 	CanProbe     = "probe"     // reads the store's state
-	CanRenewSelf = "watchdog"  // renews by itself while it holds; it need not report the renewals
+	CanRenewSelf = "watchdog"  // the lock renews its holds automatically; the worker need not report the renewals
 	CanReenter   = "reentrant" // a holder can acquire its lock again
 	CanTellLoss  = "lost"
 	CanFence     = "fencing"   // each grant has a higher fencing token than all earlier grants

@@ -57,8 +57,8 @@ func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	}
 }
 
-// Serve speaks the protocol on in and out. It returns nil after the end of the input or a shutdown request. Requests are
-// served concurrently. The first line causes one call of about and one of open.
+// Serve speaks the protocol on in and out. It returns nil after the end of the input or a shutdown request. Requests
+// are served concurrently. After the first line, Serve calls the function about, and then the function open.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -208,8 +208,8 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
-// renewed returns the id of the acquire that created the named hold. If the name is unknown, renewed stores l for begin,
-// and returns 0.
+// renewed returns the id of the acquire that created the named hold. If no such hold is recorded, renewed returns 0 and
+// stores the renewal l. A later call of begin returns l.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -218,7 +218,8 @@ func (h *held) renewed(name string, l Line) int64 {
 	return id
 }
 
-// begin records a hold. It returns a channel that end closes, and the renewals that were stored before the grant.
+// begin records a hold. It returns a channel, which the method end closes, and the renewals that arrived before the
+// grant.
 func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	over, early = make(chan struct{}), h.early[name]
 	delete(h.early, name)
@@ -239,7 +240,7 @@ func (h *held) end(id int64, name string) {
 	delete(h.over, id)
 	h.ended = append(h.ended, name)
 	if len(h.ended) > remembered {
-		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // otherwise a current hold has the same name
+		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // keep the name if it is also the name of a current hold
 			delete(h.named, oldest)
 		}
 		h.ended = h.ended[1:]

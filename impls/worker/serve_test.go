@@ -92,7 +92,7 @@ func (f *fake) Close() error {
 	return nil
 }
 
-// session holds the worker's input and output as lockbench sees them.
+// session is a worker under test, with its input, its lines of output and its lock.
 type session struct {
 	t     *testing.T
 	in    *io.PipeWriter

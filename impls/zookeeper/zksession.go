@@ -102,8 +102,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given handles the server's answer to a new connection. A later answer with another session or a shorter timeout ends the
-// session. The library does not check this.
+// given handles the server's answer to a new connection. If a later answer has another session or a shorter timeout,
+// given ends the session. The client library checks neither.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -114,7 +114,7 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial returns a dialer that connects with by and inspects the server's first answer.
+// dial returns a dialer that opens connections with the function by, and inspects the server's first answer.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -186,8 +186,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next returns the next server to try, after a delay if an earlier try failed. stop is true only after close. The library
-// then checks whether to stop.
+// Next returns the next server to try. If an earlier try failed, Next waits first. After close, stop is true, so that
+// the library checks whether its client was closed.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)

@@ -210,7 +210,8 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		lease.Renewal{Sent: sent, Lasts: p.s.lasts(), Renew: renew, Gone: p.s.over}, nil
 }
 
-// stat returns the metadata of a node, and renews the session by the request. It returns ErrNotHeld if the node does not exist.
+// stat returns the metadata of a node. The request also renews the session. stat returns ErrNotHeld if the node does
+// not exist.
 func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
 	return askZKAgain(ctx, s, func(c *zk.Conn) (*zk.Stat, error) {
 		exists, stat, err := c.Exists(path)

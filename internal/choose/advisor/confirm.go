@@ -20,7 +20,7 @@ const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // number of paused holds in each trial
-	longerWork = "longer-work" // name of the fault in the history that prolongs the work of a paused hold
+	longerWork = "longer-work" // fault name that the history records when the work of a paused hold is prolonged
 )
 
 // Confirming returns the cells that test the advised lease and two shorter leases. It returns nil if the lock has no lease.

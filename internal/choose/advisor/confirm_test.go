@@ -123,7 +123,7 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 	return p.Confirm(all, "R1", of)
 }
 
-// try runs a trial of each cell and returns the seeds from which the plans of pauses were made.
+// try runs one trial of each cell. It returns the seeds of the random holds and pauses.
 func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -142,7 +142,7 @@ func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
 			seeds = append(seeds, seed)
 		}
 		c.Fault.Plan = func(s faults.Scene) faults.Plan {
-			if s.Seed != 0 { // a seed of 0 means that the plan is not made for a trial
+			if s.Seed != 0 { // the seed is 0 if the plan is only inspected and not run in a trial
 				note(s.Seed)
 			}
 			return drawn(s)

@@ -31,8 +31,8 @@ type candidate struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere returns a language map for a lock that is easy to implement in any language. The argument describes what must be
-// implemented.
+// anywhere returns the map of supported languages for a lock that is easy to implement in any programming language. Its only
+// key is "any", and the value describes what must be implemented.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
 // choices returns the locks to choose from in display order. It omits locks that only demonstrate a defect.

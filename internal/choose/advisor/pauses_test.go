@@ -69,8 +69,8 @@ func TestMeterShortest(t *testing.T) {
 	}
 }
 
-// TestMeterEnds checks that the measurement ends after the duration For, when its context is done, and at the latest after
-// MeterAtMost.
+// TestMeterEnds checks that a measurement ends early if its context is done, and after at most MeterAtMost. A measurement
+// without any duration must return an error.
 func TestMeterEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
@@ -94,7 +94,8 @@ func TestMeterEnds(t *testing.T) {
 	}
 }
 
-// TestMeterByTheClock checks that no pauses are measured with the system clock in virtual time (testing/synctest).
+// TestMeterByTheClock uses a Meter with the system clock in virtual time (testing/synctest). It checks that the Meter finds no
+// pauses.
 func TestMeterByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

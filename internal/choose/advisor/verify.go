@@ -79,8 +79,8 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the recorded checksum. The parameter in of read is the folder
-// to which the parameter file is relative.
+// each calls read for every history that exists and has the recorded checksum. The arguments of read are a folder, and the path
+// of the history file relative to this folder.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {

@@ -44,7 +44,8 @@ func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	return e
 }
 
-// expected returns a finding for each cell of all stages. Each finding agrees with the expectation of the lock's author.
+// expected returns findings for all workloads and faults that the advisor tries with a lock. The findings agree with the
+// expectations of the lock's author.
 func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selection.Finding {
 	var list []selection.Finding
 	for _, s := range Stages() {
@@ -81,8 +82,8 @@ func held(impl impls.Impl, s impls.Situation) bool {
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding for a pause that is shorter than the advised lease: exclusion holds. The lock named fenced is
-// an exception. A hand-off of this lock uses a shorter lease, so exclusion is violated.
+// outliving returns a finding for a pause that is shorter than the advised lease. In the finding, mutual exclusion holds unless
+// the lock is named fenced. After a hand-off, fenced uses a shorter lease, so exclusion is violated.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held

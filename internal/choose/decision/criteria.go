@@ -30,7 +30,8 @@ func Criteria() []string {
 	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
-// evenly is the lowest min/max share at which a lock counts as fair.
+// evenly is the minimum fairness at which a lock counts as fair. Fairness is the number of critical sections of the least
+// served client, divided by that of the most served client.
 const evenly = 0.5
 
 func criteria() []criterion {
@@ -150,13 +151,13 @@ func (d *deciding) distance(p bench.Point) float64 {
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer returns the usual hold of the requirements minus the hold of the measurement, in seconds.
+// longer returns the median hold time in the requirements minus the hold time of the measurement, in seconds.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold converts a measured goodput to the usual hold of the requirements. It assumes that the time between grants grows by
-// the same amount as the hold.
+// atHold estimates the goodput at the median hold time in the requirements from a measured goodput. It assumes that the time
+// between grants grows by as much as the hold time.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v

@@ -128,9 +128,9 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity returns the rank of a reason for an elimination. A higher rank is graver. Unmet requirements that are checked without
-// trials have the highest rank. Next are other unmet requirements, then unknown ones. Among equals, safety requirements rank
-// higher, then measured answers.
+// gravity returns the rank of a reason for an elimination; a higher rank is more serious. An unmet requirement that is checked
+// without trials has the highest rank. Next are other unmet requirements, then unknown ones. Within both of these groups,
+// safety requirements rank higher, then requirements with measured answers.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {

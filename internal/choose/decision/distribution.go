@@ -13,15 +13,16 @@ import (
 // Distribution is a distribution of durations, given by quantiles. Between two quantiles, the probability that a duration is
 // longer than x is a power function of x. In the zero Distribution, every duration is 0.
 type Distribution struct {
-	knots []knot // sorted by duration; the first knot has over = 1, and the last knot has the longest duration
+	knots []knot // quantiles, sorted by duration; the first has the shortest duration, and the last has the longest
 }
 
 // knot is a duration in nanoseconds, with the share of durations that exceed it.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // assumed probability of the longest duration if only quantiles are known
+const rarest = 1e-4 // probability that FromTimes assumes for the longest duration
 
-// FromTimes returns the distribution with these quantiles. The power function between p50 and p99 is also used below p50.
+// FromTimes returns the distribution with the given quantiles. It interpolates between them with power functions. Below p50, it
+// extends the power function between p50 and p99.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
@@ -71,12 +72,13 @@ func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the duration between two knots that is exceeded with probability over.
+// quantile returns a duration between the points a and b of a distribution. The parameter over is the probability that this
+// duration is exceeded.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the duration in nanoseconds that is exceeded with probability over.
+// quantile returns a duration in nanoseconds. The parameter over is the probability that this duration is exceeded.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -86,7 +88,8 @@ func (d Distribution) quantile(over float64) (at float64) {
 	return at
 }
 
-// area returns the integral from 0 to x of the survival function: the probability that a duration exceeds t.
+// area returns the integral of the survival function from 0 to x. The survival function at t is the probability that a duration
+// exceeds t.
 func (d Distribution) area(x float64) float64 {
 	if len(d.knots) == 0 || x <= 0 {
 		return 0
@@ -108,8 +111,8 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions approximates the distribution by a list of durations with probabilities. The argument is the approximate length of
-// the list.
+// portions approximates the distribution d by a list of durations with probabilities. The parameter about is the approximate
+// length of the list.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -129,8 +132,8 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns portions with each probability multiplied by the duration, and scaled to a sum of 1. A random point in time falls
-// into the durations with these probabilities.
+// met returns the distribution of the duration in effect at a random point in time. It multiplies each probability from
+// portions by its duration, and scales the sum to 1.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

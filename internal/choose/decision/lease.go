@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // the curve also contains the leases to test, as unscaled times
+	for _, p := range a.Points { // add the leases to test to the curve; divide by Scale, because trials use scaled times
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -165,8 +165,8 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares trials with the predictions for a.Points. It ignores trials of other leases, because these trials may belong
-// to other requirements.
+// confirm compares the results of trials with the predictions for a.Points. It ignores trials with another lease duration,
+// because they may belong to other requirements.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {
 		s, found := lo.Find(tried, func(s selection.PausedHolds) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
@@ -176,7 +176,8 @@ func (a *Advice) confirm(tried []selection.PausedHolds) {
 	}
 }
 
-// Confirm compares the paused holds of a trial with the prediction. source is the evidence id of the folder with the histories.
+// Confirm compares the share of overlapping holds among the paused holds of a trial with the predicted share. source is the
+// evidence id of the folder with the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
 	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
 	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,

@@ -107,8 +107,8 @@ func TestLeaseInputs(t *testing.T) {
 	}
 }
 
-// TestNoLeaseToChoose checks that a lock without a lease has no lease curve. A candidate that is not a lock must have no lease
-// advice.
+// TestNoLeaseToChoose checks that AdviseLease advises no lease for a lock without a lease. AdviseLease must return nil for a
+// candidate that is not a lock.
 func TestNoLeaseToChoose(t *testing.T) {
 	for _, lease := range []selection.Lease{selection.Connection, selection.NoLease} {
 		a := AdviseLease(leaseInputs(lease))

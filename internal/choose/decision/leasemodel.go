@@ -109,11 +109,11 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the total time in a hold during which the start of a pause would cause an overlap. Pauses have random lengths,
-// so the result is an expected value. length is the length of the hold.
+// deadly returns the total vulnerable time in a hold. If a pause starts in that time, two clients hold the lock at once. Pauses
+// have random lengths, so the result is an expected value. length is the length of the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	upTo := func(since float64) float64 { // integrates over the time since the last renewal, from 0 to since
+	upTo := func(since float64) float64 { // upTo returns the vulnerable time in an interval that starts at a renewal; since is its length
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}

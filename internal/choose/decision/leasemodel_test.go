@@ -134,8 +134,8 @@ func (g game) play(at float64) bool {
 	return g.hold(trip, hold, at)
 }
 
-// struck simulates a hold with one pause at a random time. weight is the length of the hold. overlap is 1 if the hold overlaps,
-// and otherwise 0.
+// struck simulates a hold with one pause at a random time. weight is the length of the hold. overlap is 1 if the hold overlaps
+// the next client's hold, and otherwise 0.
 func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
@@ -144,8 +144,8 @@ func (g game) struck() (weight, overlap float64) {
 	return trip + hold, overlap
 }
 
-// hold simulates a hold and its pauses, and reports whether the hold overlaps. During a pause the process neither works nor
-// renews.
+// hold simulates a hold and its pauses, and reports whether the hold overlaps the next client's hold. During a pause the
+// process neither works nor renews.
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)

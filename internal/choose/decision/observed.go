@@ -39,7 +39,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused checks whether the guarded data stays intact because the resource refuses outdated fencing tokens.
+// refused checks whether the resource protects its data by refusing outdated fencing tokens.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -205,8 +205,8 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding counts for the deployment of the candidate. For server faults such as failover, findings from
-// other deployments of the store also count, unless either deployment is a cluster.
+// at reports whether a finding applies to the deployment of the candidate. Usually the finding must come from the same
+// deployment. For server faults such as failover, the deployments may differ unless one of them is a cluster.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
@@ -233,8 +233,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer no if the author of the lock expects a violation. In all other cases, it returns its parameter
-// otherwise. An expectation never counts in favour of a lock.
+// expected returns the answer no if the author of the lock expects a violation, and the given answer if not. An expectation
+// never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

@@ -96,8 +96,8 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 // sums holds probabilities that several pauses together are longer than a time. The times form a grid of equal steps.
 type sums struct {
 	one    Distribution
-	cell   float64     // distance between two times of the grid
-	longer [][]float64 // probabilities; the first index is the number of pauses minus two, the second the position in the grid
+	cell   float64     // step between the times for which probabilities are stored
+	longer [][]float64 // probabilities by number of pauses (starting at 2), and by time in multiples of cell (starting at 0)
 }
 
 const (
@@ -105,7 +105,8 @@ const (
 	mostPauses = 64 // maximum number of pauses per hold; more pauses are treated as this number, so each probability is a lower bound
 )
 
-// newSums returns the sums for times up to a lease. expected is the mean number of pauses in a hold.
+// newSums returns the probabilities that several pauses together are longer than a time, for times up to ttl. expected is the
+// mean number of pauses in a hold.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -123,12 +124,13 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of the length of one pause on the grid. The probability of each pause is split between the
-// two nearest grid times, which preserves the mean.
+// first returns the distribution of the length of one pause, rounded to multiples of the step s.cell. The probability of each
+// length is split between the two nearest multiples, which preserves the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// The probability of a grid time is an integral with a triangular weight. It equals a difference of areas.
+		// p[i] is the integral of the density of pause lengths, weighted by a triangle from below to above. By partial
+		// integration, this integral is a difference of two areas under the survival function.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}
@@ -163,7 +165,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// If x is a time of the grid, half of the probability at x counts as longer than x.
+	// If x is a multiple of the step s.cell, half of its probability counts as longer than x.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

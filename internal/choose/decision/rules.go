@@ -68,7 +68,7 @@ func troubles() []trouble {
 	}
 }
 
-// StoreFaults returns the names of the faults that simulate a kind of trouble with a store, such as a restart.
+// StoreFaults returns the names of the faults that simulate the given event in a store, such as a restart.
 func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
@@ -161,8 +161,7 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers checks whether there is a lease with which holds cannot overlap. After the death of a holder, this lease must still
-// expire in time.
+// covers checks whether some lease prevents overlapping holds and still expires in time after the death of a holder.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:

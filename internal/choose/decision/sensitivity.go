@@ -93,7 +93,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-const furthest = 100 // largest factor by which a measured value is made worse
+const furthest = 100 // largest factor by which valueTurn worsens a measured value
 
 // valueTurn worsens a measured value of the leading candidate. It returns the value at which another candidate takes the lead.
 func (s *scoring) valueTurn(leading, k int) []selection.Turn {

@@ -45,11 +45,11 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // longest pause or work in a trial
+	longestTried  = 8 * time.Second        // maximum duration of a pause, and of the work in a hold
 	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // share of overlapping holds among the paused holds, for the first lease to test
-	rarerShare    = 0.15                   // share of overlapping holds among the paused holds, for the second lease to test
+	usualShare    = 0.5                    // share of the paused holds that should overlap in the trials with the first lease
+	rarerShare    = 0.15                   // share of the paused holds that should overlap in the trials with the second lease
 )
 
 // TrialPoints returns three leases to test, or nil if the pauses are too short for a test. With the first lease, half of the
@@ -65,11 +65,11 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // round trips are not scaled, so the scale is found by iteration
+	for range 8 { // iterate: round trips are not scaled, so the scale cannot be computed directly
 		t := m.tried(scale, backOff)
 		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // one step at most quadruples the scale, because the retry interval is not scaled
+		least = min(least, 4) // limit the step to a factor of 4: a larger step could overshoot, because the retry interval is not scaled
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}
@@ -84,10 +84,10 @@ type trialModel struct {
 	scale float64
 	late  []portion // times from the expiry of a lease to the next grant
 	trips []portion
-	holds []portion // holds weighted by length
+	holds []portion // holds with their shares of the total hold time, because a pause is more likely in a longer hold
 }
 
-// tried returns the model of a trial: all times are scaled, except round trips and the retry interval.
+// tried returns the lease model for a trial. All times in this model are scaled, except round trips and the retry interval.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilTried(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
@@ -103,7 +103,7 @@ func untilTried(backOff float64) []portion {
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // probability that one given waiter tries later
+		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter has not tried again by the time at*backOff
 		at := 0.75 * (1 - left)                   // formula for times up to half of backOff
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
@@ -117,7 +117,7 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut returns the maximum work in a trial. Longer work would not change the result.
+// holdCut returns the maximum duration of the work in a hold of a trial. Longer work would not change the result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()

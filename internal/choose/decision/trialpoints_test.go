@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestTrialPoints checks that the times in a trial are within the limits, and that the predictions agree with the lease curve.
+// TestTrialPoints checks that the leases, holds and pauses of trials are within their limits. The predictions for the scaled
+// times of a trial must agree with the predictions for unscaled times.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -48,8 +49,8 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff checks the scale for pauses shorter than the retry interval. The lease to test must be near the
-// shortest lease of a trial.
+// TestScaleBesideBackOff checks the time scale of trials with pauses shorter than the retry interval. The tested lease must be
+// close to the shortest lease that a trial can have.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}

@@ -37,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // no error: ask has checked each answer together with the earlier ones
+	n, _ := a.needs(known) // the error is always nil, because ask has checked each answer together with the earlier answers
 	return n, nil
 }
 

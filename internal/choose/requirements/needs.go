@@ -31,7 +31,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	r := reader{f}
 	r.fill(&n)
 	for _, l := range leaves("", Table()) {
-		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // the key guards is only a description and does not influence the decision
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // the key "guards" is only a description and does not influence the decision
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}
@@ -102,8 +102,8 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles computes each missing quantile from the nearest stated quantile. The ratio of the two is the ratio of their default
-// values.
+// quantiles estimates each missing quantile from the nearest stated quantile. It multiplies the stated value by the ratio of
+// the two default values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {

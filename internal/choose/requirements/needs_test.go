@@ -159,7 +159,7 @@ func checkAgain(t *testing.T, n selection.Needs) {
 	}
 }
 
-// TestAgain runs checkAgain on random requirements.
+// TestAgain checks that fixed and random requirements do not change when they are written and read again.
 func TestAgain(t *testing.T) {
 	checkAgain(t, parsed(t, whole))
 	checkAgain(t, parsed(t, few))

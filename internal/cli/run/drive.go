@@ -65,7 +65,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 	return failed
 }
 
-// each calls do for all trials of a part until ctx is done.
+// each calls do for every trial in p. It starts no further trial after ctx is done.
 func (p part) each(ctx context.Context, do func(work)) {
 	var running errgroup.Group
 	running.SetLimit(p.atOnce)
@@ -80,10 +80,13 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials into lists. Trials whose figures are compared are in measured and run one at a time. With --jobs,
-// all trials are in measured. Otherwise all other trials run concurrently, in two lists: trials that mostly wait, and trials
-// that keep a core busy. Each cell is tried once before any cell is tried again, so that an interrupted run has results of all
-// cells. Successive trials use different locks, so that few servers of one store are needed at once.
+// parts divides the trials into three lists. The list measured holds trials whose figures are compared; they run one at a time.
+// The lists in beside hold trials that mostly wait and trials that keep a core busy. The trials in beside run concurrently.
+// With --jobs, all trials are in measured.
+//
+// In each list, every cell (lock, workload and fault) is tried once before any cell is tried again. Even an interrupted run may
+// therefore have results of all cells. Successive trials in beside use different locks, so few servers of one store are needed
+// at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}

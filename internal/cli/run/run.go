@@ -43,7 +43,7 @@ type flags struct {
 	params                   workloads.Params
 }
 
-// Command returns the command run.
+// Command returns the command "lockbench run".
 func Command() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	cmd := &cobra.Command{
