@@ -104,7 +104,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	return nil
 }
 
-// loops runs the clients of bare, and counts their grants.
+// loops runs the clients of the baseline "bare", which acquire and release a key in a loop. It counts their grants.
 type loops struct {
 	script    *redis.Script
 	hold, ttl time.Duration

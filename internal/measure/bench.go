@@ -32,7 +32,7 @@ type Bench struct {
 	End     func(p Progress, t *bench.Trial) // called after each trial
 
 	groups map[store]*servers.Group
-	idle   map[store]idle          // background activity of each store's servers, measured once per block
+	idle   map[store]idle          // background activity of each store's servers, measured once per block of trials
 	trips  map[store]time.Duration // round-trip time of each store, measured once per block
 	begun  time.Time
 	took   map[bench.Pair]time.Duration // duration of the last trial of each lock under each set of conditions, including overhead
@@ -300,10 +300,10 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	return os.Remove(file)
 }
 
-// setting returns the setting of a trial.
+// setting returns the settings for trials of the given subject under the given conditions.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // exceeds the number of blocks, so that repeated trials have unused folder numbers
+	setting.Trials = 1000 // folder numbers of repeated trials are 1000 higher, so that no other trial uses them
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")

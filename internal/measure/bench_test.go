@@ -117,7 +117,7 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // only the trials before the interruption kept histories; ping and bare have none
+	if len(stored) < 3 || len(stored) > 5 { // only trials before the interruption kept histories; the baselines ping and bare record none
 		t.Errorf("histories stored: %v", stored)
 	}
 }

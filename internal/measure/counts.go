@@ -78,8 +78,8 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle holds the background activity of an unused server. The field fixed is the activity that each measurement causes;
-// perSecond is the activity per second.
+// idle describes the background activity of an unused server. Each measurement increases the counters by fixed, and each
+// second increases them by perSecond.
 type idle struct{ fixed, perSecond counts }
 
 // idleFor is the duration of the measurement of an unused server.

@@ -45,7 +45,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 type countingConn struct {
 	net.Conn
 	of      *network
-	pending atomic.Bool // whether the last write has not been followed by a read
+	pending atomic.Bool // whether there was a write since the last read
 }
 
 func (c *countingConn) Write(p []byte) (int, error) {

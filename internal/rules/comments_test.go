@@ -88,8 +88,8 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 	return nil
 }
 
-// commentsIn returns the comments in a group of constants or variables. If the whole group has a comment, it also returns
-// the names, which need no comments then.
+// commentsIn returns the comments on the constants or variables in a group. If the group itself has a comment, the result
+// includes the declared names, which then count as commented.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)

@@ -32,7 +32,7 @@ type term struct {
 
 // forbidden lists words that the project's vocabulary replaces, and words that make sentences hard to read.
 var forbidden = []term{
-	// Expectations and results.
+	// Terms for expectations and results.
 	{`claim(s|ed|ing)?`, everywhere, "expectation; state, promise", "every claim was kept", ""},
 	{`(expectation|propert(y|ie)|control)s? (that )?(is|are|was|were|has been|have been)( not)? (kept|broken|missed|caught)`, everywhere, "met, held, violated; detected, not detected", "all expectations were kept", "connections are kept open"},
 	{`(must|to) be caught|caught and missed`, everywhere, "must be detected", "controls that must be caught", "a panic that is caught"},

@@ -75,7 +75,8 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan lists the steps of a fault, and the gates that delay the first acquire of other clients.
+// Plan lists the steps of a fault. It also lists gates: each delays a client's first acquire until another client reaches a
+// given point.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
@@ -108,15 +109,17 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens. The zero value means before the clients start. Otherwise the step happens at the moment
-// At of a client's run, or after the delay Later. If On is not nil, the step waits for a matching command after the moment.
+// Trigger states when a step happens. At is a point in a client's run; the zero Moment is the time just before the clients
+// start. If Later and On are zero, the step happens at this point. If Later is set, the step happens after this delay. If On
+// is set, the step happens at a subsequent command that On selects.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
-	Later time.Duration    `json:"later_ns,omitempty"` // delay after the moment, during which the client continues
+	Later time.Duration    `json:"later_ns,omitempty"` // delay after the point At; the client continues during the delay
 	On    *Passing         `json:"on,omitempty"`
 }
 
-// Passing selects the nth matching command between a process and its servers, counted from the trigger's moment.
+// Passing selects the nth matching command between a process and its servers. It counts the commands after the point
+// Trigger.At.
 type Passing struct {
 	Process  int      `json:"process"`
 	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
@@ -223,7 +226,7 @@ func whenAnswered() Trigger {
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// reasonUnless returns why if can is false, and otherwise "". Functions in Fault.Only use it.
+// reasonUnless returns "" if can is true, and the string why otherwise. The functions in Fault.Only use it.
 func reasonUnless(can bool, why string) string {
 	if can {
 		return ""

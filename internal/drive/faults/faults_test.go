@@ -16,7 +16,7 @@ import (
 var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
 	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
 
-// stages returns the deployments of the locks to which the fault applies.
+// stages returns the deployments on which the fault can be injected into a Redis lock or an etcd lock.
 func (f Fault) stages() []string {
 	var all []string
 	for usual, also := range map[string]string{servers.Single: servers.Durable, servers.Replica: "", servers.Five: servers.FiveDelayed} {

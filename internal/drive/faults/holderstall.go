@@ -2,7 +2,8 @@ package faults
 
 import "lockbench/workloads"
 
-// holderStall models a slow query or disk during the work. The third client uses the victim's process and lock object.
+// holderStall models a slow query or disk during the work. Client 0 works for longer than its lease. Client 2 uses the
+// same process and lock object as client 0.
 var holderStall = Fault{
 	Name: "holder-stall", Kind: Clients,
 	Doc: "a client works for one and a half times its lease, in a healthy process",

@@ -115,7 +115,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // clients that wait for this moment must continue only after its steps
+	defer in.reached(m) // a client that waits for the moment m must continue only after the steps that m triggers
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -235,7 +235,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // the time since began includes the verification of the pause, during which the process is paused
+		if s.Do.Verb == faults.Pause { // the process is already paused while act verifies the pause, so subtract this time
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {

@@ -84,8 +84,8 @@ func TestGate(t *testing.T) {
 		in.At(t.Context(), moment(1, workloads.Asking))
 		close(asked)
 	}()
-	in.At(t.Context(), moment(2, workloads.Asking))  // the gate is for client 1, not 2
-	in.At(t.Context(), moment(1, workloads.Working)) // the gate only delays acquires
+	in.At(t.Context(), moment(2, workloads.Asking))  // returns at once: only client 1 is delayed
+	in.At(t.Context(), moment(1, workloads.Working)) // returns at once: only acquires are delayed
 	select {
 	case <-asked:
 		t.Error("the acquire was not delayed")

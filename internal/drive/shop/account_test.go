@@ -8,15 +8,15 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order with its true times. The fields sent and received are history times. The times in answer are relative
-// to began, the start of the service.
+// truth holds an order with exact times. The times sent and received are relative to the start of the history. The times in
+// answer are relative to began, the time at which the service started.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order returns a random order that finds every segment empty except the last.
+// order returns a random order. The service finds all segments of the stock empty except the last one.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {

@@ -85,7 +85,8 @@ type gateSettings struct {
 }
 
 // StartGate starts a gate in front of services and returns when the gate answers. It writes nginx's files to dir. The keeper
-// k kills the gate when lockbench ends. The Redis at the URL stock holds the stock under the given keys.
+// k kills the gate when lockbench ends. The parameter stock is the URL of the Redis server that holds the stock under the
+// given keys.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {

@@ -44,7 +44,7 @@ func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	return &Service{Opening: o, lock: lock, stock: stock, started: time.Now()}, nil
 }
 
-// Close closes the connections to the stock. The lock stays open.
+// Close closes the connections to the Redis server that holds the stock. It does not close the lock.
 func (s *Service) Close() error { return s.stock.Close() }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -156,8 +156,8 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// The method nothing notes that a segment is empty. It returns SoldOut if every segment was found empty, and elsewhere
-// otherwise.
+// The method nothing records that a segment is empty. It returns SoldOut if all segments are empty. Otherwise it returns
+// elsewhere, so that the service tries another segment.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -227,7 +227,7 @@ func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
 	return s.client.Set(ctx, s.key(key), value, 0).Err()
 }
 
-// Append does nothing: the answer to the buyer already records the order.
+// Append does nothing, because the answer to the buyer records the order.
 func (*Stock) Append(context.Context, string, int64) error { return nil }
 
 // Close closes the connections.

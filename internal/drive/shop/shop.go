@@ -49,13 +49,14 @@ const (
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
-	Gate     bool          `json:"gate,omitempty"` // whether the gate answered instead of a service
+	Gate     bool          `json:"gate,omitempty"` // whether the nginx gate answered the order, without a request to a service
 	Read     time.Duration `json:"read_ns"`        // when the service read the request
 	Answered time.Duration `json:"answered_ns"`    // just before the service sent the answer
 	Steps    []Step        `json:"steps,omitempty"`
 }
 
-// Step is one operation of a service, such as an acquire or a write. The steps for each segment begin with an acquire.
+// Step is one operation of a service, such as an acquire or a write. If the stock is split into segments, the steps for each
+// segment begin with an acquire.
 type Step struct {
 	Kind      histories.Kind    `json:"kind"`
 	Outcome   histories.Outcome `json:"outcome"`

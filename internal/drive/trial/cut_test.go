@@ -19,8 +19,9 @@ import (
 	"lockbench/workloads"
 )
 
-// TestCutAnywhere cuts recorded histories of correct locks at every byte, as a killed run or a full disk does. No part of them
-// may violate a property. A part without a mark is undecided.
+// TestCutAnywhere truncates recorded histories of correct locks at every byte, as a killed run or a full disk does. No
+// truncated history may show a violation. If no operation of a truncated history can be judged, every property must be
+// undecided.
 func TestCutAnywhere(t *testing.T) {
 	for _, c := range []struct{ lock, workload, fault string }{
 		{"set-px-lua", "counter", "none"}, {"redisson", "reentrant", "none"}, {"set-px-lua", "misuse", "none"},
@@ -58,7 +59,7 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 func everyCut(t *testing.T, file []byte) {
-	judged := 0 // cuts in which operations were judged
+	judged := 0 // number of truncated histories in which operations were judged
 	for cut := range file {
 		r, err := histories.NewReader(bytes.NewReader(file[:cut]))
 		switch {

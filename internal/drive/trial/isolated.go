@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns an error if the cell has a server fault that does not apply to a cluster. For example, each cluster
-// node has a separate clock.
+// unclustered returns an error if the cell runs on a cluster with an unsupported server fault. Only failovers and server
+// pauses are supported.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

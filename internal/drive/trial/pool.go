@@ -49,7 +49,7 @@ func (p *Pool) put(of [2]string, g *servers.Group) {
 	p.idle[of] = append(p.idle[of], g)
 }
 
-// Close stops the servers that are not lent. The pool can be used after Close.
+// Close stops the servers that no trial is using. The pool can be used after Close.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"lockbench/workloads"
 )
 
-// saleSetting returns the setting of a sale with the given hold time.
+// saleSetting returns a Setting for flash-sale trials with the given hold time.
 func saleSetting(t *testing.T, hold time.Duration) Setting {
 	t.Helper()
 	own, err := os.Executable()

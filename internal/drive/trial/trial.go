@@ -34,12 +34,12 @@ type Setting struct {
 	Self       string            // path of the lockbench program, which also runs some stores and the shop services
 	Asked      Asked             // shop parameters that the user set
 	Trials     int               // number of trials of each cell
-	// Lend returns servers for a trial without server faults, and a function that returns them. If it is nil, each trial
-	// starts separate servers.
+	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs them.
+	// If Lend is nil, each trial starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// The fields below are for benchmarks.
-	Pace  func(context.Context, Running)                                    // returns when the clients should stop; nil: the clients stop after Params.Duration
+	Pace  func(context.Context, Running)                                    // waits until the clients should stop; nil: the clients stop after Params.Duration
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens a lock's connections to its servers; nil: ordinary network connections
 	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: not counted
 }
@@ -247,7 +247,8 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the longest stall with which a trial is kept. It is 3/4 of the difference between TTL and hold time.
+// mayBeLate returns the maximum stall of a trial with a fault. A trial with a longer stall is discarded. The maximum is 3/4
+// of the difference between TTL and hold time.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }

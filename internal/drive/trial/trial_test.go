@@ -134,7 +134,7 @@ func TestWritingFails(t *testing.T) {
 	}
 }
 
-// TestPulseSeesAStall checks that a stall of this process is recorded in the next mark.
+// TestPulseSeesAStall checks that the function pulse records a stall of this process in the history.
 func TestPulseSeesAStall(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	file := &slow{by: stall}
@@ -144,7 +144,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // from now on, slow writes stall the pulse
+	file.active = true // each write now sleeps, which stalls the function pulse
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 	}
 }
 
-// TestUsual checks that Usual keeps shop workloads only for a few locks, and no shop workloads under faults.
+// TestUsual checks that Usual selects shop workloads only for a few locks, and never with a fault.
 func TestUsual(t *testing.T) {
 	var got []string
 	for _, c := range Usual(Plan(catalog.All(), workloads.All(), faults.All())) {

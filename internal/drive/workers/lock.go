@@ -115,8 +115,8 @@ func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }
 
-// outcome returns the error that a worker's answer reports, or nil. If impls and workloads do not define the error, it is
-// unknown whether the request took effect.
+// outcome returns the error that a worker's answer reports, or nil. An error that is not defined in package impls or
+// workloads means that the request may have taken effect.
 func outcome(l worker.Line, err error) error {
 	switch {
 	case err != nil:
@@ -150,7 +150,7 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is the minimum number of later requests before a released or lost hold is deleted from holds.
+// remembered is a number of requests. A released or lost hold stays in holds for at least that many later requests.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {

@@ -116,8 +116,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads the first line of the process and sends its error, or nil, to first. It then reads lines until the output ends
-// or a line is invalid, and kills the process.
+// read reads the first line of the process. It sends nil to the channel first, or an error if the line is missing or invalid.
+// It then reads lines until the output ends or a line is invalid, and kills the process.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)

@@ -22,7 +22,7 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// with returns the minimal suite with an additional line in its section.
+// with returns the minimal suite with an additional line in its only section.
 func with(more string) string { return few + "    " + more + "\n" }
 
 // held returns the minimal suite with an additional threshold.

@@ -72,7 +72,7 @@ const (
 	essential
 )
 
-// New returns the example of a trial for a property.
+// New returns an Example that shows how trial t violates the property.
 func New(t Trial, property string) *Example {
 	x := &Example{Trial: t, property: property, finding: t.Verdict.Finding(property), witness: &checker.Witness{}, until: t.Verdict.Until}
 	x.waits = slices.Contains([]string{"progress", "recovery", "exact-try"}, property)
@@ -119,7 +119,7 @@ func (x *Example) addFault(f *fault) {
 	}
 }
 
-// addOp adds the events of an operation, unless the operation is irrelevant.
+// addOp adds the events of an operation, unless the operation is irrelevant to the violation.
 func (x *Example) addOp(op *histories.Op) {
 	weight := x.weigh(op)
 	if weight == ignored {

@@ -75,8 +75,8 @@ func (x *Example) describeEnd(f *fault) string {
 	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-// say replaces the names in braces. If the command or reply that triggered the fault is unknown, {passing} is replaced with
-// message.
+// say replaces each placeholder in braces, such as {client}, with its value. The value of {passing} is the command or reply
+// that triggered the fault, or message if that is unknown.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
 	either := func(yes bool, text, otherwise string) string {

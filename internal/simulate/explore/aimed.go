@@ -43,8 +43,8 @@ func (s *scene) aim() []faults.Step {
 	return s.narrow(c, when, steps)
 }
 
-// trigger returns a random point of a client's iteration as a trigger. With a probability of 50 %, the trigger is a command
-// sent after the point.
+// trigger returns a trigger that fires at a random point of a client's iteration. With a probability of 50 %, it fires at a
+// command or reply after this point instead.
 func (s *scene) trigger(c int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {

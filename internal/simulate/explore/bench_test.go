@@ -21,7 +21,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // an exploring process has the same setting
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the child processes of explore use the same value
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {

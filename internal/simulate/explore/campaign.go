@@ -198,7 +198,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 // left, the number of locks that share it.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // maximum number of violations to minimise, times the maximum time for each
+		return mostMinimised * mostTime // enough time to minimise the maximum number of violations, each for the maximum time
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
@@ -274,8 +274,8 @@ func (r *PropertyResult) add(x Seed) {
 // States returns the possible states of a client when a fault takes effect.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting holds the name of a fault that took effect, and the state of the affected client. If all clients are affected, the
-// state is the first that any client has, in this order: held, releasing, asking, idle.
+// Meeting holds the name of a fault that took effect, and the state of the affected client. The state is held, releasing,
+// asking (in an acquire) or idle. If all clients are affected, it is the first of these that applies to any client.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`

@@ -115,7 +115,7 @@ func (r *Run) read() (err error) {
 		kind   histories.Kind
 		at     time.Duration
 	}
-	open := map[call]histories.Op{} // operations that had not returned at the last mark
+	open := map[call]histories.Op{} // operations whose return has not been read yet
 	for _, line := range r.Lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {

@@ -44,7 +44,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // a server that keeps its data is like a dead server until the restart
+			return []string{"minority-down"} // until the restart, a server that keeps its data behaves like a server that is down
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:
@@ -62,8 +62,8 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
-// kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits actions whose
-// faults also depend on other fields of the step.
+// kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits the kinds for
+// which the names also depend on other fields of the step.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},

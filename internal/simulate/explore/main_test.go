@@ -13,7 +13,7 @@ import (
 // TestMain runs the tests, or serves the requests of a Pool if a Pool started this process.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // garbage collection as in the child processes of a Pool
+	debug.SetGCPercent(400) // use the same garbage collection setting as the child processes of a Pool
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {

@@ -118,8 +118,9 @@ type minimiser struct {
 	count   int
 }
 
-// take runs the case of a seed again and minimises it for one violated property. It chooses the most significant
-// property that no counterexample covers, failed expectations first. If every property is covered, it does nothing.
+// take runs the case of a seed again and minimises it for one violated property. It skips each property for which an
+// existing counterexample suffices (see Counterexample.covers). It prefers failed expectations, and then the most
+// significant property. If no property remains, take does nothing.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -163,15 +164,15 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether c makes a counterexample with the given property and faults unnecessary. c must violate the
-// property, with no other faults than those given. If the property was expected to hold (fails), c must be a failed
-// expectation too.
+// covers reports whether c makes another counterexample unnecessary. The other one violates the given property with
+// the given faults; fails states whether it is a failed expectation. c must violate the property with no additional
+// faults. If fails is true, c must also be a failed expectation.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds s, unless an existing counterexample of the same size or smaller covers s. It removes the counterexamples
-// that s covers, if s is not larger.
+// add adds s, unless an existing counterexample makes s unnecessary. It removes the existing counterexamples that s
+// makes unnecessary. A larger counterexample never makes a smaller one unnecessary.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0

@@ -156,7 +156,7 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 // died is the error for a child process that exited, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request asks a child process to run the cases of seeds, to minimise violations, or to replay a case.
+// request asks a child process to run one case for each seed, to minimise violations, or to replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`

@@ -217,7 +217,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestDeadExplorer lets a seed kill the child process that runs it. Only this seed must be reported as failed.
+// TestDeadExplorer runs four seeds in a child process that exits at seed 2. Only this seed must be reported as
+// failed.
 func TestDeadExplorer(t *testing.T) {
 	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
 	if err != nil || len(all) != 4 {

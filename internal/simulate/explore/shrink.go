@@ -48,7 +48,7 @@ func (r *Run) shrink(property string) *shrinker {
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // the order of the clients may make some fault steps unnecessary
+	s.dropSteps() // once the clients run in a fixed order, some fault steps may be unnecessary
 	return s
 }
 
@@ -103,7 +103,8 @@ func (c Case) clone() Case {
 }
 
 // reduce removes elements from a list in the case while the case still violates the property. It first tries to
-// remove half of the elements at once, then fewer. At least least elements remain.
+// remove half of the elements at once, then fewer. The parameter least is the minimum number of elements that
+// remain.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -130,7 +131,7 @@ func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // a large n grows faster, to save trials
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for a larger n, so that fewer trials are needed
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}
@@ -240,7 +241,7 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step. If For and Do.By were equal, setTime keeps them equal.
+// setTime sets the nth duration of a step. If the fields For and Do.By are equal, setTime changes both or neither.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]

@@ -12,11 +12,11 @@ import (
 // none.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required servers or lock: "" any, "one" or "five" servers, "replica" a server with a replica, "notifies" a lock that uses notifications
+	on   string // required servers or lock: "one" or "five" servers, "replica": a server with a replica, "notifies": a lock that uses notifications, "": any
 
-	at              workloads.Point // point of the client's iteration that triggers the step
+	at              workloads.Point // point in a client's iteration (acquire, work, release) at which the step happens; "": the caller chooses
 	verb            faults.Verb
-	client, process bool                       // whether the step affects the client, and whether it affects the client's process
+	client, process bool                       // client: whether the step affects the client; process: whether it affects the client's process
 	nodes           int                        // maximum number of servers that the step affects
 	by              func(*scene) time.Duration // nil: 0
 	oneWay, lasts   bool
@@ -24,8 +24,8 @@ type maker struct {
 	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe the steps
 }
 
-// makers returns a maker for each kind of fault. The function passing returns the makers for faults in single
-// messages.
+// makers returns a maker for each kind of fault; a maker creates the steps of a fault. The function passing
+// returns the makers for faults in a single command or reply.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -96,8 +96,8 @@ func drifting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
 }
 
-// failover returns steps that promote the replica. In three of four cases the replica stops replicating before, so
-// that the replica lacks later writes.
+// failover returns steps that promote the replica. In three of four cases, replication stops earlier, so that the
+// replica lacks the latest writes.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
 		return nil // the only replica has been promoted already
@@ -128,7 +128,8 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing returns the makers of steps that affect a single command of a client, or the reply to this command.
+// passing returns a maker for each kind of fault that affects a single command or reply. A maker creates the steps
+// of a fault.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -173,7 +174,7 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon returns a trigger at the given point of one of the client's first iterations.
+// upon returns a trigger that fires when client c reaches p in one of its first three iterations.
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }

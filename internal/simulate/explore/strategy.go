@@ -72,7 +72,7 @@ type scene struct {
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of durations that were made unique
+	steps      int // number of durations that the method own made unique by adding nanoseconds
 	down       int // number of servers stopped until the trial ends
 	promoted   bool
 }

@@ -105,9 +105,9 @@ type pipe struct {
 	soleWriter     bool         // whether only one goroutine writes, so that data need not pass through the outbox
 	bell           *time.Timer  // timer that wakes the only reader
 	rings          time.Time    // time for which the timer bell is set; zero if bell is stopped or due at once
-	waits          bool         // whether the reader is waiting for the timer bell
+	waits          bool         // whether the reader waits until the timer bell fires
 	held           []proxy.Part // data that must wait, because the writer is paused or a fault rule delays earlier data
-	deciding       bool         // whether a fault rule is deciding about a request or reply
+	deciding       bool         // whether fault rules for a request or reply have not returned yet
 	welcome        []byte       // unread bytes of the reply to the command HELLO
 	discards       bool         // whether to discard everything sent from now on
 	last           time.Time    // arrival time of the last message

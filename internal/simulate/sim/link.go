@@ -117,9 +117,9 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet sends a part of the stream. If fault rules match a request or reply, a new goroutine calls the rules. These
-// goroutines start in different nanoseconds: if requests to several servers match at once, only the first triggers
-// the fault.
+// meet sends a part of the stream. If fault rules match the part, meet calls the rules in a new goroutine. Each such
+// goroutine starts in a different nanosecond of virtual time, so that their order is defined. If requests to several
+// servers match at once, only the first request triggers the fault.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -170,7 +170,8 @@ func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, 
 	p.advance()
 }
 
-// pass forwards bytes, or nil for the end of the stream, unless a cut or a closed connection drops them.
+// pass forwards bytes to the reader. Nil bytes stand for the end of the stream. The bytes are dropped if the
+// connection no longer delivers data or a fault has cut the link.
 func (p *pipe) pass(b []byte, turn turn) {
 	switch {
 	case p.discards || p.pair.mute.Load():
@@ -181,8 +182,9 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume continues a pipe after a pause of its writer or reader. It sends the stored data. It also delivers messages
-// that arrived during the pause, each in a different nanosecond.
+// resume continues a pipe after a pause of its writer or reader. It sends the data that was held during the pause.
+// It also delivers, in order, the messages that arrived during the pause. Each message is delivered in a different
+// nanosecond of virtual time.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,8 +254,8 @@ func (o *outbox) leave() {
 	}
 }
 
-// before compares two letters by link, direction, content, and connection. It returns a negative number if a comes
-// first.
+// before orders two letters by link, direction, content, and connection. A letter holds the data written to one pipe
+// in one nanosecond. The result is negative if a comes first.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
@@ -267,12 +269,12 @@ type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
 	first   int // offset of the arrival times, which is different for each link
-	step    int // difference between the offsets of consecutive messages on this link
+	step    int // nanoseconds by which the offset of the arrival times increases with each message on the link
 	counts  [2]atomic.Uint64
 }
 
-// often is the maximum number of processes for which messages of different processes never arrive in the same
-// nanosecond.
+// often is a number of processes. With at most this many processes, messages of different processes rarely arrive in
+// the same nanosecond.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -281,7 +283,8 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn holds the number of a message on its link, its delay, and its arrival time modulo quantum.
+// turn holds the number of a message on its link, its delay, and a residue. The residue is the remainder when the
+// arrival time is divided by quantum.
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration

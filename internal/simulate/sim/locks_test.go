@@ -58,7 +58,7 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // first includes operations that fail at the end of the trial
+			for op := range strings.Lines(first) { // the history also contains operations that fail at the end of the trial
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
 					t.Error("a release was refused: the lease expired during the hold")
 				}

@@ -165,7 +165,8 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is a copy of a server's data. Each function stores one key and its value in an empty server.
+// contents is a copy of a server's data, as a list of functions. Each function stores one key and its value in an empty
+// server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -299,7 +300,7 @@ func (s *served) handOver() {
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.out.mu.Lock()
-	s.out.soleWriter = false // subscribers receive a published message in the same nanosecond, so several goroutines write
+	s.out.soleWriter = false // several goroutines write in the same nanosecond when they deliver a published message to subscribers
 	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }

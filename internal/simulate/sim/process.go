@@ -71,7 +71,7 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum time for which answer waits after the context has ended.
+// lastWord is the maximum time that the function answer waits after its context has ended.
 const lastWord = 2 * time.Second
 
 // answer calls do and returns its result. When the context ends, answer waits at most lastWord for the result, or not at
@@ -218,11 +218,11 @@ const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // time at which the last caller of next may continue
+	last time.Time // time at which the most recent caller of next wakes up
 }
 
-// next returns how long the caller must sleep. Callers at the same time get different results, so that they continue
-// one after another.
+// next returns how long the caller must sleep. Concurrent callers get different durations, so that they wake up one after
+// another.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +237,7 @@ type place struct {
 	isPaused atomic.Bool // whether the process or server is paused; changed only with mu held
 
 	mu    sync.Mutex
-	queue []chan struct{} // goroutines that wait for the end of the pause; resume closes the channels in order
+	queue []chan struct{} // channels on which goroutines wait for the end of the pause; resume closes them in order
 }
 
 func (p *place) paused() bool { return p.isPaused.Load() }
@@ -248,8 +248,8 @@ func (p *place) pause() {
 	p.isPaused.Store(true)
 }
 
-// resume resumes the process or server, and reports whether it was paused. Waiting goroutines continue in order, each in a
-// different nanosecond.
+// resume resumes the process or server, and reports whether it was paused. Waiting goroutines continue in the order in
+// which they began to wait. Each continues in a different nanosecond of virtual time.
 func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

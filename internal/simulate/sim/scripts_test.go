@@ -131,7 +131,7 @@ var (
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// Tokens, subscribers, queue entries and records that occur in the tested states of the lock "fenced".
+// The test chooses tokens, subscribers, queue entries and records of the lock "fenced" at random from these values.
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
@@ -144,7 +144,7 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
-	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // with the same owner and token as in the first entries of the queue
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // process IDs and leases of the first two queue entries
 	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
 		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}

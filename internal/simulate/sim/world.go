@@ -1,12 +1,12 @@
-// Package sim runs locks in virtual time. It takes a Trial and returns its history. On one processor (GOMAXPROCS=1),
-// the same seed gives the same history.
+// Package sim runs locks in virtual time. It takes a Trial and returns its history. With GOMAXPROCS=1, the same seed
+// gives the same history.
 //
-// To achieve this, no delay depends on the order in which goroutines run. Events must not coincide, because the
-// runtime wakes the goroutines of one nanosecond in any order. Two rules prevent this.
+// The Go runtime runs goroutines that wake at the same time in any order. Two rules make the history independent of
+// this order. First, data written in the same nanosecond is sent in an order that depends on its content (see
+// outbox).
 //
-// Bytes written in the same nanosecond are sent in an order that depends on their content (see outbox). Each message
-// may arrive in only one of every 1009 nanoseconds (see timetable). Because 1009 is prime, two clients that sleep
-// for round durations after different arrivals do not wake at the same time.
+// Second, each message may arrive only in one particular nanosecond of every 1009 (see timetable). Because 1009 is
+// prime, clients that sleep for round durations after different arrivals wake at different times.
 package sim
 
 import (
@@ -173,7 +173,7 @@ func (w *world) close() error {
 // in nanosecond i of a quantum, so that goroutines do not start at the same time.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // period in which a message may arrive at only one nanosecond
+const quantum = 1009 * time.Nanosecond // period of the timetable: a message may arrive only in one particular nanosecond of each period
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {

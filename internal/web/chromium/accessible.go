@@ -19,9 +19,9 @@ const (
 // mostStops is the maximum number of controls that walk visits.
 const mostStops = 600
 
-// Accessible checks whether people can use the page if they cannot see it or have no mouse. It checks names, headings,
-// landmarks, that colours are accompanied by text, and that each control shows its focus. It unfolds the page first, and
-// checks it in light and dark mode.
+// Accessible checks whether people who cannot see the page or have no mouse can use it. It checks names, headings and
+// landmarks. It also checks that text accompanies colours, and that each control shows its focus. It unfolds the page
+// first, and checks it in light and dark mode.
 func (b *Page) Accessible() {
 	b.t.Helper()
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })

@@ -1,6 +1,7 @@
 // Package chromium checks pages in a headless browser, for tests. Load opens a file as a Page, and Visit opens an address.
-// The methods of Page check that the page requests nothing from other origins, logs nothing, fits screens of several widths
-// and printed paper, has enough contrast in light and dark mode, and is accessible.
+// The methods of Page check the page's network requests, log, layout, contrast and accessibility. A page must not request
+// anything from other origins, and must log nothing. It must fit several screen widths and printed paper. It must have
+// enough contrast in light and dark mode.
 package chromium
 
 import (

@@ -222,8 +222,8 @@ func reason(err error, dir string) string {
 	return text
 }
 
-// sum completes the summary of a run or benchmark. If the run or benchmark was interrupted or is unfinished, the
-// first state says so, and no state is shown in green.
+// sum completes the summary of a run or benchmark. If it was interrupted or is unfinished, the summary begins with
+// this status, and no result is green.
 func (s *Server) sum(f *folder) {
 	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)

@@ -156,7 +156,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // negative controls contain the lock "fenced" too
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // includes the negative controls that use the lock "fenced"
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))
@@ -210,7 +210,8 @@ func setTimes(t testing.TB, dir string, at time.Time) {
 	}
 }
 
-// writeAll writes folders of every kind.
+// writeAll writes folders with runs, benchmarks and advice, some unfinished, unreadable or unrelated. It returns the
+// parent folder.
 func writeAll(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

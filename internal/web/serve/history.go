@@ -144,7 +144,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 	for i, o := range p.Over.Overlaps {
 		st := p.Result.State
 		if st.Class == pass.Class || !p.Judged {
-			st = inconclusive // no green for overlapping holds
+			st = inconclusive // overlapping holds are never shown in green
 		}
 		st.Word = overlapped.Word
 		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))

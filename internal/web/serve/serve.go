@@ -41,7 +41,7 @@ const (
 	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
 	mostScans     = 2         // maximum number of histories that are read at once
-	mostUnmarked  = 2_000_000 // maximum number of lines without a mark in a history; a reader keeps these lines in memory
+	mostUnmarked  = 2_000_000 // maximum number of lines between two mark lines of a history; a reader keeps these lines in memory
 	mostFileBytes = 256 << 20 // size of a JSON file
 	mostPageBytes = 64 << 20  // maximum size of a report
 	mostNewest    = 6         // number of newest trials whose verdicts are shown during a run
@@ -201,8 +201,9 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a request names this server as its host. Accepted are loopback names, the host in bound, and
-// the address that received the request. A request for another host may be a DNS rebinding attack.
+// ours reports whether a request names this server as its host. It accepts loopback names, the host bound on which
+// the server listens, and the address that received the request. A request for another host may be a DNS rebinding
+// attack.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

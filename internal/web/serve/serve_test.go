@@ -299,7 +299,7 @@ func TestInProgress(t *testing.T) {
 	if going.Header().Get("X-Running") == "" || killed.Header().Get("X-Running") != "" {
 		t.Error("X-Running is wrong")
 	}
-	// When the run ends, the page changes.
+	// When the run has ended, its page no longer says that the run is under way.
 	writeRun(t, filepath.Join(dir, "20261120-115900-going"), theTime(), "x")
 	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "Under way") {
 		t.Error("a run that ended is still under way")

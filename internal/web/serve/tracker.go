@@ -146,7 +146,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends the overlap of a key, and passes it to the reader. An overlap with duration 0 is dropped.
+// close ends the overlap o of a key. It passes o to k.into, unless the duration of o is 0.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)

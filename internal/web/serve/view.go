@@ -115,7 +115,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the view with other times. It truncates them to microseconds if the period is at least a millisecond
+// at returns the view with the given start and end. It truncates them to microseconds if the view is at least a millisecond
 // long.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {

@@ -126,7 +126,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits until is returns true. It fails the test after a timeout.
+// eventually waits until a condition holds. It fails the test after a timeout.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -209,7 +209,7 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // One goroutine might run on the main thread, which never ends. Of several goroutines, at least one runs on another thread.
+	started := make([]*Child, len(keepers)) // several goroutines, because one of them might run on the main thread, which never ends
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {

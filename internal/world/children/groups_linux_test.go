@@ -77,7 +77,7 @@ func TestKeeperKillsPausedGroup(t *testing.T) {
 // TestKillAwaitsTheGroup checks that Kill returns only after all processes of the child's process group have ended.
 // A process that is still exiting may hold resources that a restarted server needs, such as shared memory.
 func TestKillAwaitsTheGroup(t *testing.T) {
-	// tail has 100 MB in memory when head writes, so tail takes longer to exit than other processes.
+	// When the script prints "ready", tail holds 100 MB of memory, so it exits more slowly than the other processes.
 	cmd := exec.Command("/bin/sh", "-c", "head -c 100000000 /dev/zero | tail -c 100000000 | { head -c 1 >/dev/null; echo ready; sleep 1000; }")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

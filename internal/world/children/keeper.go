@@ -44,7 +44,7 @@ type Keeper struct {
 	script *Child
 	pipe   *os.File
 	starts chan func()
-	gone   chan struct{} // closed when the keeper stops starting children
+	gone   chan struct{} // closed by Close; Start then returns an error
 	once   sync.Once
 	closed error
 }
@@ -114,7 +114,7 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder creates a temporary folder. When the harness ends, the keeper removes the folder if it still exists.
+// Folder creates a temporary folder. When this process ends, the keeper process removes the folder if it still exists.
 func (k *Keeper) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // the name must contain the process ID, which Leftovers parses
 	if err != nil {

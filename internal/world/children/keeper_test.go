@@ -31,7 +31,8 @@ func TestKeeperKillsListedGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Close only the input of the script. Close would also end the thread that started the child, and so kill the child.
+	// Do not call k.Close: it would end the thread that started the child, and so kill the child. Closing the
+	// pipe ends only the script.
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -219,8 +219,8 @@ func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// anyAnswer returns chunk, which is a complete reply if it is the first since the last request. It is used for
-// protocols that the proxy cannot parse (Opaque).
+// anyAnswer returns chunk as a Part, for protocols that the proxy cannot parse (Opaque). The first chunk after a request
+// counts as the complete reply.
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {

@@ -19,15 +19,15 @@ const (
 // frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
 type frame struct {
 	kind  byte     // first byte of the value, such as '*' for an array or '>' for a push; 0 for an inline command
-	args  []string // words of a command, or elements that are not arrays; at most maxArgs, each truncated to maxArg bytes
-	count int      // number of words, or of elements including arrays
+	args  []string // words of an inline command, or elements of an array except nested arrays; maxArgs at most, each truncated to maxArg bytes
+	count int      // number of words of an inline command, or of elements of an array; a nested array counts as one
 	begun bool     // whether the beginning of the frame was forwarded before the rest had arrived
 }
 
 // piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
 type piece struct {
 	bytes []byte // slice of the input chunk, or a new slice that the scanner no longer uses
-	whole bool   // whether the piece ends a frame
+	whole bool   // whether a frame ends with these bytes
 	frame frame
 }
 

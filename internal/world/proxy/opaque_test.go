@@ -85,8 +85,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost closes a connection at a reply in an unknown protocol. The rule must match although it names
-// commands, and the server must execute the request.
+// TestOpaqueReplyIsLost closes a connection when a reply in an unknown protocol arrives. The rule that closes it is
+// for the command SET, but must match any reply. The request must have reached the server.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
