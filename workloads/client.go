@@ -33,7 +33,7 @@ type Client struct {
 	done       bool       // the current iteration is the last
 	gone       bool       // the client was killed or went away: it performs no more operations
 
-	schedule  *schedule // intended start times for all clients; nil: closed arrivals
+	schedule  *schedule // intended start times for all clients; nil: each client starts an iteration after its previous iteration
 	keys      []string  // names of all keys
 	iteration uint64
 	source    rand.PCG
@@ -41,7 +41,7 @@ type Client struct {
 	name      string        // owner name passed to the lock; it changes after an unknown outcome
 	named     int32         // value of log.Life() when name was set, plus 1; 0: name is not set
 	due       time.Duration // intended start of the current iteration
-	stall     time.Duration // work duration of the current hold, set by the director; 0: default
+	stall     time.Duration // work duration of the current hold, if a fault plan changes it; 0: default
 }
 
 // Held is a hold with its number in the history and the times of its acquire.
@@ -254,9 +254,9 @@ func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
 	c.log.Return(res)
 }
 
-// wakeups is the period of the clients' wake-up times. Client c wakes only at times that equal c+1 modulo 1009 ns. So no two
-// clients wake at the same virtual time, when their order would be undefined. The virtual network uses the same period; 1009
-// is prime.
+// wakeups is the period of the clients' wake-up times. Client c wakes only at times equal to c+1 modulo 1009 ns. Two
+// clients therefore never wake at the same virtual time, so their order is always defined. The virtual network uses the
+// same prime period.
 const wakeups = 1009 * time.Nanosecond
 
 // Sleep waits for d, or until ctx ends.

@@ -23,21 +23,21 @@ type Point string
 
 const (
 	Asking    Point = "asking"    // before the acquire
-	Granted   Point = "granted"   // after the grant was recorded
+	Granted   Point = "granted"   // after the acquire was granted and recorded in the history
 	Working   Point = "working"   // in the critical section: after the read of the resource and before the write
 	Releasing Point = "releasing" // before the release
 )
 
 // Order changes what a client does next. The zero value changes nothing.
 type Order struct {
-	Stall time.Duration // at Granted: duration of the work; 0: default
-	Wait  time.Duration // at Asking: timeout of the acquire; 0: default
+	Stall time.Duration // duration of the work, used only at the point Granted; 0: default
+	Wait  time.Duration // timeout of the acquire, used only at the point Asking; 0: default
 	Leave bool          // the client stops without a release: it was killed or goes away
-	Rest  bool          // at Asking: the client stops, but not because of a fault
+	Rest  bool          // the client stops without a fault; used only at the point Asking
 }
 
-// at notifies the director that the client has reached p, and returns the director's order. Without a director, it returns the
-// zero Order.
+// at notifies the Director, which injects faults, that the client has reached the point p. It returns the Director's
+// changes to the client's next step. Without a Director, it returns the zero Order, which changes nothing.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

@@ -198,7 +198,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // a lock with segments grants a different segment each time
+		for range SegmentsOf(d.Fresh.Lock, key) { // a lock that splits the key into segments grants a different segment each time
 			if ctx.Err() != nil {
 				return
 			}

@@ -20,7 +20,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // after this release, c.hold releases the hold again
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // after this function returns, c.hold releases the hold a second time
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -29,7 +29,7 @@ func misuse() Workload {
 	}
 }
 
-// releaseNeverAcquired makes the partner release a key that the partner never acquired, while this client holds the key.
+// releaseNeverAcquired makes a second client release a key that it never acquired, while this client holds the key.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
 		other, granted := c.partner.Acquire(ctx, key, 0)
@@ -53,7 +53,8 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	})
 }
 
-// releaseExpired releases a hold whose lease has certainly expired. If taken is true, the partner holds the key at that time.
+// releaseExpired releases a hold whose lease has certainly expired. If taken is true, a second client holds the key at
+// that time.
 func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return

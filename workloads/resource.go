@@ -55,7 +55,8 @@ func NewRegister(check Check) *Register {
 	return &Register{check: check, keys: map[string]*registered{}}
 }
 
-// use applies do to a key. If checked is true, it returns ErrStale for a token lower than an earlier checked token.
+// use calls do with the state of a key. If checked is true and an earlier checked token was higher than fence, it
+// returns ErrStale instead.
 func (r *Register) use(key string, fence int64, checked bool, do func(*registered)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

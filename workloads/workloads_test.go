@@ -197,7 +197,8 @@ func TestSegmentsAreSoldOut(t *testing.T) {
 	}
 }
 
-// TestMisuse checks that the client and its partner try every kind of misuse, and that the history shows each result.
+// TestMisuse checks that a client and the second client that it controls try every kind of misuse. It also checks that
+// the history records each result.
 func TestMisuse(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Duration, p.Think = 2, time.Millisecond, 0
@@ -382,7 +383,7 @@ func (d directed) At(_ context.Context, m Moment) Order {
 	return Order{}
 }
 
-// TestOrders checks how each Order of a director changes what a client does.
+// TestOrders checks how each kind of Order changes the operations of a client.
 func TestOrders(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold, p.Think = 1, 1, 100*time.Millisecond, time.Millisecond, time.Millisecond

@@ -21,7 +21,7 @@ const (
 	Pairs               // a mapping of names to single values
 )
 
-// Key describes a key of a mapping: the valid values, the variable for the value, and the documentation.
+// Key describes a key of a mapping: its valid values, the Go variable that receives its value, and its documentation.
 type Key struct {
 	Name string
 	Old  string // former name of the key; a file with the former name is rejected with a hint at the new name
@@ -38,8 +38,8 @@ type Key struct {
 	Top      uint64        // maximum of a whole number; the minimum is Min
 	Values   []string      // valid names; nil: any name that matches the pattern of names
 	Instead  string        // word that is accepted in place of a whole number
-	// Of returns the keys of a nested mapping. The values are stored at into. If Form is not Mapping, the file contains
-	// either a mapping or a single value.
+	// Of returns the keys of a nested mapping. Its argument points to the variable that receives the mapping. If Form
+	// is not Mapping, the file may contain a single value instead of the mapping.
 	Of       func(into any) []Key
 	With     string // name of another key that must also be given
 	WithWhy  string

@@ -27,7 +27,7 @@ type File struct {
 	name  string
 	whole []byte
 	at    map[string]ast.Node // nodes by path, such as $.sections[0].name
-	json  bool                // whether the file is JSON; text is then quoted and not normalised, and lists have any length
+	json  bool                // whether the file is JSON; if so, text must be quoted and is not normalised, and lists may have any length
 	all   []mistake
 }
 

@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is an integer that a file may contain as the word "many", which means 0.
+// many is an integer. A file may contain the word "many" instead of the integer 0.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -40,7 +40,7 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// every returns keys that cover every form and every option.
+// every returns keys that together use every Form and every field of Key except Old.
 func every(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},
@@ -156,7 +156,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPaths checks the position of a mistake added at a path, even if only a prefix of the path exists.
+// TestPaths checks the position that an error message for a path contains. If the path does not exist in the file, the
+// position is that of its longest existing prefix.
 func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {

@@ -33,7 +33,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // both sides are of one run, and benchstat compares by lock
+		if c.Base.Run == c.New.Run { // the base and the new lock are from the same run, so benchstat compares locks, not runs
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))

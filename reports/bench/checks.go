@@ -146,8 +146,9 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice reports whether two measurements of the same lock agree in goodput. It tests the mean log ratio of each
-// block (round of measurements). Separate tests for all conditions would need more blocks.
+// sameTwice reports whether two measurements of the same lock agree in goodput. For each block (round of measurements),
+// it averages the log ratios over all conditions. It tests these averages, because a separate test for each set of
+// conditions would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {

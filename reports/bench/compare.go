@@ -114,7 +114,8 @@ func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
 	return stats.Paired(a, b, r.Plan.Seed)
 }
 
-// newComparisons returns comparisons without rows. It copies the failed self-checks of the runs into Withheld.
+// newComparisons returns a Comparisons whose field Rows is empty. It copies the failed self-checks of both runs to the
+// field Withheld, because they prevent any comparison.
 func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
 	side := func(r *Results, subject string) Side {
 		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
@@ -145,7 +146,7 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 // unlike returns the reason why rows of two different runs cannot be compared, or "" if they can.
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // the section is only a heading: it may differ
+	p.Section = other.point.Section // ignore the section, which is only a heading and may differ between the runs
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"

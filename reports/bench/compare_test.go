@@ -25,7 +25,8 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns checks the verdicts of comparing two runs, and that trials are not paired.
+// TestCompareRuns checks the verdicts when two runs are compared. It also checks that trials are treated as independent
+// samples, not as pairs.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})

@@ -95,8 +95,8 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns a table for each metric that has rows, with escaped names. The format string unsafe is for a lock that
-// violated exclusion: its arguments are the value and the violated property.
+// tables returns a table, with escaped names, for each metric that has rows. The parameter unsafe is the format string
+// for a lock that violated exclusion. Its arguments are the value and the violated property.
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {

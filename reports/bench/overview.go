@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// overviewPoints is the maximum number of panels in the overview chart.
+// overviewPoints is the maximum number of sets of conditions in the overview chart. Each set has one panel.
 const overviewPoints = 6
 
 // overview returns a chart of goodput against the longest wait, with one panel per set of conditions. If clients share

@@ -106,8 +106,8 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	return lines
 }
 
-// chartedIn returns the locks to draw in a chart, and a note about omitted locks. The locks are in the order of their
-// rank with the most clients.
+// chartedIn returns the locks to draw in a chart, and a note about omitted locks. The locks are ordered by their rank
+// under the conditions with the most clients.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
 	at := map[string][]string{} // numbers of clients for which each note applies

@@ -32,7 +32,7 @@ type options struct {
 	BlindJudge   bool     // the violation of the known-broken lock is not detected
 	WrongDelay   bool     // the measured delay is half of the added delay
 	UnseenStall  bool     // the pause of the load generator is not detected
-	UnevenAgain  bool     // the two copies of a lock have different results
+	UnevenAgain  bool     // the self-check that measures a lock twice fails, because the results differ
 	Fault        bool     // the last set of conditions has a fault
 	Points       []string // IDs of the sets of conditions to generate; nil: all
 	OnlyContend4 bool     // only one set of conditions, with four clients
@@ -162,8 +162,8 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured reports whether a lock, baseline or self-check is measured under some conditions. As in a real suite, only
-// locks are always measured.
+// measured reports whether a lock, baseline or self-check is measured under the given conditions. Locks are measured
+// under all conditions; baselines and self-checks are measured under some.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
 	case bench.Baseline, bench.Delayed:

@@ -126,8 +126,8 @@ func (k maker) uncontended() float64 {
 	return ms + 5
 }
 
-// shares returns the number of critical sections of each client. With 64 clients, one client of "redsync" gets none.
-// Three clients of the lock named in options.Starve get none.
+// shares returns the simulated number of critical sections of each client. Some clients starve: one of 64 clients of
+// "redsync", and three clients of the lock named in options.Starve.
 func (k maker) shares(sections int) []int {
 	r, spread := k.of("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
@@ -164,7 +164,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // mood affects goodput and round trip alike, so the division removes mood
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // dividing by mood, the random factor of the block, removes it from rate
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))

@@ -69,7 +69,8 @@ func (h Heat) plot() *plot.Plot {
 	return p
 }
 
-// draw draws the cells, the named intervals and the legend. An interval without room has no name.
+// draw draws the cells, the named intervals and the legend. It omits the name of an interval if the name would overlap
+// the previous name.
 func (h heatMap) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
 	for i, column := range h.Counts {

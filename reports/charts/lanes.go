@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lanes is a timeline with a lane (row) for each client. Times are relative to the start of the run.
+// Lanes is a timeline with one row for each client. Times are relative to the start of the run.
 type Lanes struct {
 	From, To   time.Duration
 	Label      string   // label of the time axis
@@ -22,15 +22,15 @@ type Lanes struct {
 	Faults     []LaneSpan
 	Holds      []LaneSpan
 	Leases     []LaneSpan // leases, drawn below the holds
-	Calls      []LaneSpan // calls of operations, drawn with their numbers
+	Calls      []LaneSpan // operations, drawn as lines with their operation numbers
 	Instants   []LaneSpan // operations drawn as numbered circles at the time From, each followed by Label
 	Violations []Violation
-	Crowded    bool // whether to omit an operation number without room, instead of moving the number to the right
+	Crowded    bool // whether to omit an operation number if there is no room; otherwise the number is moved to the right
 }
 
-// LaneSpan is a time span in a lane. The part outside the drawing is cut off.
+// LaneSpan is a time span in one row of a timeline. The part outside the drawing is cut off.
 type LaneSpan struct {
-	Lane     int // index of the lane; AllLanes for a span across all lanes
+	Lane     int // index of the row; AllLanes for a span across all rows
 	From, To time.Duration
 	Number   int // operation number from 1; 0 if the span has no number
 	Label    string
@@ -38,26 +38,26 @@ type LaneSpan struct {
 	Faint    bool
 }
 
-// AllLanes is the lane index of a fault that affects all clients.
+// AllLanes is the value of LaneSpan.Lane for a fault that affects all clients.
 const AllLanes = -1
 
 // Violation is a time span during which a property was violated. The time span is drawn hatched.
 type Violation struct {
 	From, To time.Duration
-	Label    string     // label above the lanes
+	Label    string     // label above the timeline
 	Short    string     // shorter text, drawn if Label does not fit; may be empty
 	Parts    []LaneSpan // the spans to hatch; if empty, all lanes are hatched from From to To
 }
 
-// Vertical positions and sizes within a lane in pixels, measured from the top of the lane.
+// Vertical positions and sizes within one row of the timeline in pixels, measured from the top of the row.
 const (
 	laneHeight = 70
-	holdTop    = 16 // top of a hold, below the name of a fault
+	holdTop    = 16 // top edge of a hold; the name of a fault is drawn above it
 	holdHeight = 20
 	callAt     = holdTop + holdHeight/2
 	leaseAt    = holdTop + holdHeight + 4
 	instantAt  = 52
-	numberAt   = holdTop - 4 // baseline of an operation number, above the line of the call
+	numberAt   = holdTop - 4 // bottom edge of an operation number, above the line that shows the operation
 	markRadius = 8.5
 	thinHatch  = 8 // hatched spans narrower than thinHatch have no outline
 	labelsHigh = 26
@@ -244,7 +244,7 @@ func (d *laneMarks) moments() {
 		all = append(all, placed{s, min(at, d.c.Max.X)})
 	}
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.at, b.at)) })
-	free := vg.Length(0) // right end of the last label in the lane
+	free := vg.Length(0) // right end of the last label in the row
 	for i, m := range all {
 		if i == 0 || all[i-1].Lane != m.Lane {
 			free = 0

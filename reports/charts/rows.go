@@ -16,7 +16,7 @@ type Rows struct {
 	X      Axis
 	Rows   []Row
 	Rules  []Rule
-	NoAxis bool // whether to omit ticks and grid, as for markers with texts beside them
+	NoAxis bool // whether to omit ticks and grid, for example because each marker has a text
 	Names  bool // whether to write the names to the left of the rows
 	Texts  bool // whether to write the texts in a column at the right instead of beside the markers
 }

@@ -19,13 +19,13 @@ type Class int
 
 // The classes of durations. Classes is the number of classes.
 const (
-	Uncontended Class = iota // granted acquire; when called, no other client held or was acquiring the key
+	Uncontended Class = iota // granted acquire of a free key: at the call, no other client held the key or was acquiring it
 	Contended                // granted acquire; when called, another client held or was acquiring the key
 	Refusals                 // refused (busy)
 	Unknowns                 // acquire that returned with an unknown outcome
 	HandOffs                 // time from the call of a release until the acquire of a waiting client returns
 	HoldTimes                // time from the return of an acquire to the call of the matching release
-	Late                     // delay of an acquire call after the planned start and the client's last operation
+	Late                     // delay of an acquire call after its planned start, or after the client's previous operation if that ended later
 	Classes
 )
 
@@ -82,10 +82,11 @@ type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
 	Percentiles []Percentile `json:"percentiles"` // percentiles 50, 90, 99 and 99.9, if there are enough samples
-	Curve       []Percentile `json:"curve"`       // percentiles for a chart, up to the highest with ten samples above
+	Curve       []Percentile `json:"curve"`       // percentiles for a chart, up to the highest percentile that at least ten samples exceed
 }
 
-// Percentile is a percentile of a distribution. The fraction Rank (0 to 1) of the samples is at most NS nanoseconds.
+// Percentile is a percentile of a distribution. The fraction Rank (0 to 1) of the samples is no longer than NS
+// nanoseconds.
 type Percentile struct {
 	Rank float64 `json:"rank"`
 	NS   int64   `json:"ns"`
@@ -170,7 +171,7 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // Late is omitted, because it is a delay of lockbench
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // Late is omitted, because it measures lockbench and not the lock
 				continue
 			}
 			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the clock may have been set back, but no interval may start before the base time

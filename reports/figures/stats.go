@@ -27,7 +27,7 @@ type Stats struct {
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
-	Bypassed     int // maximum, over all waits, of the grants of the key to clients that called later
+	Bypassed     int // largest number of grants, during one client's wait for a key, to clients that called later
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 

@@ -55,11 +55,12 @@ func (s *Stats) only(t *testing.T, c Class, want ...time.Duration) {
 	}
 }
 
-// TestTwoTakeTurns checks figures that were calculated by hand:
+// TestTwoTakeTurns checks figures that were calculated by hand. Times are in milliseconds. A range such as 12-13 begins
+// at the call of an operation and ends at its return. Client 2 checks the final state after the run and is not measured.
 //
-//	client 0  due 0   call 1   grant 2 ........ release 12-13              try 40 (busy) 41
-//	client 1          call 5   ................ grant 15 ... release 25-26
-//	client 2 (of the epilogue)                                                               50-51, 52-53
+//	client 0  due 0  call 1  grant 2          release 12-13                           call 40  refused 41
+//	client 1                          call 5                 grant 15  release 25-26
+//	client 2  acquire 50-51  release 52-53
 func TestTwoTakeTurns(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms).Due = 0
@@ -178,7 +179,8 @@ func TestSegmentsOfAKey(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.acquire(1, 2, "k", 1*ms, 2*ms)
-	// The call has the requested key. The return has the segment of the key that the lock chose.
+	// The lock splits the key k into the segments k/0 and k/1. Each call records the requested key, and each return
+	// records the granted segment.
 	h := histories.Header{Clients: 2}
 	lines := []histories.Line{}
 	for i, op := range s.ops {

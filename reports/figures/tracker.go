@@ -23,7 +23,7 @@ type tracker struct {
 
 type freed struct {
 	at    time.Duration
-	asked string // requested key of the released hold; the lock may have chosen a segment of the key
+	asked string // requested key of the released hold; some locks grant only one of several parts (segments) of the key
 }
 
 type ask struct {
@@ -178,8 +178,8 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps records the wait of an acquire that had not returned at the end of the window. The wait ends with the
-// window.
+// overlaps records the wait of an acquire that was still waiting at the end of the window. The recorded wait ends with
+// the window.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})

@@ -134,7 +134,7 @@ func Milliseconds[T ~int | ~int64](ns T) string {
 	return Significant(float64(ns) / 1e6)
 }
 
-// Setting formats a duration in nanoseconds exactly, as for a configured value: 1 ms, not 1.00 ms.
+// Setting formats a configured duration in nanoseconds exactly and without padding: 1 ms, not 1.00 ms.
 func Setting(ns int64) string {
 	switch d := time.Duration(ns); {
 	case d >= time.Hour && d%time.Hour == 0:

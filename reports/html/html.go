@@ -28,7 +28,7 @@ var files embed.FS
 // the colour.
 type Tone string
 
-// The tones of a verdict.
+// The values of Tone, which select the colour of a verdict.
 const (
 	Good   Tone = "good"
 	Bad    Tone = "bad"
@@ -193,8 +193,8 @@ func newTable(label, class string, columns ...any) (table, error) {
 }
 
 // fold is the head of a section that readers can fold: {{template "fold" (fold "method" "Method" "")}} ... {{template
-// "endfold"}}. The ID is on the content of the section. A browser thus unfolds the section if a link leads there. The
-// class "unprinted" omits the section on paper.
+// "endfold"}}. The element that holds the content has the ID. A browser therefore unfolds the section when the reader
+// follows a link to the ID. A section with the class "unprinted" is not printed.
 type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the navigation bar.

@@ -39,7 +39,7 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	}
 }
 
-// TestBands checks that faults are drawn in their lanes at their times, with names, and within the drawing.
+// TestBands checks that faults are drawn with names, in their clients' rows, at their times, and within the drawing.
 func TestBands(t *testing.T) {
 	w := stalled()
 	got := exampleLanes("mutual-exclusion", w, []checker.Band{

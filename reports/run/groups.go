@@ -22,7 +22,7 @@ type group struct {
 	Doc        string
 	Scenario   bool    // whether the group is a scenario
 	Main       []check // checks with an expectation or a violation
-	Rest       []check // other checks that apply
+	Rest       []check // applicable checks without an expectation or a violation
 	applicable []Observation
 }
 

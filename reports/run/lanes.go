@@ -106,8 +106,8 @@ func exampleLanes(property string, w *checker.Witness, faults []checker.Band) *s
 	return l
 }
 
-// timeOf returns the time span to draw for a violation. A margin at the end makes calls and holds without an end
-// visible.
+// timeOf returns the time span to draw for a violation. It adds a margin at the end, so that calls and holds without an
+// end are visible.
 func timeOf(w *checker.Witness) (from, to time.Duration) {
 	from, to = w.From, w.From
 	ends := []time.Duration{w.To}
@@ -220,7 +220,7 @@ type Window struct {
 	ID          string // id, unique on the page
 	Title, Desc string
 	From, To    time.Duration
-	Clients     []int32        // clients that have a lane, from top to bottom
+	Clients     []int32        // clients that have a row in the drawing, from top to bottom
 	Ops         []histories.Op // operations, numbered from 1 as in the table beside the drawing
 	Holds       []Hold
 	Overlaps    []Overlap // overlaps, numbered from 1

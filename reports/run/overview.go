@@ -33,8 +33,8 @@ var exclusionLooks = [...]look{
 
 var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf returns the worst exclusion result of a lock over all workloads and faults. If mutual exclusion held in none of
-// them, the result is unsettled or worse.
+// exclusionOf returns the worst exclusion result of a lock over all workloads and faults. If mutual exclusion was not
+// shown to hold under any of them, the result is at best unsettled (undecided).
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -146,7 +146,7 @@ func (r *Results) overview() overview {
 	return view
 }
 
-// addFault adds the result for a column of faults to the row: the worst result under these faults.
+// addFault adds a cell to the row: the worst result of the lock under the faults of the column.
 func (row *overviewRow) addFault(column faultColumn, seen []Observation) {
 	seen = slices.DeleteFunc(slices.Clone(seen), func(o Observation) bool { return !slices.Contains(column.faults, o.Fault) })
 	class, recovery := exclusionOf(seen), observedOf(seen, "recovery")

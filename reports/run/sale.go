@@ -50,7 +50,7 @@ type saleRow struct {
 	Label             string // lock
 	Trials            int
 	Exact             bool   // whether every trial sold exactly the stock
-	Ratio             string // goodput divided by the goodput of a sale without segments and without a gate
+	Ratio             string // goodput divided by that of a plain sale, in which the stock is not split and no gate rejects buyers
 	Spared            string // share of late orders that reached no service
 	LockCmd, StockCmd string // store commands per order
 }

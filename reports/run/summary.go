@@ -137,8 +137,9 @@ func (r *Results) heldAtOnce() (sentences []string) {
 	return sentences
 }
 
-// sayLocks passes sentences about the locks to say, with their tone. The tone is Bad if two clients held a lock at once,
-// unless the lock is known-broken. The tone is Good if every row of the overview is green.
+// sayLocks calls the function say for each sentence about the locks, with the tone of the sentence. The first sentence
+// has the tone Bad if two clients held a lock at once, unless the lock is known-broken. It has the tone Good if every
+// row of the overview is green.
 func (r *Results) sayLocks(say func(tone html.Tone, format string, args ...any)) {
 	view, tone := r.overview(), html.Good
 	var by [len(exclusionLooks)][]overviewRow

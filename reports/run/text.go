@@ -135,8 +135,8 @@ func docRows(all []check) [][]string {
 // cellText escapes a text for a cell of a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
-// mergeAlike appends row to rows. But if an existing row differs only in the column merged, it appends the text of this column
-// to the existing row.
+// mergeAlike appends row to rows, unless an existing row differs from it only in the column with the index merged. In
+// this case mergeAlike appends the text of that column to the existing row.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	i := slices.IndexFunc(rows, func(other []string) bool {
 		return slices.Equal(other[:merged], row[:merged]) && slices.Equal(other[merged+1:], row[merged+1:])

@@ -16,7 +16,7 @@ type asked struct {
 	Key    string // key in the requirements file
 	Title  string
 	Answer string
-	Tag    string // "stated", "assumed", or the assumed parts, such as "p99 assumed"
+	Tag    string // "stated" or "assumed"; if only some parts were assumed, their names, such as "p99 assumed"
 }
 
 var meanings = map[string]string{
@@ -131,7 +131,7 @@ type Harm string
 
 const (
 	Corruption Harm = "corruption"  // wrong data, money or stock
-	WastedWork Harm = "wasted-work" // something is done twice, which only costs time
+	WastedWork Harm = "wasted-work" // an operation is repeated, which costs time but does no other damage
 )
 
 // Means is a mechanism that can replace a lock.
@@ -158,7 +158,7 @@ type Trouble string
 
 const (
 	Restart  Trouble = "restart"  // the store restarts with the data on its disk
-	Failover Trouble = "failover" // a replica takes over from the store
+	Failover Trouble = "failover" // a replica is promoted to primary
 	Clock    Trouble = "clock"    // the clock of the store jumps
 	Eviction Trouble = "eviction" // the store drops keys because its memory is full
 )
@@ -176,7 +176,7 @@ type Pauses struct {
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
 	P99     time.Duration `json:"p99_ns" yaml:"p99"`
 	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest pause
-	// Measured describes how the pauses were measured. It is empty if the team stated them.
+	// Measured describes how the pauses were measured. It is empty if the pauses were not measured.
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 

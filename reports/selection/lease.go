@@ -18,7 +18,7 @@ type LeaseInput struct {
 	Name     string   `json:"name"` // one of hold, pauses, acquire, hand-off
 	Tag      Tag      `json:"tag"`  // kind of evidence; if it is Unknown, predictions use the duration 0
 	Times    Times    `json:"times"`
-	N        int      `json:"n,omitempty"`     // number of recorded durations; 0: the quantiles were stated
+	N        int      `json:"n,omitempty"`     // number of recorded durations; 0 if it is unknown or no duration was recorded
 	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
 	Evidence []string `json:"evidence,omitempty"`
 }

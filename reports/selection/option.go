@@ -4,7 +4,7 @@ import "strings"
 
 // Option is a candidate: a lock, or a mechanism that replaces a lock.
 type Option struct {
-	Name       string `json:"name"` // lock, lock@deployment, or a replacement such as idempotent
+	Name       string `json:"name"` // name of a lock, as lock or lock@deployment, or of a mechanism that replaces a lock, such as idempotent
 	Kind       Kind   `json:"kind"`
 	Doc        string `json:"doc"` // one sentence
 	Store      string `json:"store,omitempty"`
@@ -26,7 +26,7 @@ type Kind string
 // The kinds of candidates.
 const (
 	ALock  Kind = "lock"
-	NoLock Kind = "no-lock" // a replacement of a lock
+	NoLock Kind = "no-lock" // a mechanism that replaces a lock, such as a database transaction
 )
 
 // Lease states how a hold ends if it is not released.

@@ -261,8 +261,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTraced checks that the page links each evidence to its folder and histories. The page must also show the command that
-// verifies the evidence.
+// TestTraced checks that the page links each item of evidence to its folder and histories. The page must also show the
+// command that verifies the item.
 func TestTraced(t *testing.T) {
 	got := shown(t, sample())
 	for _, want := range []string{

@@ -17,7 +17,7 @@ import (
 // Reason selects the sentence that explains an answer or a value of a candidate. Figures are inserted into the sentence.
 type Reason string
 
-// The reasons. The variable sentences holds their wording.
+// The reasons for answers and values of candidates. The variable sentences holds the sentence for each reason.
 const (
 	Applies           Reason = "applies"
 	DoesNotApply      Reason = "does-not-apply"

@@ -10,7 +10,7 @@ const Version = 4
 type Report struct {
 	Version int      `json:"lockbench_advice"`
 	Needs   Needs    `json:"needs"`
-	Options []Option `json:"options"` // in display order, replacements of a lock first
+	Options []Option `json:"options"` // in display order: first the mechanisms that replace a lock, then the locks
 	Evidence
 
 	Decision     Decision        `json:"decision"`
@@ -29,7 +29,7 @@ const (
 	Unknown    Tag = "unknown" // no evidence; never treated as yes
 	Measured   Tag = "measured"
 	Documented Tag = "documented" // from the documentation or the expectations of the lock
-	Assumed    Tag = "assumed"    // from a statement of the team, or a default
+	Assumed    Tag = "assumed"    // follows from a stated or default requirement, not from evidence
 )
 
 // Answer states whether a candidate meets a requirement.
@@ -60,8 +60,8 @@ type Criterion struct {
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
 	Weight float64 `json:"weight"` // the weights of all criteria add up to 1
-	// Enough is a value ten times as good as required. A better value does not increase the score. If Enough is 0, there is no
-	// limit.
+	// Enough is ten times as good as the required value. Values better than Enough get the same score as Enough. If
+	// Enough is 0, a better value always gets a higher score.
 	Enough float64 `json:"enough,omitempty"`
 }
 
@@ -76,19 +76,19 @@ type Cell struct {
 	High        *float64     `json:"high,omitempty"`
 	Limit       *float64     `json:"limit,omitempty"` // limit that the requirements set, in the unit of Value
 	Tag         Tag          `json:"tag"`
-	Detail      string       `json:"detail,omitempty"`      // name of a fault, or names of libraries or languages
+	Detail      string       `json:"detail,omitempty"`      // depends on Reason: the name of a fault, or the names of libraries or languages
 	Expectation *Expectation `json:"expectation,omitempty"` // the expected violation, if Reason is ExpectedViolation
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
-// Outcome is the kind of result that a decision has.
+// Outcome is the result of a decision, such as a tie.
 type Outcome string
 
 const (
 	NothingFits  Outcome = "nothing-fits"   // no candidate meets all requirements
 	OneLock      Outcome = "lock"           // one lock has the highest score
 	ATie         Outcome = "tie"            // several locks share the best rank
-	NoLockNeeded Outcome = "no-lock-needed" // a replacement of a lock meets all requirements
+	NoLockNeeded Outcome = "no-lock-needed" // a mechanism that replaces a lock meets all requirements
 )
 
 // Decision holds the recommendation of a report, with its alternatives.

@@ -249,7 +249,7 @@ func hostile() *Report {
 	return r
 }
 
-// turnedOut returns the sample with the given outcome.
+// turnedOut returns the sample report, changed so that its decision has the given outcome.
 func turnedOut(o Outcome) *Report {
 	r := sample()
 	d := &r.Decision

@@ -157,7 +157,7 @@ func (v *view) caveat() string {
 	return v.line(v.Decision.Against[0]).Short()
 }
 
-// withoutLock returns a fact that explains why no replacement of a lock is recommended.
+// withoutLock returns a line of the summary. It explains why no mechanism that replaces a lock is recommended.
 func (v *view) withoutLock() fact {
 	others := lo.FilterMap(v.Options, func(o Option, _ int) (string, bool) { return o.Name, o.Kind == NoLock })
 	text := "None of " + format.Joined(others) + " meets all requirements."

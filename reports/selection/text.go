@@ -35,7 +35,7 @@ func Text(w io.Writer, r *Report) error {
 	t.eliminated()
 	t.compared()
 	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
-	if t.Decision.Outcome != NothingFits { // if no candidate meets all requirements, the summary already lists the changes
+	if t.Decision.Outcome != NothingFits { // if no candidate meets all requirements, the summary already lists the changes to the requirements that would help
 		t.list("what would change it", t.changes())
 	}
 	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))

@@ -234,7 +234,7 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Open returns the answers of the candidate that are no or unknown.
+// Open returns the candidate's answers that are "no" or "unknown".
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {

@@ -81,9 +81,9 @@ func BinomialInterval(k, n int) (low, high float64) {
 // Alpha is the significance level for all comparisons that are shown together.
 const Alpha = 0.05
 
-// Holm corrects the p-values of comparisons that are shown together by Holm's step-down procedure. It sets Differs if the
-// corrected p-value is below Alpha and the interval does not contain 1. Both conditions are required, because a paired test
-// compares means, but the interval is that of the median.
+// Holm corrects the p-values of comparisons that are shown together. It uses Holm's step-down procedure. It sets
+// Differs if the corrected p-value is below Alpha and the interval does not contain 1. Both conditions are required,
+// because the p-value of a paired test concerns the mean, but the interval concerns the median.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })

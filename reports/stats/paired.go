@@ -28,8 +28,8 @@ type Comparison struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// If there are at most exactPairs pairs, the test tries every choice of signs. Otherwise it tries random choices, as many as
-// flips.
+// If there are at most exactPairs pairs, the test tries every choice of signs. Otherwise flips is the number of random
+// choices that it tries.
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -86,7 +86,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	}
 	far := math.Abs(sum) - 1e-9*size // allows for rounding
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // 1 counts the observed signs
+	tries, reached := flips, 1 // reached starts at 1, because the observed signs count as one choice
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}
@@ -103,8 +103,8 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped returns the sum of the differences, some with inverted signs. Each bit from the function bits, which returns 64 bits
-// per call, decides one sign.
+// flipped returns the sum of the differences, some with inverted signs. The function bits returns 64 bits per call.
+// Each bit that is 1 inverts the sign of one difference.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64

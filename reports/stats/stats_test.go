@@ -40,8 +40,8 @@ func TestEstimateNeedsSix(t *testing.T) {
 	}
 }
 
-// TestNoFalseAlarms checks that two samples of the same distribution are found to differ in at most 5 % of cases, and that the
-// interval excludes 1 in at most 5 %.
+// TestNoFalseAlarms checks that two samples of the same distribution rarely seem to differ. The p-value is below 0.05
+// in about 5 % of cases. The confidence interval of the ratio excludes 1 no more often.
 func TestNoFalseAlarms(t *testing.T) {
 	const draws = 2000
 	for _, c := range []struct {
@@ -110,16 +110,16 @@ func TestShiftsAreFound(t *testing.T) {
 	}
 }
 
-// TestSignFlip compares p-values with those counted by hand.
+// TestSignFlip compares p-values with values calculated by hand.
 func TestSignFlip(t *testing.T) {
 	for _, c := range []struct {
 		differences []float64
 		want        float64
 	}{
 		{[]float64{1, 1, 1, 1, 1, 1}, 2.0 / 64},
-		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // (1+4)*2 choices: all four signs equal, or all but one
+		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // 10 of 16 choices of signs: all four equal (2 choices), or one different from the others (8 choices)
 		{[]float64{0, 0, 0}, 1},
-		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // sums that differ only by rounding
+		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // 2 of 8 choices of signs: all three equal
 		{[]float64{3}, 1},
 	} {
 		if got := SignFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {

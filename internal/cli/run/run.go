@@ -114,7 +114,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
-	fl.StringVar(&f.junit, "junit", "", "file for a JUnit report")
+	fl.StringVar(&f.junit, "junit", "", "also write a JUnit file with a test case for each expectation")
 	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }

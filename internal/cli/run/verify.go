@@ -51,7 +51,7 @@ violation was expected and not detected; 130 interrupted.`,
 	fl.SortFlags = false
 	fl.StringVar(&file, "expectations", "", "file of expectations (the default ones)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (those with an expectation)")
-	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject, or none (those with an expectation)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (those with an expectation)")
 	f.defineShared(fl)
 	return cmd
 }

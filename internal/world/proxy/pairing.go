@@ -16,7 +16,7 @@ type pairing struct {
 	mu      sync.Mutex // guards the fields below
 	off     bool       // whether matching has stopped, because the client turned replies off or the data is not RESP
 	waiting []asked    // commands that have not been answered, oldest first
-	pushes  bool       // whether subscriptions are confirmed by RESP3 pushes; arrays are then never published messages
+	pushes  bool       // whether the server confirmed the last subscription with a RESP3 push; if so, no array is a published message
 	subs    [3]int     // number of subscriptions, indexed by channel, pattern and shard
 	totals  [3]string  // number of subscriptions in the server's last confirmation; channels and patterns share one number
 }
@@ -177,8 +177,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet sets the fields of part that describe a complete frame. An empty line or array is not a command, because servers
-// do not answer it.
+// meet sets the fields of part that describe a complete frame. It does not count an empty line or array as a command,
+// because servers send no reply to it.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {

@@ -46,7 +46,7 @@ const (
 
 // Counters holds the totals of a link's traffic since the call of Listen.
 type Counters struct {
-	Commands   int64 // commands sent by clients, including commands that were held or dropped
+	Commands   int64 // commands sent by clients, including commands that a Rule delayed or did not forward
 	RoundTrips int64 // commands sent while no earlier command on the connection was pending; a pipeline counts once
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server

@@ -49,8 +49,8 @@ func listen(t *testing.T, upstream string) *Link {
 	return l
 }
 
-// serve starts a server. The server calls the function each with every new connection, and closes the connection when
-// the function returns.
+// serve starts a server. The server calls each(conn) for every new connection, and closes the connection when the call
+// returns.
 func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -274,7 +274,7 @@ func TestHeldRequest(t *testing.T) {
 		t.Errorf("%q was passed on first", first)
 	}
 	p.Close()
-	dial(t, l.Addr()).say("another\r\n") // other connections are not held
+	dial(t, l.Addr()).say("another\r\n") // other connections are not delayed
 	for _, want := range []string{"another", "held", "after"} {
 		if next := <-got; next != want {
 			t.Errorf("%q was passed on where %q is next", next, want)

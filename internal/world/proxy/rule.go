@@ -33,7 +33,7 @@ const (
 // Command is a command from a client, or a published message.
 type Command struct {
 	Name  string   // name in upper case; MESSAGE, PMESSAGE or SMESSAGE for a message; "" if the protocol is Opaque
-	Args  []string // at most 64 words, of which the first is the name as sent; each word is truncated to 64 bytes
+	Args  []string // at most 64 words, each truncated to 64 bytes; Args[0] is the name in its original upper or lower case
 	Conn  int      // number of the connection on this link, from 1
 	Bytes []byte   // the request, if the protocol is Opaque; valid until Do returns
 	Nth   int      // number of the command on this link, from 1; for a message, the number of commands sent before

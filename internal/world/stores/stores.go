@@ -59,7 +59,8 @@ func Supported(s servers.Spec) error {
 	return servers.Supported(of, s)
 }
 
-// Resolve returns the start method used for a store's servers on this machine if how is requested.
+// Resolve returns the start method that is used for a store's servers on this machine. The argument how is the
+// requested method, such as servers.Auto.
 func Resolve(how, store string) string {
 	of, err := Find(store)
 	if err != nil {
@@ -83,8 +84,8 @@ func Provide(name string) string { s, _ := Find(name); return s.Provide }
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns the stores whose servers a user gives as one address. It returns all stores that support a user's
-// servers, except Redis.
+// External returns all stores except Redis that can use servers run by the user. Redis is omitted, because it may have
+// several addresses. Each other store has at most one address.
 func External() []servers.Store {
 	var all []servers.Store
 	for _, s := range All() {

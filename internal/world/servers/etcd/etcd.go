@@ -200,7 +200,8 @@ func counted(page io.Reader) (map[string]float64, error) {
 	return all, nil
 }
 
-// access returns the operations on a user's etcd. Access.Names returns etcd keys.
+// access returns the address format of an etcd that the user runs, and functions to inspect and clean it. Access.Names
+// returns etcd keys.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),

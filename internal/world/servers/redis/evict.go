@@ -16,7 +16,7 @@ import (
 
 const (
 	evictTimeout   = 10 * time.Second // maximum time until the key is evicted
-	restoreTimeout = 10 * time.Second // maximum time to restore the settings and remove the fillers
+	restoreTimeout = 10 * time.Second // maximum time to restore the settings and remove the filler keys that caused the eviction
 
 	fillerPrefix = servers.Root + "filler:"
 	fillerSize   = 128 << 10 // bytes per filler value; large, so that a few fillers cause an eviction
@@ -109,7 +109,7 @@ func restore(c *redis.Client, before []setting, fillers int) error {
 		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
-	for i := range fillers + fillerBatch { // also remove the fillers of a failed batch, because the server may have stored some
+	for i := range fillers + fillerBatch { // also remove the filler keys of a failed batch, because the server may have stored some of them
 		pipe.Unlink(ctx, fillerName(i))
 	}
 	_, err := pipe.Exec(ctx)

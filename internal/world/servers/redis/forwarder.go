@@ -49,8 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// received records the port that a replica announces. It must be called before the node receives the command, so that a
-// stalled replica gets no reply.
+// received records the port that a replica announces. It must be called before the command is forwarded to the node.
+// Otherwise the node could reply to a stalled replica.
 func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -142,8 +142,8 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted records that node i is the new primary. After a restart, the other replicas follow node i, and the old
-// primary is still a primary.
+// promoted records that node i is the new primary. If another replica restarts, it follows node i. If the old primary
+// restarts, it is a primary again.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {
 		switch j {

@@ -87,7 +87,7 @@ func prepare(_ context.Context, p *servers.Process) error {
 }
 
 // command returns the command that runs the server in a Java virtual machine with little memory and a short warm-up.
-// The class QuorumPeerMain also runs a single server.
+// The server's main class is QuorumPeerMain, which runs single servers as well as members of an ensemble.
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var path []string
 	for _, name := range libraries() {
