@@ -101,6 +101,7 @@ func (j *judge) fault(ev histories.Event) {
 		j.Shaken = true
 	}
 	if !ev.Op.EndsClient() {
+		j.Facts.Fault(ev)
 		return
 	}
 	for _, x := range j.judgements {

@@ -80,6 +80,8 @@ var mutants = []mutant{
 	{"judge.go", "j.granted < j.tally.first && needsGrant", "j.granted < j.tally.first"},
 	{"progress.go", "c == projection.Closed && h.Fault != nil", "false"},
 	{"progress.go", "at < 0", "true"},
+	{"progress.go", "x.disturbed[a.client] > a.call", "false"},
+	{"progress.go", "x.disturbed[a.client] > a.call", "true"},
 	{"exacttry.go", "ev.Return || !ok", "true"},
 	{"integrity.go", "op.Kind == histories.Write && op.Client != histories.Harness", "false"},
 	{"inventory.go", "op.Stale()", "false"},

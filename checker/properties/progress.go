@@ -130,7 +130,7 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 	if len(w.open) == 0 {
 		return
 	}
-	from := max(w.free, w.since)
+	from := max(w.free, w.since, x.undisturbed(w))
 	for _, h := range w.key.Live {
 		if h != granted {
 			from = max(from, x.explains(h))
@@ -147,6 +147,23 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 		w.told = true
 		x.violation(w, from, now)
 	}
+}
+
+// undisturbed returns a time from which a client has certainly waited that no fault disturbed. A client library may wait for
+// a lost reply until its own timeout, which says nothing about the lock. The result is 0 if no waiter was disturbed.
+func (x *waiting) undisturbed(w *awaited) time.Duration {
+	first, disturbed := histories.Forever, false
+	for _, a := range w.open {
+		if x.disturbed[a.client] > a.call {
+			disturbed = true
+		} else {
+			first = min(first, a.call)
+		}
+	}
+	if !disturbed {
+		return 0
+	}
+	return first
 }
 
 func (x *waiting) violation(w *awaited, from, now time.Duration) {

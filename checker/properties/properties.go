@@ -85,7 +85,8 @@ type Facts struct {
 	Until  time.Duration // end of the judged part of the history; set after the last event
 	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
 
-	lease time.Duration // longest granted lease
+	lease     time.Duration           // longest granted lease
+	disturbed map[int32]time.Duration // for each client that a fault affected, the end of its latest fault
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
@@ -109,6 +110,20 @@ func (f *Facts) Granted(op *histories.Op) {
 	if op.Outcome == histories.OK && op.Validity > f.lease {
 		f.lease = op.Validity
 		f.Bound = f.Header.FreedWithin() + histories.Excess(f.lease, f.Header.TTL.D())
+	}
+}
+
+// Fault records that a fault affects a client without ending it.
+func (f *Facts) Fault(ev histories.Event) {
+	if ev.Op.Client == histories.Harness || ev.Op.Kind != histories.Inject {
+		return
+	}
+	if f.disturbed == nil {
+		f.disturbed = map[int32]time.Duration{}
+	}
+	f.disturbed[ev.Op.Client] = histories.Forever
+	if ev.Return {
+		f.disturbed[ev.Op.Client] = ev.Op.Return
 	}
 }
 

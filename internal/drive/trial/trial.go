@@ -181,7 +181,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	}
 	defer func() { err = errors.Join(err, t.down()) }()
 	if err := up(ctx); err != nil {
-		return false, err
+		return false, cmp.Or(t.died(), err)
 	}
 	file, err := os.Create(t.historyFile())
 	if err != nil {
@@ -194,7 +194,25 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return true, drive(ctx, rec)
+	err = drive(ctx, rec)
+	return true, cmp.Or(t.died(), err)
+}
+
+// died returns an error if a server ended although no fault ended it. Such a trial says nothing about the lock.
+func (t *trial) died() error {
+	if t.Fault.Kind == faults.Servers {
+		return nil
+	}
+	for _, n := range t.group.Nodes {
+		if !n.Alive() {
+			u, _, err := addressOf(n.URL())
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("the %s server at %s ended during the trial, and no fault of the trial ended it", t.Lock.Store, u.Host)
+		}
+	}
+	return nil
 }
 
 // drive runs the workload, and then checks that the lock is free. The server counters only include the workload.

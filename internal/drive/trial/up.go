@@ -104,16 +104,29 @@ func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	err := servers.Each(t.Params.Clients+1, func(c int) error {
-		lock := t.fresh.Lock
+		p, name := t.fresh, fmt.Sprint("connect", c)
 		if c < t.Params.Clients {
-			lock = t.processes[c%t.Params.Processes].Lock
+			p = t.processes[c%t.Params.Processes]
 		}
-		return connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL)
+		if err := warm(ctx, p.Resource, name); err != nil {
+			return err
+		}
+		return connectOne(ctx, p.Lock, name, t.Params.TTL)
 	})
 	if err != nil {
 		return fmt.Errorf("a first acquire and release: %w", err)
 	}
 	return nil
+}
+
+// warm uses the guarded resource once. The first use by a cold runtime can take hundreds of milliseconds, which must not fall
+// into a hold.
+func warm(ctx context.Context, r workloads.Resource, key string) error {
+	if r == nil {
+		return nil
+	}
+	value, err := r.Read(ctx, key, 0)
+	return errors.Join(err, r.Write(ctx, key, value, 0))
 }
 
 // connectOne acquires and releases a key. After an error it retries with another key, because connecting may take longer

@@ -1,0 +1,31 @@
+package trial
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// TestServerThatDied checks that a trial whose server was killed from outside names the server, and not the lock.
+func TestServerThatDied(t *testing.T) {
+	needRedis(t)
+	lock, err := findLock("set-px-lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults()}
+	s.Pace = func(ctx context.Context, r Running) {
+		if err := r.Group.Nodes[0].Kill(); err != nil {
+			t.Error(err)
+		}
+	}
+	c := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: faults.None()}
+	if _, err := s.Try(t.Context(), c, t.TempDir(), 0, &atomic.Int64{}); err == nil || !strings.Contains(err.Error(), "the redis server at 127.0.0.1:") {
+		t.Errorf("%v", err)
+	}
+}
