@@ -33,6 +33,7 @@ type Header struct {
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
 	Marks  bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
+	Waits  bool `json:"waits,omitempty"`           // whether the lock waits inside: promises count from the call, and may be over when they are received
 	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a renewal in the history
 
 	Expectations []Expectation `json:"expectations,omitempty"`

@@ -138,6 +138,7 @@ type Program struct {
 	Version    int           // version of the worker protocol
 	Start      time.Duration // time limit for the first line of a process
 	Step       time.Duration // every lease is a multiple of this duration; 0: any lease
+	Waits      bool          // whether an acquire waits inside the program, so that the time of the granted request is unknown
 	Silent     bool          // whether the lock may renew holds without a report
 	Deaf       bool          // whether an acquire cannot be cancelled
 	Rereleases bool          // whether a release may be repeated if its outcome is unknown

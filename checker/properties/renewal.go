@@ -93,7 +93,11 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	switch c {
 	case projection.Began:
-		x.held[h] = &lease{until: h.Until, given: h.Given}
+		l := &lease{until: h.Until, given: h.Given}
+		if x.Header.Waits && l.until < histories.Forever {
+			l.until = max(l.until, h.Granted+h.Given) // the request that was granted may have been sent at any time since the call
+		}
+		x.held[h] = l
 		if h.Promised && h.Until <= h.Granted {
 			return // the lease had expired before the grant was received, so this grant cannot conflict with other holds
 		}

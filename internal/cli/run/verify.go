@@ -125,8 +125,8 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 		return nil, err
 	}
 	plan := slices.DeleteFunc(trial.Plan([]impls.Impl{own}, loads, injected), func(c trial.Cell) bool {
-		if len(f.workloads) == 0 && !c.Workload.Special && !c.Workload.Reentrant && c.Workload.Name != "counter" {
-			return true // counter shows what the other ordinary workloads would
+		if ordinary := !c.Workload.Special && !c.Workload.Reentrant || c.Fault.Kind != faults.Nothing; ordinary && len(f.workloads) == 0 && c.Workload.Name != "counter" {
+			return true // counter shows what the other workloads would
 		}
 		at := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
 		named := len(f.workloads)+len(f.faults) > 0

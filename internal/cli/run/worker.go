@@ -68,7 +68,8 @@ func apply(own *impls.Impl, r worker.Ready) {
 	p := own.Program
 	p.Start, p.Step = time.Duration(r.StartMS)*time.Millisecond, time.Duration(r.StepMS)*time.Millisecond
 	if r.Version > 1 { // workers of version 1 report every renewal, and may support a cancel
-		p.Silent, p.Deaf, p.Rereleases = own.Renews, !can(worker.CanCancel), can(worker.CanRerelease)
+		p.Silent, p.Waits = own.Renews, can(worker.CanWait)
+		p.Deaf, p.Rereleases = !can(worker.CanCancel), can(worker.CanRerelease)
 	}
 	for _, e := range r.Expectations {
 		one, _ := e.OfLock() // ReadReady has checked it

@@ -41,9 +41,6 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
-	if g.SentAfter == 0 && l.p.Can(worker.CanWait) && g.Validity > 0 && time.Since(call) >= g.Validity {
-		g.Validity = 0 // the promise may count from any time since the call, so its end is unknown
-	}
 	g.SentAfter = min(g.SentAfter, time.Since(call)) // SentAfter comes from the worker, and must not exceed the elapsed time
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
