@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -94,8 +95,11 @@ func (f *flags) place(own *impls.Impl, r worker.Ready) error {
 func (f *flags) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl) error {
 	g := &servers.Group{}
 	if own.Store != "" {
-		var err error
-		g, err = stores.Start(ctx, servers.Spec{How: f.servers.How, Store: own.Store, Deployment: own.Deployment, Remote: f.servers.Remote})
+		self, err := os.Executable()
+		if err != nil {
+			return console.Environment(err, "some servers are this program itself")
+		}
+		g, err = stores.Start(ctx, servers.Spec{How: f.servers.How, Store: own.Store, Deployment: own.Deployment, Remote: f.servers.Remote, Self: self})
 		if err != nil {
 			return console.Environment(err, "the worker needs servers to work on")
 		}
