@@ -46,6 +46,10 @@ MOST_THREADS = 4096
 RESOURCE_TIMEOUT = 9  # lockbench waits 10 s for a reply
 LONGEST_ERROR = 1000
 
+_output = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)  # whatever else is printed goes to standard error
+sys.stdout = sys.stderr
+
 
 class Busy(Exception):
     """Refuses an acquire: another client holds the lock, and this acquire left nothing behind."""
@@ -161,14 +165,11 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
     capabilities are those that no method implies, such as "watchdog". The other arguments are fields of the description in
     docs/reference/worker-protocol.md, such as doc, store, deployment, shortest_lease_ms and start_ms.
     """
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else is printed goes to standard error
-    sys.stdout = sys.stderr
     waits = hasattr(adapter, "acquire")
     implied = {"renew": hasattr(adapter, "renew"), "probe": hasattr(adapter, "probe"), "waits": waits, "cancel": not waits}
     about = {"name": name, "backoff_ms": backoff_ms, **description}
     about["capabilities"] = sorted({*capabilities, *(c for c in implied if implied[c])})
-    server = _Server(out, backoff_ms / 1000, (Busy, *_tuple(busy)), (NotHeld, *_tuple(not_held)), releases_unknown)
+    server = _Server(backoff_ms / 1000, (Busy, *_tuple(busy)), (NotHeld, *_tuple(not_held)), releases_unknown)
     code = 1
     try:
         server.open(adapter, about, sys.stdin.buffer.readline())
@@ -182,8 +183,8 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
 
 
 class _Server:
-    def __init__(self, out, backoff, busy, not_held, releases_unknown):
-        self.out, self.writing = out, threading.Lock()
+    def __init__(self, backoff, busy, not_held, releases_unknown):
+        self.writing = threading.Lock()
         self.backoff, self.releases_unknown = backoff, releases_unknown
         self.busy = busy
         self.definite = {"acquire": ("busy", busy), "release": ("not held", not_held), "renew": ("not held", not_held)}
@@ -246,8 +247,8 @@ class _Server:
     def write(self, line):
         text = json.dumps(line).encode() + b"\n"
         with self.writing:
-            self.out.write(text)
-            self.out.flush()
+            _output.write(text)
+            _output.flush()
 
     def prefixed(self, r):
         return self.prefix + r.get("key", "")
