@@ -22,9 +22,10 @@ var kept = []struct {
 	command     func(*testing.T) []string
 	waits       bool // whether the library waits by itself
 	checks      bool // whether a second release is refused; etcd3 ignores it
+	validity    time.Duration
 }{
-	{"kazoo", "zookeeper", python("kazoo", "kazoo"), true, true},
-	{"etcd3-node", "etcd", node("etcd3-node", "etcd3"), false, false},
+	{"kazoo", "zookeeper", python("kazoo", "kazoo"), true, true, 0},
+	{"etcd3-node", "etcd", node("etcd3-node", "etcd3"), false, false, sessionTTL},
 }
 
 // TestKeptAlive checks the examples that keep a lease alive: exclusion beyond the lease, waits, releases, the end of the
@@ -39,7 +40,7 @@ func TestKeptAlive(t *testing.T) {
 			if a.Can(worker.CanWait) != x.waits || !a.Can(worker.CanCancel) || !a.Can(worker.CanTellLoss) || !a.Can(worker.CanRenewSelf) {
 				t.Errorf("its capabilities are %q", a.Ready.Capabilities)
 			}
-			t.Run("exclusion", func(t *testing.T) { keptExclusion(t, a.Lock(), b.Lock()) })
+			t.Run("exclusion", func(t *testing.T) { keptExclusion(t, a.Lock(), b.Lock(), x.validity) })
 			t.Run("release", func(t *testing.T) { keptReleases(t, a.Lock(), x.checks) })
 			t.Run("loss", func(t *testing.T) { loses(t, a, b) })
 			t.Run("resource", func(t *testing.T) { resource(t, a) })
@@ -57,11 +58,11 @@ func keptRequest(key string, wait time.Duration) impls.Request {
 	return r
 }
 
-func keptExclusion(t *testing.T, a, b impls.Lock) {
+func keptExclusion(t *testing.T, a, b impls.Lock, validity time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	held, err := a.Acquire(ctx, keptRequest("k", 0))
-	if err != nil || held.Validity != sessionTTL {
+	if err != nil || held.Validity != validity {
 		t.Fatalf("%+v, %v", held.Grant, err)
 	}
 	for end := time.Now().Add(sessionTTL + sessionTTL/2); time.Now().Before(end); {

@@ -16,7 +16,7 @@ class Kazoo:
         hosts = ",".join(urlsplit(node).netloc for node in env.nodes)
         self.client = KazooClient(hosts, timeout=env.ttl, connection_retry={"max_tries": -1, "max_delay": 0.5})
         self.client.add_listener(self.changed)
-        self.session, self.held = env.ttl, set()
+        self.held = set()
         self.client.start(timeout=5)
 
     def changed(self, state):
@@ -34,7 +34,7 @@ class Kazoo:
             granted = False
         if not granted:
             raise RuntimeError("its node is still in the queue") if token in lock.contenders() else lockbench.Busy
-        self.held.add(grant := lockbench.Grant(lock, token=token, validity=self.session))
+        self.held.add(grant := lockbench.Grant(lock, token=token, validity=0))  # kazoo promises no duration
         return grant
 
     def release(self, hold):

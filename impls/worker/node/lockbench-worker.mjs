@@ -56,7 +56,7 @@ export class Grant {
    * of a re-entrant lock.
    */
   constructor(handle, { token, fence = 0, validity, depth = 0 } = {}) {
-    Object.assign(this, { handle, token: token || randomUUID(), fence, validity, depth });
+    Object.assign(this, { handle, token: String(token || randomUUID()), fence, validity, depth });
   }
 
   /** Reports that the hold is lost. It may be called before tryAcquire or acquire returns the grant. */
@@ -149,7 +149,7 @@ export async function serve(lock) {
     },
     async probe(r) {
       const { token, left } = await lock.probe(env.prefix + r.key);
-      return token ? { token, left_ns: nanoseconds(left) } : {};
+      return token ? { token: String(token), left_ns: nanoseconds(left) } : {};
     },
     read: async (r) => ({ value: Number(await guarded("GET", r)) }),
     write: async (r) => void (await guarded("PUT", r, String(r.value ?? 0))),

@@ -109,7 +109,7 @@ class Grant:
 
     def __init__(self, handle=None, *, token=None, fence=0, validity=None, depth=0):
         self.handle = handle  # the library's lock object, or any value
-        self.token = _text(token) or uuid.uuid4().hex  # identifies the grant in the store; text or bytes
+        self.token = _text(token) if token else uuid.uuid4().hex  # identifies the grant in the store
         self.fence = fence  # fencing token
         self.validity = validity  # promised duration; None: the requested ttl; -1: no end; 0: unknown
         self.depth = depth  # of a re-entrant lock: 1 for the outermost grant
@@ -338,7 +338,7 @@ def _tuple(types):
 
 
 def _text(token):
-    return token.decode() if isinstance(token, bytes) else token
+    return token.decode() if isinstance(token, bytes) else str(token)
 
 
 def _nanoseconds(seconds):
