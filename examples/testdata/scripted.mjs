@@ -30,8 +30,8 @@ const scripted = {
     const grant = new Grant(key, { token: key, fence: 7, depth: 1 });
     held.set(key, grant);
     if (key.endsWith("early")) {
-      grant.renewed(performance.now(), { validity: 5000 });
-      grant.renewed(performance.now(), { error: new NotHeld() });
+      grant.renewed(5000, performance.now());
+      grant.renewed(5000, performance.now(), new NotHeld());
       grant.lost();
     }
     if (key.endsWith("late")) setTimeout(() => grant.lost(), 300);

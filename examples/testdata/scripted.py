@@ -34,8 +34,8 @@ class Scripted:
         grant = lockbench.Grant(request, token=request.key.encode(), fence=7, depth=1)
         self.held[request.key] = grant
         if request.key.endswith("early"):
-            grant.renewed(time.monotonic(), 5)
-            grant.renewed(time.monotonic(), error=lockbench.NotHeld())
+            grant.renewed(5, time.monotonic())
+            grant.renewed(5, time.monotonic(), lockbench.NotHeld())
             grant.lost()
         if request.key.endswith("late"):
             threading.Timer(0.3, grant.lost).start()

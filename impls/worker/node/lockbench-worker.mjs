@@ -65,11 +65,12 @@ export class Grant {
   }
 
   /**
-   * Reports a renewal that the library made by itself. sent is performance.now() when the renewal was sent. error is absent, a
-   * NotHeld if the store refused the renewal, and otherwise the error that left the outcome unknown.
+   * Reports a renewal that the library made by itself. validity is the promised duration, counted from sent, which is
+   * performance.now() when the renewal was sent. error is absent, a NotHeld if the store refused the renewal, and otherwise the
+   * error that left the outcome unknown.
    */
-  renewed(sent, { validity, error } = {}) {
-    if (!error) this.#notify("renewed", sent, { ok: true, validity_ns: nanoseconds(validity ?? this.ttl) });
+  renewed(validity, sent, error) {
+    if (!error) this.#notify("renewed", sent, { ok: true, validity_ns: nanoseconds(validity) });
     else this.#notify("renewed", sent, error instanceof NotHeld ? { refused: "not held" } : { error: describe(error) });
   }
 

@@ -122,11 +122,12 @@ class Grant:
         """Reports that the hold is lost. Any thread may call it, also before try_acquire or acquire returns the grant."""
         self._notify("lost", time.monotonic(), {})
 
-    def renewed(self, sent, validity=None, error=None):
-        """Reports a renewal that the library made by itself. sent is time.monotonic() when the renewal was sent. error is None,
-        NotHeld() if the store refused the renewal, and otherwise the exception that left the outcome unknown."""
+    def renewed(self, validity, sent, error=None):
+        """Reports a renewal that the library made by itself. validity is the promised duration, counted from sent, which is
+        time.monotonic() when the renewal was sent. error is None, NotHeld() if the store refused the renewal, and otherwise the
+        exception that left the outcome unknown."""
         if error is None:
-            outcome = {"ok": True, "validity_ns": _nanoseconds(self.ttl if validity is None else validity)}
+            outcome = {"ok": True, "validity_ns": _nanoseconds(validity)}
         else:
             outcome = {"refused": "not held"} if isinstance(error, NotHeld) else {"error": _describe(error)}
         self._notify("renewed", sent, outcome)
