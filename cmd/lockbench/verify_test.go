@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,10 +23,36 @@ func soundWorker() { workerOf("sound", "set-px-lua") }
 // brokenWorker is a worker whose lock never refuses a client.
 func brokenWorker() { workerOf("broken", "none") }
 
+// oldWorker is a worker of protocol version 1, which knows no description.
+func oldWorker() {
+	const old, current = `"lockbench_worker":1`, `"lockbench_worker":2`
+	in := bufio.NewReader(os.Stdin)
+	first, err := in.ReadString('\n')
+	if err != nil || !strings.Contains(first, old) {
+		fmt.Println(`{` + old + `,"name":"","error":"the first line must be of version 1"}`)
+		os.Exit(1)
+	}
+	read, write := io.Pipe()
+	about := worker.About{Name: "old"}
+	go func() {
+		_ = worker.Serve(io.MultiReader(strings.NewReader(strings.Replace(first, old, current, 1)), in), write,
+			func(worker.Open) (worker.About, error) { return about, nil },
+			func(_ worker.Open, env impls.Env) (impls.Lock, error) { return lockNamed("set-px-lua").Open(env) })
+		write.Close()
+	}()
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		fmt.Println(strings.Replace(lines.Text(), current, old, 1))
+	}
+}
+
+func lockNamed(name string) impls.Impl {
+	i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == name })
+	return catalog.All()[i]
+}
+
 func workerOf(name, lock string) {
 	worker.Main(worker.About{Name: name, Capabilities: []string{worker.CanCancel}}, func(env impls.Env) (impls.Lock, error) {
-		i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == lock })
-		return catalog.All()[i].Open(env)
+		return lockNamed(lock).Open(env)
 	})
 }
 
