@@ -35,7 +35,7 @@ func need(t *testing.T, what, how string) {
 }
 
 // commands holds a function for each example worker that installs what the worker needs and returns its command line.
-var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
+var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goModule("go-redislock")}
 
 func python(t *testing.T) []string {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -70,14 +70,6 @@ func node(t *testing.T) []string {
 		need(t, "node-redlock", "apt install nodejs npm; npm ci in examples/redlock-node ("+err.Error()+" "+string(said)+")")
 	}
 	return []string{"node", filepath.Join(dir, "worker.mjs")}
-}
-
-func goProgram(t *testing.T) []string {
-	program := filepath.Join(t.TempDir(), "worker")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./go-redislock").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	return []string{program}
 }
 
 // TestShort checks the number of lines of each example.
