@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,10 +22,15 @@ func soundWorker() { workerOf("sound", "set-px-lua") }
 func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
-	worker.Main(worker.About{Name: name}, func(env impls.Env) (impls.Lock, error) {
+	about := func(worker.Open) (worker.About, error) { return worker.About{Name: name}, nil }
+	err := worker.Serve(os.Stdin, os.Stdout, about, func(_ worker.Open, env impls.Env) (impls.Lock, error) {
 		i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == lock })
 		return catalog.All()[i].Open(env)
 	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // TestExampleOfCI checks that the example in examples/ci passes.
