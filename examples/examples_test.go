@@ -35,7 +35,7 @@ func need(t *testing.T, what, how string) {
 }
 
 // commands holds a function for each example worker on Redis that installs what the worker needs and returns its command line.
-var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goProgram}
+var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goModule("go-redislock")}
 
 // python returns a function that returns the command line of an example in Python. The worker needs a package, which the
 // Debian package python3-PACKAGE contains.
@@ -85,14 +85,6 @@ func copied(t *testing.T, dir string, files ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func goProgram(t *testing.T) []string {
-	program := filepath.Join(t.TempDir(), "worker")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./go-redislock").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	return []string{program}
 }
 
 // TestShort checks the number of lines of each example.

@@ -51,9 +51,16 @@ func lockNamed(name string) impls.Impl {
 }
 
 func workerOf(name, lock string) {
-	worker.Main(worker.About{Name: name, Capabilities: []string{worker.CanCancel}}, func(env impls.Env) (impls.Lock, error) {
+	about := func(worker.Open) (worker.About, error) {
+		return worker.About{Name: name, Capabilities: []string{worker.CanCancel}}, nil
+	}
+	err := worker.Serve(os.Stdin, os.Stdout, about, func(_ worker.Open, env impls.Env) (impls.Lock, error) {
 		return lockNamed(lock).Open(env)
 	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // TestExampleOfCI checks that the example in examples/ci passes.

@@ -1,11 +1,7 @@
 // Package worker connects lockbench to a lock in another program. Such a program is called a worker: it takes the place of
 // one process, and exchanges JSON lines with lockbench on its standard input and output.
-// docs/reference/worker-protocol.md describes the lines for programs in any language. A program in Go needs only this
-// package:
-//
-//	func main() {
-//		worker.Main(worker.About{Name: "my-lock"}, func(env impls.Env) (impls.Lock, error) { ... })
-//	}
+// docs/reference/worker-protocol.md describes the lines. Serve serves the built-in locks. A worker for another lock uses the
+// library for its language; the one for Go is the module in the folder go.
 package worker
 
 import (

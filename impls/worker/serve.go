@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -43,18 +42,6 @@ func AboutLock(l impls.Impl) About {
 		}
 	}
 	return a
-}
-
-// Main is the main function of a worker. It serves requests until lockbench ends the worker, and exits with status 1 after
-// an error. The program's other output goes to standard error.
-func Main(about About, open func(impls.Env) (impls.Lock, error)) {
-	out := os.Stdout
-	os.Stdout = os.Stderr
-	err := Serve(os.Stdin, out, func(Open) (About, error) { return about, nil }, func(_ Open, env impls.Env) (impls.Lock, error) { return open(env) })
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 }
 
 // Serve speaks the protocol on in and out. It returns nil after the end of the input or a shutdown request. Requests

@@ -18,6 +18,7 @@ import (
 var mayImport = map[string][]string{
 	"histories":         {},
 	"impls":             {"histories"}, // expectations of locks use types of the package histories
+	"impls/locktest":    {"histories", "impls", "workloads", "checker", "internal/drive", "internal/simulate", "internal/world"},
 	"workloads":         {"histories", "impls"},
 	"checker":           {"histories"},
 	"reports/stats":     {},

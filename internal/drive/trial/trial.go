@@ -59,8 +59,9 @@ type Outcome struct {
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
-	Discarded  string // reason why the trial is discarded, or ""
-	Missed     string // the steps of the fault plan that were not carried out; set only if Cell.Partly is set
+	Discarded  string          // reason why the trial is discarded, or ""
+	Missed     string          // the steps of the fault plan that were not carried out; set only if Cell.Partly is set
+	Strikes    []inject.Strike // fault steps that were carried out
 }
 
 // ErrDiscarded is returned if every attempt at a trial was discarded.
@@ -147,6 +148,7 @@ type trial struct {
 	release   []func() error
 	discarded string
 	missed    string
+	strikes   []inject.Strike
 }
 
 // begun is the number of trials that this process has started. Each trial uses the number in its keys. So a late command of
@@ -259,6 +261,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	in.Begin()
 	d.Run(ctx)
 	missed, late := in.Finish(), w.stalls.end(t.mayBeLate())
+	t.strikes = in.Strikes()
 	if t.Partly {
 		t.missed, missed = missed, ""
 	}
@@ -279,7 +282,7 @@ func (t *trial) judge() (Outcome, error) {
 		return out, err
 	}
 	out.Verdict, out.Header = v, header
-	out.Discarded, out.Missed = t.discarded, t.missed
+	out.Discarded, out.Missed, out.Strikes = t.discarded, t.missed, t.strikes
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)

@@ -63,8 +63,24 @@ func (c Case) Trial() (sim.Trial, error) {
 // locks caches the table of locks, because each trial looks up a lock.
 var locks = sync.OnceValue(catalog.All)
 
+// registered holds the locks that Register added.
+var registered struct {
+	sync.Mutex
+	locks []impls.Impl
+}
+
+// Register adds a lock to the table of locks, so that cases can name it. The processes of a Pool must call it too.
+func Register(l impls.Impl) {
+	registered.Lock()
+	defer registered.Unlock()
+	registered.locks = append(registered.locks, l)
+}
+
 func lockNamed(name string) (impls.Impl, error) {
-	return named("lock", locks(), name, func(l impls.Impl) string { return l.Name })
+	registered.Lock()
+	all := slices.Concat(registered.locks, locks())
+	registered.Unlock()
+	return named("lock", all, name, func(l impls.Impl) string { return l.Name })
 }
 
 // Unknown is the error for an unknown name. It lists the known names.
@@ -110,13 +126,19 @@ func (r *Run) read() (err error) {
 	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
+	r.Ops = Operations(r.Lines)
+	return nil
+}
+
+// Operations returns the operations of a recorded history, in the order of call time.
+func Operations(lines []histories.Line) (all []histories.Op) {
 	type call struct {
 		client int32
 		kind   histories.Kind
 		at     time.Duration
 	}
 	open := map[call]histories.Op{} // operations whose return has not been read yet
-	for _, line := range r.Lines {
+	for _, line := range lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
 		case line.Mark:
@@ -124,14 +146,14 @@ func (r *Run) read() (err error) {
 			open[c] = line.Op
 		default:
 			delete(open, c)
-			r.Ops = append(r.Ops, line.Op)
+			all = append(all, line.Op)
 		}
 	}
-	r.Ops = slices.AppendSeq(r.Ops, maps.Values(open))
-	slices.SortFunc(r.Ops, func(a, b histories.Op) int {
+	all = slices.AppendSeq(all, maps.Values(open))
+	slices.SortFunc(all, func(a, b histories.Op) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
 	})
-	return nil
+	return all
 }
 
 // observed returns the properties with a given verdict, such as violated, in the order of the judge's table.

@@ -1,0 +1,223 @@
+package examples
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/drive/workers"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
+	"lockbench/workloads"
+)
+
+// goModule returns a function that builds an example in Go, and returns its command line. Each example is a separate
+// module, so it has its own versions of libraries.
+func goModule(folder string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		t.Helper()
+		if said, err := goCommand(t, folder, "mod", "download"); err != nil {
+			need(t, "go-modules", "go mod download in examples/"+folder+": "+said)
+		}
+		program := filepath.Join(t.TempDir(), "worker")
+		if said, err := goCommand(t, folder, "build", "-o", program, "."); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		return []string{program}
+	}
+}
+
+func goCommand(t *testing.T, folder string, args ...string) (said string, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.WaitDelay = folder, time.Second
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// TestGoWorkerModule runs the tests of the module with which a Go program becomes a worker.
+func TestGoWorkerModule(t *testing.T) {
+	for _, args := range [][]string{{"vet", "."}, {"test", "-count=1", "."}} {
+		if said, err := goCommand(t, "../impls/worker/go", args...); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, said)
+		}
+	}
+}
+
+// goExample describes an example in Go that does not run on Redis.
+type goExample struct {
+	name, store string
+	ttl         time.Duration
+	can         []string
+	busy        bool // whether an acquire that timed out is refused; otherwise it may also be an error
+}
+
+func goExamples() []goExample {
+	return []goExample{
+		{name: "pglock", store: "postgres", ttl: time.Minute, can: []string{worker.CanCancel, worker.IsSession}, busy: true},
+		{name: "etcd-go", store: "etcd", ttl: 2 * time.Second, can: []string{worker.CanCancel, worker.CanWait, worker.IsSession,
+			worker.CanRenewSelf, worker.CanTellLoss, worker.CanFence, worker.CanNotify}},
+	}
+}
+
+// TestGoExamples checks each example on its store: exclusion, waiting, cancelling, releases, fencing and the resource.
+func TestGoExamples(t *testing.T) {
+	for _, x := range goExamples() {
+		t.Run(x.name, func(t *testing.T) {
+			a, b := x.startTwo(t)
+			if a.Ready.Name != x.name || strings.Join(a.Ready.Capabilities, " ") != strings.Join(x.can, " ") {
+				t.Errorf("its first line: %+v", a.Ready)
+			}
+			t.Run("exclusion", func(t *testing.T) { x.exclusion(t, a.Lock(), b.Lock()) })
+			t.Run("release", func(t *testing.T) { x.releases(t, a.Lock(), b.Lock()) })
+			t.Run("death", func(t *testing.T) { x.death(t, a, b) })
+			t.Run("resource", func(t *testing.T) { resource(t, b) })
+			if err := errors.Join(b.Failed(), b.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func (x goExample) startTwo(t *testing.T) (a, b *workers.Process) {
+	t.Helper()
+	command := goModule(x.name)(t)
+	spec := servers.Spec{How: servers.Local, Store: x.store, Deployment: servers.Single, Self: os.Args[0]}
+	if err := stores.Supported(spec); err != nil {
+		need(t, x.store, err.Error())
+	}
+	g, err := stores.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err1 := children.New()
+	guarded, err2 := workers.Guard(workloads.NewRegister(workloads.Checking))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(errors.Join(err, g.Stop()))
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(k.Close(), guarded.Close(), g.Stop()); err != nil {
+			t.Error(err)
+		}
+	})
+	var two []*workers.Process
+	for i := range 2 {
+		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, TTLMS: x.ttl.Milliseconds(), Resource: guarded.URL}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two = append(two, p)
+	}
+	return two[0], two[1]
+}
+
+func (x goExample) request(wait time.Duration) impls.Request {
+	return impls.Request{Key: "k", Owner: "c", TTL: x.ttl, Wait: wait, KeepAlive: true}
+}
+
+func (x goExample) exclusion(t *testing.T, a, b impls.Lock) {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	held, err := a.Acquire(ctx, x.request(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Acquire(ctx, x.request(0)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a try in the same process: %v, want busy", err)
+	}
+	if _, err := b.Acquire(ctx, x.request(0)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a try: %v, want busy", err)
+	}
+	began := time.Now()
+	if _, err := b.Acquire(ctx, x.request(50*time.Millisecond)); err == nil || x.busy && !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("an acquire that timed out: %v", err)
+	}
+	impatient, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer stop()
+	if _, err := b.Acquire(impatient, x.request(-1)); err == nil || x.busy && !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a cancelled acquire: %v", err)
+	}
+	if took := time.Since(began); took > 900*time.Millisecond { // lockbench itself stops waiting 1 s after a cancel
+		t.Errorf("the two acquires took %v", took)
+	}
+	granted := make(chan impls.Grant, 1)
+	go func() {
+		h, err := b.Acquire(ctx, x.request(-1))
+		if err != nil {
+			t.Errorf("waiting: %v", err)
+		}
+		granted <- h.Grant
+	}()
+	time.Sleep(3 * time.Second) // longer than the lease of etcd, which the session must renew
+	select {
+	case <-granted:
+		t.Fatal("the waiter is granted while another client holds the lock")
+	default:
+	}
+	if err := a.Release(ctx, held.Grant); err != nil {
+		t.Error(err)
+	}
+	next := <-granted
+	if next.Fence < held.Fence || next.Fence == held.Fence && held.Fence != 0 {
+		t.Errorf("the fencing token %d follows %d", next.Fence, held.Fence)
+	}
+	if err := b.Release(ctx, next); err != nil {
+		t.Error(err)
+	}
+}
+
+func (x goExample) releases(t *testing.T, a, b impls.Lock) {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	once, err := a.Acquire(ctx, x.request(0))
+	if err == nil {
+		err = a.Release(ctx, once.Grant)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := b.Acquire(ctx, x.request(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := impls.Grant{Key: "k", Owner: "c", Token: "never"}
+	for what, g := range map[string]impls.Grant{"a released grant": once.Grant, "an unknown grant": never} {
+		if err := a.Release(ctx, g); !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("release of %s: %v, want not held", what, err)
+		}
+	}
+	if _, err := a.Acquire(ctx, x.request(0)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a refused release freed the key: %v", err)
+	}
+	if err := b.Release(ctx, held.Grant); err != nil {
+		t.Error(err)
+	}
+}
+
+// death checks that a hold ends with its process.
+func (x goExample) death(t *testing.T, a, b *workers.Process) {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	if _, err := a.Lock().Acquire(ctx, x.request(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := b.Lock().Acquire(ctx, x.request(-1))
+	if err == nil {
+		err = b.Lock().Release(ctx, h.Grant)
+	}
+	if err != nil {
+		t.Errorf("after the holder's death: %v", err)
+	}
+}

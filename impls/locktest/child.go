@@ -1,0 +1,63 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/simulate/explore"
+)
+
+// childVariable is the environment variable of a child process. Its value is a mode and the name of a lock.
+const childVariable = "LOCKBENCH_LOCKTEST"
+
+// Modes of child processes: a client process of Run, or an exploring process of Explore.
+const (
+	modeWorker   = "worker"
+	modeExplorer = "explorer"
+)
+
+func isChild() bool { return os.Getenv(childVariable) != "" }
+
+// command returns the command line of a child process.
+func (s *suite) command(mode string) ([]string, error) {
+	self, err := os.Executable()
+	return []string{"env", childVariable + "=" + mode + ":" + s.Name, self, "-test.run=" + pattern(s.test)}, err
+}
+
+// serve serves the lock and ends the process, if this child process has the given mode and lock. Otherwise it does nothing:
+// another call of Run or Explore is meant.
+func (s *suite) serve(mode string) {
+	if wanted, name, _ := strings.Cut(os.Getenv(childVariable), ":"); wanted != mode || name != s.Name {
+		return
+	}
+	out := *os.Stdout
+	*os.Stdout = *os.Stderr // also redirects loggers that were created earlier
+	var err error
+	if mode == modeExplorer {
+		debug.SetGCPercent(400)
+		explore.Register(s.lock)
+		err = explore.Serve(os.Stdin, &out, func() { os.Exit(0) })
+	} else {
+		about := worker.AboutLock(s.lock)
+		err = worker.Serve(os.Stdin, &out, func(worker.Open) (worker.About, error) { return about, nil },
+			func(_ worker.Open, env impls.Env) (impls.Lock, error) { return opened(s.lock.Open(env)) })
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// opened returns an error instead of a nil lock.
+func opened(lock impls.Lock, err error) (impls.Lock, error) {
+	if lock == nil && err == nil {
+		err = errors.New("the function that opens the lock returned nil")
+	}
+	return lock, err
+}

@@ -1,0 +1,3 @@
+module lockbench/impls/worker/go
+
+go 1.21
