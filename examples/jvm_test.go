@@ -43,26 +43,28 @@ func build(t *testing.T, tool, hint, compilerError, dir string, command []string
 	need(t, tool, hint+"\n"+string(said))
 }
 
-// maven builds a Maven project in a temporary folder and returns the command that runs its main class.
-func maven(t *testing.T, folder, main string, sdk bool) []string {
+// maven builds a Maven project with the worker library and returns the command that runs its main class. The library is
+// copied to its folder in the repository, or for a template, as the comment there says, to the project.
+func maven(t *testing.T, folder, main string) []string {
 	t.Helper()
-	dir := t.TempDir()
-	installed(t, folder, dir)
-	library, err := filepath.Abs(javaWorker)
-	if err != nil {
-		t.Fatal(err)
+	parts := map[string]string{"examples/it": folder, "impls/worker/java/src": javaWorker + "/src"}
+	if strings.HasSuffix(folder, "template") {
+		parts = map[string]string{"examples/it": folder, "examples/it/src/main/java/lockbench": javaWorker + "/src/main/java/lockbench"}
 	}
-	if sdk { // as the comment in the template says
-		installed(t, filepath.Join(library, "src/main/java/lockbench"), filepath.Join(dir, "src/main/java/lockbench"))
+	dir := filepath.Join(prepared(t, main, parts), "examples/it")
+	if _, err := os.Stat(filepath.Join(dir, "target/built")); err != nil {
+		build(t, "maven", "apt install maven default-jdk-headless, and a network for the first build", "COMPILATION ERROR", dir,
+			[]string{"mvn", "-o", "-B", "-q", "package"}, "mvn", "-B", "-q", "package")
+		if err := os.WriteFile(filepath.Join(dir, "target/built"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	arguments := []string{"-B", "-q", "package", "-Dworker=" + library}
-	build(t, "maven", "apt install maven default-jdk-headless, and a network for the first build", "COMPILATION ERROR", dir,
-		append([]string{"mvn", "-o"}, arguments...), append([]string{"mvn"}, arguments...)...)
 	return []string{"java", "-cp", filepath.Join(dir, "target/classes") + ":" + filepath.Join(dir, "target/dependency/*"), main}
 }
 
 // TestJavaLibrary tests the worker library for Java.
 func TestJavaLibrary(t *testing.T) {
+	t.Parallel()
 	sources, err := filepath.Glob(javaWorker + "/src/main/java/lockbench/*.java")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("%v, %v", sources, err)
@@ -75,19 +77,23 @@ func TestJavaLibrary(t *testing.T) {
 
 // TestJavaAdapters tests the adapters in Java with their libraries and servers.
 func TestJavaAdapters(t *testing.T) {
+	t.Parallel()
 	t.Run("curator", func(t *testing.T) {
-		adapter{name: "curator", store: servers.ZooKeeper, lost: true, reentrant: true, command: maven(t, "curator", "CuratorWorker", false)}.check(t)
+		t.Parallel()
+		adapter{name: "curator", store: servers.ZooKeeper, lost: true, reentrant: true, command: maven(t, "curator", "CuratorWorker")}.check(t)
 	})
 	t.Run("redisson", func(t *testing.T) {
+		t.Parallel()
 		local(t)
-		adapter{name: "redisson", store: servers.Redis, reentrant: true, command: maven(t, "redisson", "RedissonWorker", false)}.check(t)
+		adapter{name: "redisson", store: servers.Redis, reentrant: true, command: maven(t, "redisson", "RedissonWorker")}.check(t)
 	})
 }
 
 // TestJavaTemplate tests the template of a worker in Java.
 func TestJavaTemplate(t *testing.T) {
+	t.Parallel()
 	local(t)
-	command := maven(t, javaWorker+"/template", "MyLock", true)
+	command := maven(t, javaWorker+"/template", "MyLock")
 	a, b := startTwo(t, "my-lock", command)
 	t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })
 	t.Run("release", func(t *testing.T) { releases(t, a.Lock(), b.Lock()) })

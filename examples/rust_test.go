@@ -12,41 +12,35 @@ import (
 // rustWorker is the folder of the worker library for Rust.
 const rustWorker = "../impls/worker/rust"
 
-// cargo builds a Cargo package and returns the path of its program. The results of a build are kept in the user's cache
-// folder.
+// cargo builds a Cargo package and returns the path of its program.
 func cargo(t *testing.T, folder, program string) []string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	target := filepath.Join(cache, "lockbench", "cargo")
-	arguments := []string{"build", "--quiet", "--target-dir", target}
+	arguments := []string{"build", "--quiet"}
 	build(t, "cargo", "apt install cargo, and a network for the first build", "error[", folder,
 		append([]string{"cargo", "--offline"}, arguments...), append([]string{"cargo"}, arguments...)...)
-	return []string{filepath.Join(target, "debug", program)}
+	return []string{filepath.Join(folder, "target/debug", program)}
 }
 
 // TestRustLibrary tests the worker library for Rust.
 func TestRustLibrary(t *testing.T) {
-	dir := t.TempDir()
-	installed(t, rustWorker, filepath.Join(dir, "impls/worker/rust"))
-	installed(t, "testdata/worker-rust", filepath.Join(dir, "examples/testdata/worker-rust"))
-	library(t, cargo(t, filepath.Join(dir, "examples/testdata/worker-rust"), "scripted"))
+	t.Parallel()
+	dir := prepared(t, "scripted", map[string]string{"impls/worker/rust": rustWorker, "examples/testdata/it": "testdata/worker-rust"})
+	library(t, cargo(t, filepath.Join(dir, "examples/testdata/it"), "scripted"))
 }
 
 // TestRustAdapter tests the adapter in Rust with PostgreSQL.
 func TestRustAdapter(t *testing.T) {
-	adapter{name: "postgres-rust", store: servers.Postgres, command: cargo(t, "postgres-rust", "postgres-rust")}.check(t)
+	t.Parallel()
+	dir := prepared(t, "postgres", map[string]string{"impls/worker/rust": rustWorker, "examples/it": "postgres-rust"})
+	adapter{name: "postgres-rust", store: servers.Postgres, command: cargo(t, filepath.Join(dir, "examples/it"), "postgres-rust")}.check(t)
 }
 
 // TestRustTemplate tests the template of a worker in Rust.
 func TestRustTemplate(t *testing.T) {
+	t.Parallel()
 	local(t)
-	dir := t.TempDir()
-	installed(t, rustWorker+"/template", dir)
-	installed(t, rustWorker, filepath.Join(dir, "lockbench-worker")) // as the comment in the template says
-	command := cargo(t, dir, "my-lock")
+	parts := map[string]string{"it": rustWorker + "/template", "it/lockbench-worker": rustWorker} // as the comment in the template says
+	command := cargo(t, filepath.Join(prepared(t, "my-lock", parts), "it"), "my-lock")
 	a, b := startTwo(t, "my-lock", command)
 	t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })
 	t.Run("release", func(t *testing.T) { releases(t, a.Lock(), b.Lock()) })

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -510,16 +513,54 @@ func loses(t *testing.T, one, other *workers.Process) {
 	}
 }
 
-// installed copies the files of a folder to a temporary folder, in which they can be built.
-func installed(t *testing.T, from, to string) {
+// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
+// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
+func prepared(t *testing.T, name string, parts map[string]string) string {
 	t.Helper()
-	err := os.CopyFS(to, os.DirFS(from))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = t.TempDir()
+	}
+	cache = filepath.Join(cache, "lockbench", "examples")
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, built := range []string{"target", "template"} {
-		if err := os.RemoveAll(filepath.Join(to, built)); err != nil {
+	defer os.RemoveAll(fresh)
+	for to, from := range parts {
+		if err := os.CopyFS(filepath.Join(fresh, to), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
+		for _, built := range []string{"target", "template"} {
+			if err := os.RemoveAll(filepath.Join(fresh, to, built)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+	dir := filepath.Join(cache, name+"-"+checksum(t, fresh))
+	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// checksum returns a checksum of the names and contents of the files in a folder.
+func checksum(t *testing.T, dir string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", strings.TrimPrefix(path, dir), len(text), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
