@@ -85,7 +85,7 @@ func TestJavaAdapters(t *testing.T) {
 	t.Run("redisson", func(t *testing.T) {
 		t.Parallel()
 		local(t)
-		adapter{name: "redisson", store: servers.Redis, reentrant: true, command: maven(t, "redisson", "RedissonWorker")}.check(t)
+		adapter{name: "redisson-rlock", store: servers.Redis, reentrant: true, command: maven(t, "redisson", "RedissonWorker")}.check(t)
 	})
 }
 

@@ -34,7 +34,7 @@ public class Scripted {
     private static Grant<String> tryAcquire(Map<String, String> lock, Acquire<String> request) throws Exception {
         var key = request.key();
         if (key.endsWith("loud")) System.out.println("this is loud");
-        if (key.endsWith("fails")) throw new IllegalStateException("dial redis://user:secret@host/0");
+        if (key.endsWith("fails")) throw new IllegalStateException("dial redis://user:secret@host/0 " + "x".repeat(1 << 20));
         var holder = lock.putIfAbsent(key, request.owner());
         if (holder != null && !holder.equals(request.owner())) throw new Busy();
         var grant = new Grant<>(key);

@@ -41,7 +41,7 @@ fn try_acquire(lock: &Lock, request: &Acquire) -> Result<Grant<String>, Error> {
         println!("this is loud");
     }
     if key.ends_with("fails") {
-        return Err(Error::Unknown("dial redis://user:secret@host/0".into()));
+        return Err(Error::Unknown("dial redis://user:secret@host/0 ".to_string() + &"x".repeat(1 << 20)));
     }
     if *lock.lock().unwrap().entry(key.clone()).or_insert(request.owner.clone()) != request.owner {
         return Err(Error::Busy);

@@ -16,6 +16,7 @@ use crate::{locked, millis, Acquire, Env, Error, Grant, Hold, Validity, Worker};
 
 pub const VERSION: i128 = 2;
 const MAX_LINE: usize = 1 << 20;
+const MAX_ERROR: usize = 1000;
 
 type Fields = Vec<(String, Json)>;
 
@@ -281,12 +282,12 @@ fn nanos(time: Duration) -> Json {
     Json::Int(time.as_nanos() as i128)
 }
 
-/// Returns a message without the passwords of URLs, and without the secret.
+/// Returns a message without the passwords of URLs and without the secret, shortened so that it fits on a line.
 fn redacted(text: &str, secret: &str) -> String {
     let text = if secret.is_empty() { text.to_string() } else { text.replace(secret, "<resource>") };
     let words = text.split(' ').map(|word| match (word.find("://"), word.rfind('@')) {
         (Some(from), Some(to)) if from < to => format!("{}{}", &word[..from + 3], &word[to + 1..]),
         _ => word.to_string(),
     });
-    words.collect::<Vec<_>>().join(" ")
+    words.collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR).collect()
 }

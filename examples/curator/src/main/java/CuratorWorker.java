@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import lockbench.Busy;
 import lockbench.Env;
@@ -21,7 +22,7 @@ public class CuratorWorker {
                     var path = "/" + request.key().replace("/", "%2F");
                     var mutex = request.outer().orElseGet(() -> new InterProcessMutex(client, path));
                     if (!mutex.acquire(request.waitTime().toMillis(), TimeUnit.MILLISECONDS)) throw new Busy();
-                    return new Grant<>(mutex);
+                    return new Grant<>(mutex).validity(Duration.ZERO); // the recipe promises no duration
                 })
                 .release((client, hold) -> hold.handle().release())
                 .run();

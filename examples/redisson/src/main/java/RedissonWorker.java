@@ -13,7 +13,7 @@ public class RedissonWorker {
     private static final long WATCHDOG = -1; // a lease that Redisson renews
 
     public static void main(String[] args) {
-        new Worker<RedissonClient, RLock>("redisson", RedissonWorker::connect)
+        new Worker<RedissonClient, RLock>("redisson-rlock", RedissonWorker::connect)
                 .doc("Redisson 3.52, its class RLock")
                 .declare("watchdog", "notifies", "reentrant", "cancel")
                 .threadPerOwner() // the lock belongs to the thread that acquired it

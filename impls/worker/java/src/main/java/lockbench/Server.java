@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 final class Server<S, H> {
     static final int VERSION = 2;
     private static final int MAX_LINE = 1 << 20;
+    private static final int MAX_ERROR = 1000;
 
     private final Worker<S, H> worker;
     private final InputStream in;
@@ -331,9 +332,10 @@ final class Server<S, H> {
         return Map.of("error", e instanceof InterruptedException ? "cancelled" : message(e));
     }
 
-    /** Returns the type and message of an exception without passwords. */
+    /** Returns the type and message of an exception without passwords, shortened so that it fits on a line. */
     private String message(Throwable e) {
         String text = e.getClass().getSimpleName() + (e.getMessage() == null ? "" : ": " + e.getMessage());
-        return (secret.isEmpty() ? text : text.replace(secret, "<resource>")).replaceAll("://\\S*@", "://");
+        text = (secret.isEmpty() ? text : text.replace(secret, "<resource>")).replaceAll("://\\S*@", "://");
+        return text.length() > MAX_ERROR ? text.substring(0, MAX_ERROR) : text;
     }
 }
