@@ -2,6 +2,7 @@ package examples
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ const rustWorker = "../impls/worker/rust"
 func cargo(t *testing.T, folder, program string) []string {
 	t.Helper()
 	arguments := []string{"build", "--quiet"}
-	build(t, "cargo", "apt install cargo, and a network for the first build", "error[", folder,
+	build(t, "cargo", "install Rust 1.88 or newer; the first build needs a network", "error[", folder,
 		append([]string{"cargo", "--offline"}, arguments...), append([]string{"cargo"}, arguments...)...)
 	return []string{filepath.Join(folder, "target/debug", program)}
 }
@@ -25,7 +26,13 @@ func cargo(t *testing.T, folder, program string) []string {
 func TestRustLibrary(t *testing.T) {
 	t.Parallel()
 	dir := prepared(t, "scripted", map[string]string{"impls/worker/rust": rustWorker, "examples/testdata/it": "testdata/worker-rust"})
-	library(t, cargo(t, filepath.Join(dir, "examples/testdata/it"), "scripted"))
+	command := cargo(t, filepath.Join(dir, "examples/testdata/it"), "scripted")
+	units := exec.CommandContext(t.Context(), "cargo", "--offline", "test", "--quiet")
+	units.Dir = filepath.Join(dir, "impls/worker/rust")
+	if said, err := units.CombinedOutput(); err != nil {
+		t.Errorf("cargo test: %v\n%s", err, said)
+	}
+	library(t, command)
 }
 
 // TestRustAdapter tests the adapter in Rust with PostgreSQL.

@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import lockbench.Busy;
 import lockbench.Env;
@@ -15,6 +16,7 @@ public class RedissonWorker {
     public static void main(String[] args) {
         new Worker<RedissonClient, RLock>("redisson-rlock", RedissonWorker::connect)
                 .doc("Redisson 3.52, its class RLock")
+                .shortestLease(Duration.ofSeconds(1)) // the watchdog's timer ticks every 100 ms
                 .declare("watchdog", "notifies", "reentrant", "cancel")
                 .threadPerOwner() // the lock belongs to the thread that acquired it
                 .acquire((redisson, request) -> {

@@ -161,6 +161,7 @@ final class Server<S, H> {
         try {
             executor.execute(() -> answer(request));
         } catch (OutOfMemoryError e) { // too many threads
+            pending.remove(request.id());
             reply(request, failure(e));
         }
     }
