@@ -29,8 +29,8 @@ import (
 	"lockbench/workloads"
 )
 
-// talk exchanges lines with a worker process.
-type talk struct {
+// dialog exchanges lines with a worker process.
+type dialog struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -44,11 +44,11 @@ type talk struct {
 const answerTimeout = 20 * time.Second
 
 // start starts a worker and writes the first line. If that is a description, no server is needed.
-func start(t *testing.T, command []string, open worker.Open) *talk {
+func start(t *testing.T, command []string, open worker.Open) *dialog {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	p := &talk{t: t, lines: make(chan string, 1<<15), outcome: make(chan error, 1), began: time.Now()}
+	p := &dialog{t: t, lines: make(chan string, 1<<15), outcome: make(chan error, 1), began: time.Now()}
 	p.cmd = exec.CommandContext(ctx, command[0], command[1:]...)
 	p.cmd.Stderr = &p.stderr
 	in, err1 := p.cmd.StdinPipe()
@@ -71,7 +71,7 @@ func start(t *testing.T, command []string, open worker.Open) *talk {
 	return p
 }
 
-func (p *talk) say(line any) {
+func (p *dialog) say(line any) {
 	p.t.Helper()
 	text, err := json.Marshal(line)
 	if err == nil {
@@ -82,7 +82,7 @@ func (p *talk) say(line any) {
 	}
 }
 
-func (p *talk) hear() string {
+func (p *dialog) hear() string {
 	p.t.Helper()
 	select {
 	case text, ok := <-p.lines:
@@ -96,7 +96,7 @@ func (p *talk) hear() string {
 	return ""
 }
 
-func (p *talk) ready() worker.Ready {
+func (p *dialog) ready() worker.Ready {
 	p.t.Helper()
 	r, err := worker.ReadReady([]byte(p.hear()))
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *talk) ready() worker.Ready {
 	return r
 }
 
-func (p *talk) line() worker.Line {
+func (p *dialog) line() worker.Line {
 	p.t.Helper()
 	l, err := worker.ReadLine([]byte(p.hear()))
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *talk) line() worker.Line {
 }
 
 // ask sends a request and returns the next line, which must be its reply.
-func (p *talk) ask(r worker.Request) worker.Line {
+func (p *dialog) ask(r worker.Request) worker.Line {
 	p.t.Helper()
 	p.say(r)
 	l := p.line()
@@ -126,7 +126,7 @@ func (p *talk) ask(r worker.Request) worker.Line {
 }
 
 // ends checks that the process ends by itself, with or without an error, and returns its log.
-func (p *talk) ends(fails bool) string {
+func (p *dialog) ends(fails bool) string {
 	p.t.Helper()
 	select {
 	case err := <-p.outcome:
@@ -193,7 +193,7 @@ func describes(t *testing.T, command []string) {
 	}
 }
 
-func waits(p *talk) {
+func waits(p *dialog) {
 	acquire := worker.Request{ID: 1, Do: "acquire", Key: "k", Owner: "a", TTLMS: 600}
 	if l := p.ask(acquire); !l.OK || l.Token == "" || l.Validity != 600e6 || l.Depth != 1 {
 		p.t.Fatalf("%+v", l)
@@ -232,7 +232,7 @@ func waits(p *talk) {
 	}
 }
 
-func outcomes(p *talk) {
+func outcomes(p *dialog) {
 	for i, c := range []struct {
 		what string
 		ask  worker.Request
@@ -275,7 +275,7 @@ func outcomes(p *talk) {
 	}
 }
 
-func notices(p *talk) {
+func notices(p *dialog) {
 	if l := p.ask(worker.Request{ID: 200, Do: "acquire", Key: "early", Owner: "b", TTLMS: 600}); !l.OK {
 		p.t.Fatalf("%+v", l)
 	}
@@ -294,7 +294,7 @@ func notices(p *talk) {
 	p.ask(worker.Request{ID: 205, Do: "ping"}) // any other line would be a loss after the release, or a second one
 }
 
-func guards(p *talk) {
+func guards(p *dialog) {
 	const key = "a b/ü?"
 	for i, c := range []struct {
 		ask  worker.Request
@@ -316,7 +316,7 @@ func guards(p *talk) {
 }
 
 // flood sends many requests before it reads their replies.
-func flood(p *talk) {
+func flood(p *dialog) {
 	const acquires, pings = 500, 5000
 	for i := range acquires {
 		p.say(worker.Request{ID: int64(1000 + i), Do: "acquire", Key: "k", Owner: fmt.Sprint("f", i), TTLMS: 600, WaitMS: 300})
@@ -402,7 +402,7 @@ func (a adapter) check(t *testing.T) {
 		t.Run("reentrant", func(t *testing.T) { reenters(t, two[0].Lock(), two[1].Lock()) })
 	}
 	if a.lost {
-		t.Run("lost", func(t *testing.T) { loses(t, two[0], two[1]) })
+		t.Run("lost", func(t *testing.T) { reportsLoss(t, two[0], two[1]) })
 	}
 	if err := errors.Join(two[0].Failed(), two[1].Failed(), two[0].Close(), two[1].Close()); err != nil {
 		t.Error(err)
@@ -488,8 +488,8 @@ func reenters(t *testing.T, one, other impls.Lock) {
 	}
 }
 
-// loses pauses a holder until its session has expired, and checks that the holder's worker reports the loss.
-func loses(t *testing.T, one, other *workers.Process) {
+// reportsLoss pauses a holder until its session has expired, and checks that the holder's worker reports the loss.
+func reportsLoss(t *testing.T, one, other *workers.Process) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	h, err := one.Lock().Acquire(ctx, leased("a", 0))
