@@ -84,7 +84,9 @@ pub struct Env {
 impl Env {
     fn new(line: &Json, lost_all: Arc<dyn Fn() + Send + Sync>) -> Env {
         let texts = |list: &Json| match list {
-            Json::List(items) => items.iter().map(|item| if let Json::Text(t) = item { t.clone() } else { item.to_string() }).collect(),
+            Json::List(items) => {
+                items.iter().map(|item| if let Json::Text(t) = item { t.clone() } else { item.to_string() }).collect()
+            }
             _ => Vec::new(),
         };
         let params = line.get("params");
@@ -118,6 +120,7 @@ pub struct Stored {
     pub left: Option<Duration>,
 }
 
+type Open<S> = Box<dyn Fn(&Env) -> Result<S, Error> + Send + Sync>;
 type Function<S, X, R> = Box<dyn Fn(&S, &X) -> Result<R, Error> + Send + Sync>;
 type Probe<S> = Box<dyn Fn(&S, &str) -> Result<Option<Stored>, Error> + Send + Sync>;
 
@@ -125,7 +128,7 @@ type Probe<S> = Box<dyn Fn(&S, &str) -> Result<Option<Stored>, Error> + Send + S
 /// hold has one.
 pub struct Worker<S, H> {
     name: String,
-    open: Box<dyn Fn(&Env) -> Result<S, Error> + Send + Sync>,
+    open: Open<S>,
     about: Vec<(String, Json)>,
     capabilities: Vec<String>,
     expectations: Vec<Json>,
@@ -204,10 +207,10 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
 
     /// Adds an expectation that differs from the default. An empty fault means none, and an empty workload every ordinary one.
     pub fn expect(mut self, property: &str, verdict: &str, fault: &str, workload: &str, because: &str) -> Self {
-        let fields = [("property", property), ("verdict", verdict), ("fault", fault), ("workload", workload), ("because", because)];
-        self.expectations.push(Json::Object(
-            fields.iter().filter(|f| !f.1.is_empty()).map(|f| (f.0.to_string(), f.1.into())).collect(),
-        ));
+        let fields =
+            [("property", property), ("verdict", verdict), ("fault", fault), ("workload", workload), ("because", because)];
+        self.expectations
+            .push(Json::Object(fields.iter().filter(|f| !f.1.is_empty()).map(|f| (f.0.to_string(), f.1.into())).collect()));
         self
     }
 

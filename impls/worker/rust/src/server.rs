@@ -108,7 +108,8 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
         let env = Env::new(first, Arc::new(lost_all));
         let lock = (worker.open)(&env).map_err(|e| {
             let why = redacted(&format!("{e:?}"), &secret);
-            let fields = [("lockbench_worker", Json::Int(VERSION)), ("name", worker.name.as_str().into()), ("error", why.as_str().into())];
+            let fields =
+                [("lockbench_worker", Json::Int(VERSION)), ("name", worker.name.as_str().into()), ("error", why.as_str().into())];
             out.write(object(fields));
             why
         })?;
@@ -169,7 +170,9 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
             "probe" => {
                 let probe = self.worker.probe.as_ref().ok_or_else(unsupported)?;
                 let stored = probe(&self.lock, &(self.prefix.clone() + &key))?;
-                Ok(stored.map_or(Vec::new(), |s| vec![("token".into(), s.token.into()), ("left_ns".into(), s.left.map_or(Json::Int(-1), nanos))]))
+                Ok(stored.map_or(Vec::new(), |s| {
+                    vec![("token".into(), s.token.into()), ("left_ns".into(), s.left.map_or(Json::Int(-1), nanos))]
+                }))
             }
             "read" => {
                 let text = self.resource.send("GET", &key, fence, "")?;
@@ -212,7 +215,12 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
     }
 
     /// Tries until a grant, the timeout or a cancel. It returns the grant and the time of the granted try.
-    fn poll(&self, acquire: &Acquire, attempt: &crate::Function<S, Acquire, Grant<H>>, read: Instant) -> Result<(Grant<H>, Option<Duration>), Error> {
+    fn poll(
+        &self,
+        acquire: &Acquire,
+        attempt: &crate::Function<S, Acquire, Grant<H>>,
+        read: Instant,
+    ) -> Result<(Grant<H>, Option<Duration>), Error> {
         loop {
             let sent = read.elapsed();
             match attempt(&self.lock, acquire) {
