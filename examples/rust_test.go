@@ -13,13 +13,26 @@ import (
 // rustWorker is the folder of the worker library for Rust.
 const rustWorker = "../impls/worker/rust"
 
-// cargo builds a Cargo package and returns the path of its program.
+// cargo builds a Cargo package in a prepared folder and returns the path of its program. All packages share the builds of
+// their dependencies.
 func cargo(t *testing.T, folder, program string) []string {
 	t.Helper()
-	arguments := []string{"build", "--quiet"}
+	built := filepath.Join(folder, "built-"+program)
+	if _, err := os.Stat(built); err == nil {
+		return []string{built}
+	}
+	target := filepath.Join(cacheFolder(t), "cargo")
+	arguments := []string{"build", "--quiet", "--target-dir", target}
 	build(t, "cargo", "install Rust 1.88 or newer; the first build needs a network", "error[", folder,
 		append([]string{"cargo", "--offline"}, arguments...), append([]string{"cargo"}, arguments...)...)
-	return []string{filepath.Join(folder, "target/debug", program)}
+	text, err := os.ReadFile(filepath.Join(target, "debug", program))
+	if err == nil {
+		err = os.WriteFile(built, text, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{built}
 }
 
 // TestRustLibrary tests the worker library for Rust.

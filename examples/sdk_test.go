@@ -513,9 +513,8 @@ func reportsLoss(t *testing.T, one, other *workers.Process) {
 	}
 }
 
-// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
-// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
-func prepared(t *testing.T, name string, parts map[string]string) string {
+// cacheFolder returns a folder for the results of builds.
+func cacheFolder(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -525,6 +524,14 @@ func prepared(t *testing.T, name string, parts map[string]string) string {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return cache
+}
+
+// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
+// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
+func prepared(t *testing.T, name string, parts map[string]string) string {
+	t.Helper()
+	cache := cacheFolder(t)
 	fresh, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
 		t.Fatal(err)
