@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped fuzz differential scenarios soak explore bench run clean
+.PHONY: check test skipped adapters fuzz differential scenarios soak explore bench run clean
 
 # The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
 # trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
@@ -25,6 +25,9 @@ skipped: ## the tests that are skipped on this machine, and what to install
 # Without a bound, minimising inputs takes nearly all of the time.
 FUZZTIME ?= 30s
 FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
+
+adapters: ## the worker libraries of Java and Rust and their adapters, whose first build takes minutes
+	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+).*#\1 \2#' | \

@@ -62,6 +62,10 @@ func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worke
 	return startWithin(ctx, b, k, of.Command, open, renewed)
 }
 
+// cancelGrace is the delay of a cancel request after the end of the wait. A library with its own timeout can then answer
+// that the lock is busy.
+const cancelGrace = 100 * time.Millisecond
+
 const (
 	mostStart   = time.Minute      // upper limit on the start time that a worker may state
 	describedIn = 30 * time.Second // time limit for a description, whose worker has not stated its start time yet
@@ -200,7 +204,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 	defer timer.Stop()
 	var deadline <-chan time.Time // end of the wait, if the worker relies on a cancel request
 	if wait > 0 && p.Can(worker.CanCancel) {
-		deadline = time.After(wait)
+		deadline = time.After(wait + cancelGrace)
 	}
 	for {
 		select {
