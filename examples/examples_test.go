@@ -34,43 +34,57 @@ func need(t *testing.T, what, how string) {
 	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands maps each example worker to a function. The function installs the worker's dependencies if necessary, and
-// returns the command line that starts the worker.
-var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
+// commands holds a function for each example worker on Redis that installs what the worker needs and returns its command line.
+var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goProgram}
 
-func python(t *testing.T) []string {
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(t.Context(), name, "-c", "import redis").Run() == nil {
-			return []string{name, "redis-py/worker.py"}
+// python returns a function that returns the command line of an example in Python. The worker needs a package, which the
+// Debian package python3-PACKAGE contains.
+func python(folder, needs string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		t.Helper()
+		for _, name := range []string{"python3", "/usr/bin/python3"} {
+			if exec.CommandContext(t.Context(), name, "-c", "import "+needs).Run() == nil {
+				return []string{name, folder + "/worker.py"}
+			}
 		}
+		need(t, "python3-"+needs, "apt install python3-"+needs)
+		return nil
 	}
-	need(t, "python3-redis", "apt install python3-redis")
-	return nil
 }
 
-func node(t *testing.T) []string {
-	const folder = "redlock-node"
-	if _, err := os.Stat(filepath.Join(folder, "node_modules", "redlock")); err == nil {
-		return []string{"node", folder + "/worker.mjs"}
+// node returns a function that installs the packages of an example in Node, unless they are installed, and returns the command
+// line of the example.
+func node(folder, needs string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		t.Helper()
+		if _, err := os.Stat(filepath.Join(folder, "node_modules", needs)); err == nil {
+			return []string{"node", folder + "/worker.mjs"}
+		}
+		dir := t.TempDir()
+		copied(t, dir, folder+"/worker.mjs", folder+"/package.json", folder+"/package-lock.json", "../impls/worker/node/lockbench-worker.mjs")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		if said, err := cmd.CombinedOutput(); err != nil {
+			need(t, "node-"+needs, "apt install nodejs npm; npm ci in examples/"+folder+" ("+err.Error()+" "+string(said)+")")
+		}
+		return []string{"node", filepath.Join(dir, "worker.mjs")}
 	}
-	dir := t.TempDir()
-	for _, name := range []string{"worker.mjs", "package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(folder, name))
+}
+
+// copied copies files to a folder.
+func copied(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		need(t, "node-redlock", "apt install nodejs npm; npm ci in examples/redlock-node ("+err.Error()+" "+string(said)+")")
-	}
-	return []string{"node", filepath.Join(dir, "worker.mjs")}
 }
 
 func goProgram(t *testing.T) []string {
@@ -83,7 +97,8 @@ func goProgram(t *testing.T) []string {
 
 // TestShort checks the number of lines of each example.
 func TestShort(t *testing.T) {
-	for file, most := range map[string]int{"redis-py/worker.py": 60, "redlock-node/worker.mjs": 60, "go-redislock/main.go": 40} {
+	for file, most := range map[string]int{"redis-py/worker.py": 40, "kazoo/worker.py": 50, "redlock-node/worker.mjs": 40,
+		"etcd3-node/worker.mjs": 40, "go-redislock/main.go": 40} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -95,14 +110,16 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLockfile checks that the npm lock file has checksums and no registry URLs.
+// TestLockfile checks that npm's lock files have checksums and no registry URLs.
 func TestLockfile(t *testing.T) {
-	text, err := os.ReadFile("redlock-node/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(text), `"resolved"`) || !strings.Contains(string(text), `"integrity"`) {
-		t.Error("want checksums and no registry addresses in the lock file")
+	for _, folder := range []string{"redlock-node", "etcd3-node"} {
+		text, err := os.ReadFile(folder + "/package-lock.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), `"resolved"`) || !strings.Contains(string(text), `"integrity"`) {
+			t.Errorf("%s: want checksums and no registry addresses in the lock file", folder)
+		}
 	}
 }
 
@@ -135,7 +152,13 @@ func TestProtocol(t *testing.T) {
 // startTwo starts a Redis server and two processes of an example worker.
 func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
-	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
+	return startOn(t, servers.Redis, time.Minute, name, command)
+}
+
+// startOn starts a server of a store and two processes of a worker.
+func startOn(t *testing.T, store string, ttl time.Duration, name string, command []string) (a, b *workers.Process) {
+	t.Helper()
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Deployment: servers.Single, Self: os.Args[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +174,8 @@ func startTwo(t *testing.T, name string, command []string) (a, b *workers.Proces
 	})
 	var two []*workers.Process
 	for i := range 2 {
-		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, Resource: guarded.URL}, nil)
+		open := worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, TTLMS: ttl.Milliseconds(), Resource: guarded.URL}
+		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, open, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
