@@ -3,6 +3,7 @@ package examples
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,8 +21,11 @@ var installs = map[string]func(t *testing.T, dir string, x worker.Template) stri
 	},
 	"node": install("npm", "node-ioredis"),
 	"java": install("mvn", "mvn"),
-	"rust": install("cargo", "cargo"),
-	"go":   install("go", "go"),
+	"rust": func(t *testing.T, dir string, x worker.Template) string {
+		cacheTarget(t, dir)
+		return install("cargo", "cargo")(t, dir, x)
+	},
+	"go": install("go", "go"),
 }
 
 // install returns a function that runs the template's command. The name is that of LOCKBENCH_REQUIRE.
@@ -39,6 +43,22 @@ func install(program, name string) func(*testing.T, string, worker.Template) str
 			need(t, name, x.Install+": "+err.Error()+"\n"+string(said))
 		}
 		return x.Command
+	}
+}
+
+// cacheTarget makes the folder target a link to a folder of the user's cache, so that the packages are built once.
+func cacheTarget(t *testing.T, dir string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return
+	}
+	cache = filepath.Join(cache, "lockbench", "examples", "new-worker-rust")
+	if err = os.MkdirAll(cache, 0o700); err == nil {
+		err = os.Symlink(cache, filepath.Join(dir, "target"))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
