@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped adapters fuzz differential scenarios soak explore bench run clean
+.PHONY: check test skipped adapters fuzz differential scenarios soak explore bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
 # trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
@@ -60,5 +60,15 @@ bench: ## benchmarks of recording, judging and virtual time
 run: ## the quick comparison
 	go run ./cmd/lockbench run
 
-clean: ## remove runs/ and bin/
-	rm -rf runs bin
+VERSION ?= 0.1.0
+
+packages: ## a Python wheel and an npm package with the program, in dist/, for this platform or GOOS and GOARCH
+	rm -rf dist
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/lockbench ./cmd/lockbench
+	python3 packages/build.py $(VERSION) bin/lockbench $$(go env GOOS) $$(go env GOARCH) dist
+
+packages-test: packages ## install both packages into clean folders, and run what was installed
+	packages/test
+
+clean: ## remove runs/, bin/ and dist/
+	rm -rf runs bin dist

@@ -84,7 +84,7 @@ func rootCommand() *cobra.Command {
 		verbs []*cobra.Command
 	}{
 		{"compare", []*cobra.Command{run.Command()}},
-		{"verify", []*cobra.Command{run.VerifyCommand(), checkCommand(), explore.Command(), explore.ReplayCommand()}},
+		{"verify", []*cobra.Command{run.VerifyCommand(), newWorkerCommand(), checkCommand(), explore.Command(), explore.ReplayCommand()}},
 		{"measure", []*cobra.Command{bench.Command(), bench.CompareCommand(), bench.GateCommand()}},
 		{"choose", []*cobra.Command{advise.Command(), advise.VerifyReportCommand()}},
 		{"look", []*cobra.Command{serveCommand(), reportCommand(), listCommand(), versionCommand()}},

@@ -52,7 +52,7 @@ func TestHelp(t *testing.T) {
 
 // TestSameFlagSameWords checks that all commands describe a flag in the same words. Text in parentheses may differ.
 func TestSameFlagSameWords(t *testing.T) {
-	meaning := map[string]bool{"all": true, "run": true, "in": true} // flags whose meaning differs between commands
+	meaning := map[string]bool{"all": true, "run": true, "in": true, "out": true} // flags whose meaning differs between commands
 	words := map[string]string{}
 	detail := regexp.MustCompile(` \(.*\)$`)
 	for _, cmd := range rootCommand().Commands() {

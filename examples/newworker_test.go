@@ -1,0 +1,92 @@
+package examples
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/impls/worker"
+)
+
+// installs holds, for each language, a function that installs what a new worker in a folder needs, and returns its command line.
+// The function skips the test if that is impossible.
+var installs = map[string]func(t *testing.T, dir string, x worker.Template) string{
+	"python": func(t *testing.T, _ string, x worker.Template) string {
+		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // requirements.txt names another version of redis
+	},
+	"node": install("npm", "node-ioredis"),
+	"java": install("mvn", "mvn"),
+	"rust": func(t *testing.T, dir string, x worker.Template) string {
+		cacheTarget(t, dir)
+		return install("cargo", "cargo")(t, dir, x)
+	},
+	"go": install("go", "go"),
+}
+
+// install returns a function that runs the template's command. The name is that of LOCKBENCH_REQUIRE.
+func install(program, name string) func(*testing.T, string, worker.Template) string {
+	return func(t *testing.T, dir string, x worker.Template) string {
+		t.Helper()
+		if _, err := exec.LookPath(program); err != nil {
+			need(t, name, "install "+program)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", x.Install)
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		if said, err := cmd.CombinedOutput(); err != nil {
+			need(t, name, x.Install+": "+err.Error()+"\n"+string(said))
+		}
+		return x.Command
+	}
+}
+
+// cacheTarget makes the folder target a link to a folder of the user's cache, so that the packages are built once.
+func cacheTarget(t *testing.T, dir string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return
+	}
+	cache = filepath.Join(cache, "lockbench", "examples", "new-worker-rust")
+	if err = os.MkdirAll(cache, 0o700); err == nil {
+		err = os.Symlink(cache, filepath.Join(dir, "target"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNewWorkers checks that a new worker of each language can be installed, and that lockbench verify finds no violation in it.
+func TestNewWorkers(t *testing.T) {
+	lockbench := filepath.Join(t.TempDir(), "lockbench")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", lockbench, "../cmd/lockbench").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for _, x := range worker.Templates() {
+		t.Run(x.Language, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "new")
+			run(t, ".", lockbench, "new-worker", "--language", x.Language, "--out", dir)
+			command := installs[x.Language](t, dir, x)
+			run(t, dir, lockbench, "verify", "--worker", command, "--faults", "none", "--servers", "embedded")
+		})
+	}
+}
+
+// run runs a program in a folder, and fails the test unless it exits with 0.
+func run(t *testing.T, dir, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = dir, time.Second, &said, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, &said)
+	}
+}

@@ -1,0 +1,3 @@
+from lockbench import main
+
+main()
