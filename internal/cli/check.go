@@ -133,8 +133,8 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares the findings with the expectations in the header of the history. If all is true, every property is
-// expected to hold.
+// results compares the findings with the expectations in the header of the history. If the parameter all is true or the header
+// names no lock, every property is expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {

@@ -64,7 +64,7 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,
-		DisableFlagParsing: true, // the store parses the arguments
+		DisableFlagParsing: true, // pass all arguments to the store, which parses them
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(os.Interrupt) // the parent process handles Ctrl-C
 			if err := builtin.Serve(cmd.Context(), args, cmd.ErrOrStderr()); err != nil {

@@ -20,7 +20,7 @@ const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // number of paused holds in each trial
-	longerWork = "longer-work" // fault name that the history records when the work of a paused hold is prolonged
+	longerWork = "longer-work" // name in the history of the step that lengthens the work of a hold by the duration of a pause
 )
 
 // Confirming returns the cells that test the advised lease and two shorter leases. It returns nil if the lock has no lease.
@@ -56,11 +56,12 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	})
 }
 
-// The other clients hold the key only briefly, so that the victim soon acquires it again.
+// One client is paused in each hold. The other clients hold the key only briefly, so that the paused client soon acquires it
+// again.
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond
-	between     = 150 * time.Millisecond // assumed maximum time between two holds of the victim
+	between     = 150 * time.Millisecond // assumed maximum time between two holds of the paused client
 )
 
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {

@@ -15,11 +15,11 @@ import (
 // requested duration. Meter detects garbage collection pauses only in the process in which it runs.
 type Meter struct {
 	For      time.Duration // duration of the measurement, at most MeterAtMost
-	Shortest time.Duration // shortest pause that counts; 0: ShortestPause
+	Shortest time.Duration // minimum length of a recorded pause; 0: ShortestPause
 
 	// Now and Sleep replace the system clock in tests; nil: the system clock.
 	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) // must return early if the context ends
+	Sleep func(context.Context, time.Duration) // function that sleeps for a duration; it must return early if its context is done
 }
 
 const (

@@ -55,7 +55,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterShortest checks that a sleep that is too long by less than ShortestPause does not count as a pause.
+// TestMeterShortest checks that a sleep does not count as a pause if it exceeds its duration by less than
+// ShortestPause.
 func TestMeterShortest(t *testing.T) {
 	m := &machine{every: ShortestPause - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())

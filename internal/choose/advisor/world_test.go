@@ -24,7 +24,8 @@ var measuredOf = map[string][4]float64{
 	"zookeeper": {329, 0.97, 6, 1.4}, "zk-lock": {310, 0.95, 7, 1.5}, "etcd": {295, 0.96, 9, 0.6}, "etcd-concurrency": {280, 0.9, 10, 0.7},
 }
 
-// world returns evidence that agrees with all expectations and contains the figures of measuredOf.
+// world returns evidence in which all expectations of the given locks are met. The measured values are those in the variable
+// measuredOf.
 func world(n selection.Needs, options []selection.Option) selection.Evidence {
 	e := selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
 	for _, o := range options {
@@ -82,8 +83,8 @@ func held(impl impls.Impl, s impls.Situation) bool {
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns a finding for a pause that is shorter than the advised lease. In the finding, mutual exclusion holds unless
-// the lock is named fenced. After a hand-off, fenced uses a shorter lease, so exclusion is violated.
+// outliving returns the finding f, changed to a pause that is shorter than the advised lease. Mutual exclusion is violated for
+// the lock fenced, because its lease is shorter after a hand-off. It holds for all other locks.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
@@ -93,7 +94,8 @@ func outliving(n selection.Needs, o selection.Option, f selection.Finding) selec
 	return f
 }
 
-// figured returns the figures of a benchmark, including the recovery time.
+// figured returns made-up measurements of a lock, such as its goodput and its recovery time. They are computed from the lock's
+// entry in the variable measuredOf.
 func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {

@@ -167,8 +167,8 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	return drawn
 }
 
-// drawnMedian returns the median of a bootstrap resample of values. The parameter at selects the resampled values. Each of its
-// elements is an index divided by the number of values.
+// drawnMedian returns the median of a bootstrap resample of values. Element i of the resample is the value with
+// index at[i]*len(values), rounded down.
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
 	if n == 0 {

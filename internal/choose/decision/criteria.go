@@ -77,7 +77,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // a value that is better than its limit by more than this factor gets no higher score
+const plenty = 10 // values that are better than the required limit by more than this factor all get the same score
 
 // counted returns v, capped at c.Enough: a value better than c.Enough counts as c.Enough.
 func (c criterion) counted(v float64) float64 {
@@ -165,7 +165,8 @@ func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) floa
 	return 1 / max(1/v+d.longer(f), 1e-6)
 }
 
-// waitAtHold converts a measured wait to the usual hold of the requirements. It assumes that the wait is proportional to the hold.
+// waitAtHold scales a measured wait to the median hold time in the requirements. It assumes that the wait is proportional to
+// the hold time.
 func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	hold := time.Duration(f.Point.HoldNS).Seconds()
 	if hold <= 0 {

@@ -102,7 +102,8 @@ func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge checks a candidate against each requirement. If the candidate is eliminated, out is the reason. Otherwise out is nil.
+// judge checks a candidate against each requirement and returns one table cell per requirement. The second result describes
+// the elimination of the candidate, or is nil if the candidate is not eliminated.
 func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
 	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unknown: []string{}}, -1
 	for _, r := range d.rules {
@@ -129,8 +130,9 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 }
 
 // gravity returns the rank of a reason for an elimination; a higher rank is more serious. An unmet requirement that is checked
-// without trials has the highest rank. Next are other unmet requirements, then unknown ones. Within both of these groups,
-// safety requirements rank higher, then requirements with measured answers.
+// without trials has the highest rank. Next are other unmet requirements. Last are requirements for which the answer is
+// unknown. Within each of the last two groups, safety requirements rank first. Among equals, requirements with measured
+// answers rank higher.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {

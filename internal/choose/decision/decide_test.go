@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// simple returns requirements under which two holders at once corrupt data.
+// simple returns the requirements of a user whose data is corrupted if two clients hold the lock at once.
 func simple() selection.Needs {
 	return selection.Needs{TwoHold: selection.Corruption, Fence: selection.NoCheck, Hold: times(time.Millisecond, 10*time.Millisecond, 100*time.Millisecond), Clients: 2,
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}

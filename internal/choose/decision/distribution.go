@@ -72,13 +72,14 @@ func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns a duration between the points a and b of a distribution. The parameter over is the probability that this
-// duration is exceeded.
+// quantile returns the duration that is exceeded with a given probability (parameter over). It interpolates between the knots
+// a and b.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns a duration in nanoseconds. The parameter over is the probability that this duration is exceeded.
+// quantile returns the duration, in nanoseconds, that a random duration from d exceeds with a given probability (parameter
+// over).
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -132,8 +133,9 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met returns the distribution of the duration in effect at a random point in time. It multiplies each probability from
-// portions by its duration, and scales the sum to 1.
+// met returns the distribution of the duration of the hold in progress at a random time. The distribution of all holds is d. A
+// longer hold is more likely to be in progress, so each probability is multiplied by its duration. The products are then
+// scaled to the sum 1.
 func (d Distribution) met(about int) []portion {
 	portions := d.portions(about)
 	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })

@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// LeaseInputs holds the input of AdviseLease.
+// LeaseInputs holds the requirements, the candidate and the measured times from which AdviseLease computes a lease.
 type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
@@ -23,7 +23,7 @@ type LeaseInputs struct {
 // Recorded contains durations from histories, with a description of their source.
 type Recorded struct {
 	Sample   []time.Duration
-	Where    string   // lock and conditions of the recording
+	Where    string   // conditions under which the durations were recorded, such as "contended, 16 clients"
 	Evidence []string // ids of the findings and figures
 }
 
@@ -59,7 +59,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // add the leases to test to the curve; divide by Scale, because trials use scaled times
+	for _, p := range a.Points { // add a prediction for each tested lease; p.TTL is scaled for the trial, so divide it by p.Scale
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -76,7 +76,7 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // the worst pause begins when a renewal is due: two thirds of the lease minus two round trips are left
+	if m.Lease == selection.Renewed { // worst case: the pause begins when a renewal is due, so only two thirds of the lease, minus two round trips, remain
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99
@@ -136,7 +136,8 @@ func PointsToTry(r *selection.Report) []TrialPoint {
 	return lo.FromPtr(newDeciding(r.Needs, r.Options, r.Evidence).leaseAdvice(r)).Points
 }
 
-// leaseAdvice returns the lease advice for the recommended lock, or for the best lock if the report recommends no lock.
+// leaseAdvice returns the advised lease of the recommended lock, and the leases to test. If the report recommends no lock, the
+// advice is for the best lock.
 func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	name, _ := lo.Find(slices.Concat(r.Decision.Recommended, r.Decision.Lock), func(name string) bool { return d.option(name).Kind == selection.ALock })
 	o, _ := lo.Find(d.options, func(o selection.Option) bool { return o.Name == name })

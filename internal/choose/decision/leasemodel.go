@@ -97,8 +97,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a hold overlaps if there is a pause during the hold. granted is the time from the start
-// of the lease to the next client's grant.
+// struck returns the probability that a hold with one pause overlaps the next client's hold. granted is the time from the
+// start of the lease to the next client's grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -109,11 +109,12 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the total vulnerable time in a hold. If a pause starts in that time, two clients hold the lock at once. Pauses
-// have random lengths, so the result is an expected value. length is the length of the hold.
+// deadly returns the expected vulnerable time of a hold with a renewed lease. If a pause starts in the vulnerable time, two
+// clients hold the lock at once. The result is an expected value, because pauses have random lengths. length is the length of
+// the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	upTo := func(since float64) float64 { // upTo returns the vulnerable time in an interval that starts at a renewal; since is its length
+	upTo := func(since float64) float64 { // upTo returns the result of the method deadly for an interval of the given length after a renewal
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}

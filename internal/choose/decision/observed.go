@@ -17,7 +17,7 @@ type asked struct {
 	property string   // property that must have been checked
 	with     []string // other properties that must not be violated
 	faults   []string // faults that must have been injected
-	either   bool     // whether one of the faults is enough, because each store supports different faults
+	either   bool     // whether injecting one of the faults is enough as evidence, because each store supports different faults
 	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether the pause in a finding was long enough. The ratio of the pause to the lease must be at least the
-// ratio of the longest required pause to ttl.
+// longEnough reports whether a finding tested a pause that is at least as long as the longest required pause. It compares the
+// two pauses as multiples of a lease. The tested pause is divided by the tested lease, and the required pause by ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)

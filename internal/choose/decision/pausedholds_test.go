@@ -22,7 +22,7 @@ const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
 `
 
-// TestReadPaused checks that paused holds are counted only in trials that test a lease of a candidate.
+// TestReadPaused checks that readPaused counts holds with a paused holder only in trials that test a lease of a candidate.
 func TestReadPaused(t *testing.T) {
 	dir := t.TempDir()
 	var r run.Results

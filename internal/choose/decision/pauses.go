@@ -16,7 +16,7 @@ import (
 
 // Paused counts the paused holds: the holds during which a pause began.
 type Paused struct {
-	Holds      int // number of paused holds that ended
+	Holds      int // number of holds during which a pause began, if they ended in a release or a reported loss
 	Overlapped int // number of paused holds in which another client was granted the key before the holder had finished
 }
 
@@ -93,11 +93,12 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 	return nil
 }
 
-// sums holds probabilities that several pauses together are longer than a time. The times form a grid of equal steps.
+// sums is a table of the probability that several pauses together are longer than a given time. It has an entry for each
+// number of pauses, and for each time on a grid of equal steps.
 type sums struct {
 	one    Distribution
 	cell   float64     // step between the times for which probabilities are stored
-	longer [][]float64 // probabilities by number of pauses (starting at 2), and by time in multiples of cell (starting at 0)
+	longer [][]float64 // longer[n-2][i] is the probability that n pauses together are longer than i*cell
 }
 
 const (
@@ -105,8 +106,8 @@ const (
 	mostPauses = 64 // maximum number of pauses per hold; more pauses are treated as this number, so each probability is a lower bound
 )
 
-// newSums returns the probabilities that several pauses together are longer than a time, for times up to ttl. expected is the
-// mean number of pauses in a hold.
+// newSums returns a sums table for times up to ttl. It needs the distribution of the length of one pause (parameter one). The
+// mean number of pauses in a hold (parameter expected) determines the largest number of pauses in the table.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -129,8 +130,9 @@ func newSums(one Distribution, ttl, expected float64) sums {
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// p[i] is the integral of the density of pause lengths, weighted by a triangle from below to above. By partial
-		// integration, this integral is a difference of two areas under the survival function.
+		// p[i] is the integral of the density of pause lengths, weighted by a triangle function. The triangle is 1 at
+		// i*s.cell, and 0 at the two neighbouring multiples of s.cell. Integration by parts turns this integral into a
+		// difference of two areas under the survival function.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}

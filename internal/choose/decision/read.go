@@ -159,8 +159,8 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories returns the histories of a measurement. It takes them from the first observation with evidence in the folder of the
-// measurement.
+// histories returns the histories of the trials on which a measurement is based. It takes them from the first observation
+// whose evidence is in the folder of the measurement.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
 	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
 	return findingOf(selection.Source{}, o, nil).Histories

@@ -15,8 +15,8 @@ import (
 type rule struct {
 	selection.Requirement
 	asked   func(selection.Needs) bool // reports whether the team has this requirement; nil: always
-	lock    answer                     // checks a lock
-	instead answer                     // checks an alternative to a lock
+	lock    answer                     // function that checks whether a lock meets the requirement
+	instead answer                     // function that checks whether an alternative to a lock meets the requirement
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
@@ -95,7 +95,7 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if c.Better > 0 { // negate, so that the limit is an upper bound
+	if c.Better > 0 { // higher values are better: negate the values and the limit, so that the limit is an upper bound
 		low, high, at = -high, -low, -at
 	}
 	switch {

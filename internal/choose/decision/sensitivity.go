@@ -72,7 +72,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	if rest <= 1e-9 {
 		return nil
 	}
-	others := func(i int) float64 { // score of a candidate in all other criteria
+	others := func(i int) float64 { // others returns the score of candidate i in all criteria except k, whose weight is varied
 		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
 	nearest := func(direction float64) []selection.Turn { // direction is +1 for higher weights, -1 for lower weights
@@ -93,9 +93,10 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-const furthest = 100 // largest factor by which valueTurn worsens a measured value
+const furthest = 100 // maximum factor by which valueTurn makes a measured value worse
 
-// valueTurn worsens a measured value of the leading candidate. It returns the value at which another candidate takes the lead.
+// valueTurn returns the measured value at which the leading candidate loses the lead to another candidate. It varies only the
+// value of the leading candidate in criterion k, from the actual value to worse values.
 func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[leading]][c.Name]

@@ -41,14 +41,14 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// Limits of the times in a trial.
+// Limits on the durations in a trial, and the shares of overlapping holds for which leases are chosen.
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
 	longestTried  = 8 * time.Second        // maximum duration of a pause, and of the work in a hold
 	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // share of the paused holds that should overlap in the trials with the first lease
+	usualShare    = 0.5                    // predicted share of overlapping holds, among the holds with a pause, for the first tested lease
 	rarerShare    = 0.15                   // share of the paused holds that should overlap in the trials with the second lease
 )
 
@@ -104,7 +104,7 @@ func untilTried(backOff float64) []portion {
 	const n = 10
 	return lo.Times(n, func(i int) portion {
 		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter has not tried again by the time at*backOff
-		at := 0.75 * (1 - left)                   // formula for times up to half of backOff
+		at := 0.75 * (1 - left)                   // at as a function of left; this formula applies if at is at most 0.5
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
@@ -129,7 +129,7 @@ func (t trialModel) holdCut(ttl float64) float64 {
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }
 
-// cycle returns the mean duration of a hold including its pause.
+// cycle returns the mean duration of a hold with a pause. Work and pause are limited by holdCut and pauseCut.
 func (t trialModel) cycle(ttl float64) float64 {
 	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
@@ -146,7 +146,8 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// leaseAt returns the lease at which the given share of the paused holds is predicted to overlap.
+// leaseAt returns the lease for which the predicted share of overlapping holds equals share. Only holds with a pause are
+// counted.
 func (t trialModel) leaseAt(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {

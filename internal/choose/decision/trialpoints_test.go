@@ -61,7 +61,8 @@ func TestScaleBesideBackOff(t *testing.T) {
 	}
 }
 
-// TestDraw draws random holds and checks that the predicted share of these holds overlaps.
+// TestDraw checks the random holds that TrialPoint.Draw returns. The share of holds that outlive their lease must match the
+// prediction.
 func TestDraw(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)

@@ -186,8 +186,8 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with returns a copy of the answers that includes the answer in line, or the reason why line is invalid. An empty line keeps
-// all defaults.
+// with parses a line of input as an answer. It returns a copy of the answers with the parsed answer, or the reason why the
+// line is invalid. An empty line keeps the defaults.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)

@@ -66,7 +66,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// FuzzAsk checks that Ask ends for any input, prints no control characters, and returns valid requirements or an error.
+// FuzzAsk checks that Ask returns for any input, prints no control characters, and returns valid requirements or an error.
 func FuzzAsk(f *testing.F) {
 	for _, in := range dialogues() {
 		f.Add(in)
@@ -91,7 +91,8 @@ func plain(t *testing.T, said string) {
 	}
 }
 
-// TestQuestions checks the number of questions, that every key except commands has a question, and the first three questions.
+// TestQuestions checks the number of questions, and which three questions come first. Every key except "commands" must have a
+// question.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {

@@ -11,7 +11,7 @@ import (
 // few is a requirements file with the required keys only.
 const few = "name: few\nif_two_hold: corruption\n"
 
-// mistake is an invalid file and the expected error.
+// mistake is a test case: the text of an invalid requirements file, and the error that Parse must return.
 type mistake struct {
 	text, want string
 	unseen     bool // whether the JSON schema cannot detect the mistake
@@ -88,8 +88,8 @@ func TestKnown(t *testing.T) {
 
 var placed = regexp.MustCompile(`^n\.yaml:(\d+:\d+: .|: and \d+ more$)`)
 
-// FuzzParse checks any text. Parse must either reject the text with a line and column, or return requirements. The requirements
-// must not change when they are written and read again.
+// FuzzParse checks that Parse rejects a text with a line and a column, or returns requirements. The requirements must stay the
+// same when they are written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	for _, b := range broken() {

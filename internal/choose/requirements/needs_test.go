@@ -100,7 +100,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestNothingStated checks that an empty list counts as a stated value.
+// TestNothingStated checks that a key with an empty list counts as set, so that no default replaces it.
 func TestNothingStated(t *testing.T) {
 	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
 	if n.Instead != nil || n.Language != nil || n.Survives != nil {
@@ -113,7 +113,8 @@ func TestNothingStated(t *testing.T) {
 	}
 }
 
-// TestDefaultsFollow checks that defaults are consistent with the stated values.
+// TestDefaultsFollow checks the defaults of durations that depend on other durations. For example, the default p99 of holds
+// depends on their p50.
 func TestDefaultsFollow(t *testing.T) {
 	for stated, want := range map[string]string{
 		"hold: {p50: 2m}":                    "hold 2m0s 20m0s 3h20m0s",

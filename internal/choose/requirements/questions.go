@@ -16,7 +16,7 @@ import (
 )
 
 type question struct {
-	of   string   // name of the question
+	of   string   // name of the question, such as "if_two_hold"
 	keys []string // paths of the keys, in the order in which the user gives their values
 	text string
 	why  string
@@ -154,7 +154,7 @@ func weightKeys(weights *map[string]float64) []yamlfile.Key {
 	}
 }
 
-// weight gets and sets the weight of one criterion. A missing weight is 1.
+// weight reads and writes the weight of one criterion as text. If no weight is set, it is 1.
 type weight struct {
 	of   *map[string]float64
 	name string

@@ -14,8 +14,8 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kinds lists the kinds of result folders. Field file names a file that only folders of this kind contain. Field verb is the
-// format string of a hint that names a command for such folders.
+// kinds lists the kinds of result folders. For each kind, the field file is the name of a file that only such folders contain.
+// The field verb is the format string of a hint, which names a command for such folders.
 var kinds = []struct{ file, name, verb string }{
 	{run.ManifestName, "a run folder", "lockbench report %s shows a run"},
 	{bench.PlanName, "a bench folder", "lockbench report %s shows a bench"},

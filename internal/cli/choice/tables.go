@@ -20,7 +20,7 @@ import (
 // LocksUsage is the help text of the flag --locks.
 const LocksUsage = "locks, or lock@deployment"
 
-// Table is a table of named entries that a flag can select.
+// Table lists the values, such as locks, that a flag can select by name.
 type Table[T any] struct {
 	What     string // noun for one entry, such as "lock"
 	All      func() []T

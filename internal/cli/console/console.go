@@ -66,7 +66,8 @@ type Refusal struct {
 	What, Hint string
 }
 
-// Refuse returns the error of the first refusal that applies, or nil. hint is used for a refusal without a hint.
+// Refuse returns the error of the first refusal whose field If is true. It returns nil if there is no such refusal. The
+// parameter hint is used if this refusal has no hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -280,8 +281,8 @@ func (l *Live) Close() {
 
 const elsewhere = "choose another folder with --out"
 
-// Folder creates the folder for results and returns its path. If out is given, it must be empty or missing. Otherwise Folder
-// creates a folder in runs/. The folder name consists of the current time and the argument name.
+// Folder creates the results folder and returns its path. A path given as out must be empty or must not exist. If out is "",
+// Folder creates a folder in runs/. Its name consists of the current time and a suffix (parameter name).
 func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)

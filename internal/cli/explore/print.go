@@ -136,7 +136,7 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 // eventTime matches the start of an event line: the time and an optional star.
 var eventTime = regexp.MustCompile(`^[0-9.]+ \S+ +(\* )?`)
 
-// addEvent adds an event, preceded by a mark. A long event is wrapped.
+// addEvent adds an event to the output, after a mark such as the number of the event. It wraps a long event.
 func addEvent(t *format.Lines, mark, event string) {
 	columns := eventTime.FindString(event)
 	t.Hang(mark+columns, event[len(columns):])
@@ -222,7 +222,9 @@ func addMet(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addTotals adds the number of trials without a verdict, and the total counts.
+// addTotals adds one line for each trial without a verdict and for each unreliable result. A result is unreliable if two
+// checkers disagree about it, or if a repetition differs. Then addTotals adds the total numbers of seeds, locks and
+// violations.
 func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration

@@ -31,7 +31,7 @@ type onServers struct {
 	History string `json:"history,omitempty"` // path of the history that contains the violation
 	Folder  string `json:"folder,omitempty"`  // folder with all trials
 
-	disagree bool // whether checker and oracle disagree about some trial
+	disagree bool // whether the exclusion monitor and Porcupine reach different verdicts on some trial
 }
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"

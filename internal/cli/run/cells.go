@@ -77,7 +77,7 @@ func (f *flags) plannedOn(on string, locks []impls.Impl, loads []workloads.Workl
 	if len(f.locks) == 0 || len(f.workloads) == 0 {
 		of = trial.Usual(of)
 	}
-	if f.worker != "" { // a worker has no shop, and a shop of the control alone would show nothing
+	if f.worker != "" { // omit the shop workloads: they do not support workers, and results of the negative control alone are useless
 		of = slices.DeleteFunc(of, func(c trial.Cell) bool { return c.Workload.Served })
 	}
 	if len(f.workloads)+len(f.faults) == 0 {

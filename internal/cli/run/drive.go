@@ -80,13 +80,13 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials into three lists. The list measured holds trials whose figures are compared; they run one at a time.
-// The lists in beside hold trials that mostly wait and trials that keep a core busy. The trials in beside run concurrently.
-// With --jobs, all trials are in measured.
+// parts divides the trials into three lists. The first list (result measured) has the trials whose figures are compared; they
+// run one at a time. The two other lists (result beside) run concurrently after the first one. One has the trials that mostly
+// wait, the other those that keep a core busy. With --jobs, all trials are in the first list.
 //
-// In each list, every cell (lock, workload and fault) is tried once before any cell is tried again. Even an interrupted run may
-// therefore have results of all cells. Successive trials in beside use different locks, so few servers of one store are needed
-// at once.
+// In each list, every cell (lock, workload and fault) is tried once before any cell is tried again. Even an interrupted run
+// may therefore have results of all cells. In the concurrent lists, successive trials use different locks, so few servers of
+// one store are needed at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}
@@ -110,8 +110,8 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials of a cell may run concurrently with other trials. On a user's external servers, trials must
-// run one at a time.
+// concurrent reports whether trials with the given lock, workload and fault may run concurrently with other trials. On a
+// user's external servers, trials must run one at a time.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

@@ -35,7 +35,7 @@ func TestParts(t *testing.T) {
 		name     string
 		flags    flags
 		measured []string // workloads of the trials whose figures are compared; nil: all workloads; "-": none
-		atOnce   int      // maximum number of concurrent trials in the list measured
+		atOnce   int      // maximum number of trials that run at once, if their figures are compared
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},

@@ -31,7 +31,7 @@ type progress struct {
 	running    []*shownTrial
 }
 
-// shownTrial is a running trial.
+// shownTrial is a running trial with the number of its grants so far, for the progress output.
 type shownTrial struct {
 	work
 	granted atomic.Int64

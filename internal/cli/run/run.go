@@ -212,7 +212,7 @@ func (r *Runner) run(ctx context.Context) error {
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
-	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // what was judged is worse than what was not
+	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // FAIL decides the exit code, so only print a note about discarded trials
 		console.Note(r.stderr, failed.Error())
 		failed = nil
 	}

@@ -56,8 +56,8 @@ violation was expected and not detected; 130 interrupted.`,
 	return cmd
 }
 
-// verify returns a Runner for the cells in which the lock of the worker has expectations, and the expectations that the file
-// states. It does not start any trial.
+// verify returns a Runner for the workloads and faults for which the worker's lock has expectations. It also returns the
+// expectations stated in the file. It does not start any trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expectation, error) {
 	if f.worker == "" {
 		return nil, nil, console.Usage(errors.New("verify needs --worker"), "lockbench verify --worker 'python3 worker.py'")
@@ -91,7 +91,8 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expect
 	return r, stated, r.begin(cmd)
 }
 
-// verified sets the expectations of the lock, and returns the cells to run and the expectations of the file.
+// verified returns the cells (lock, workload and fault) to run, and the expectations stated in the expectations file, if any.
+// The stated expectations override those of the lock.
 func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []trial.Cell, stated []impls.Expectation, err error) {
 	if file == "" {
 		plan, err = f.expectedCells(*own)
@@ -113,7 +114,8 @@ func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []tr
 	return plan, stated, err
 }
 
-// expectedCells returns the cells in which a lock has expectations. --workloads and --faults replace the choice.
+// expectedCells returns the combinations of workload and fault for which the lock has expectations. The flags --workloads and
+// --faults select other combinations.
 func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	names := f.faults
 	if len(names) == 0 {
@@ -126,7 +128,7 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	}
 	plan := slices.DeleteFunc(trial.Plan([]impls.Impl{own}, loads, injected), func(c trial.Cell) bool {
 		if ordinary := !c.Workload.Special && !c.Workload.Reentrant || c.Fault.Kind != faults.Nothing; ordinary && len(f.workloads) == 0 && c.Workload.Name != "counter" {
-			return true // counter shows what the other workloads would
+			return true // omit this workload: it would show the same as the workload counter
 		}
 		at := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
 		named := len(f.workloads)+len(f.faults) > 0

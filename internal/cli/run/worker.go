@@ -36,7 +36,7 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	if err == nil && ready.Version > 1 {
 		own.Program.Version = ready.Version
 		apply(&own, ready)
-	} else if ready.Version < 2 && ctx.Err() == nil { // version 1 has no description, and learns of its servers first
+	} else if ready.Version < 2 && ctx.Err() == nil { // a worker of protocol version 1 describes itself only after it has been told its servers
 		own.Program.Version, err = 1, nil
 	}
 	if err == nil {
@@ -68,12 +68,12 @@ func apply(own *impls.Impl, r worker.Ready) {
 	own.Shortest = time.Duration(r.ShortestMS) * time.Millisecond
 	p := own.Program
 	p.Start, p.Step = time.Duration(r.StartMS)*time.Millisecond, time.Duration(r.StepMS)*time.Millisecond
-	if r.Version > 1 { // workers of version 1 report every renewal, and may support a cancel
+	if r.Version > 1 { // keep the defaults for protocol version 1: its workers report every renewal, and may support cancelling an acquire
 		p.Silent, p.Waits = own.Renews, can(worker.CanWait)
 		p.Deaf, p.Rereleases = !can(worker.CanCancel), can(worker.CanRerelease)
 	}
 	for _, e := range r.Expectations {
-		one, _ := e.OfLock() // ReadReady has checked it
+		one, _ := e.OfLock() // the error is always nil, because ReadReady has already checked the expectation
 		own.Expect = append(own.Expect, one)
 	}
 }
@@ -111,10 +111,10 @@ func (f *flags) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl)
 	return err
 }
 
-// pace holds what the first use of a worker measured.
+// pace holds times measured when a worker is first used, which show whether its runtime is slow.
 type pace struct {
 	start time.Duration // from the start of the process to its first line
-	ping  time.Duration // time for nine of ten answers to a ping
+	ping  time.Duration // 90th percentile of the round-trip time of a ping
 }
 
 const (
@@ -144,7 +144,7 @@ func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl,
 			own.Leased = h.Validity > 0
 			err = p.Lock().Release(ctx, h.Grant)
 		}
-		err = errors.Join(p.Failed(), ctx.Err()) // a lock that refuses is judged by its trials
+		err = errors.Join(p.Failed(), ctx.Err()) // ignore whether the acquire and the release succeeded, because the trials judge this
 	}
 	var took []time.Duration
 	for len(took) < pings && err == nil {
@@ -163,13 +163,13 @@ func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl,
 }
 
 const (
-	slowStart = time.Second           // start time of a slow runtime
-	slowPing  = 10 * time.Millisecond // answer to a ping by a slow runtime
+	slowStart = time.Second           // a runtime that takes at least this long to start is slow
+	slowPing  = 10 * time.Millisecond // a runtime that takes at least this long to answer a ping is slow
 	slowTTL   = 2 * faults.UsualTTL   // shortest lease under faults for a slow runtime
 )
 
-// adapt makes trials of a slow runtime run one at a time and with longer leases, unless flags say otherwise. A stalled
-// process would otherwise make its holders late, and the trials would be discarded.
+// adapt makes trials of a slow runtime run one at a time, and with longer leases. It changes no value that a flag has set.
+// Without these changes, a stalled process could delay a holder too long, and the trial would be discarded.
 func (f *flags) adapt(own *impls.Impl, m pace) {
 	if m.start < slowStart && m.ping < slowPing {
 		return

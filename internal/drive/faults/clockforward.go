@@ -1,7 +1,8 @@
 package faults
 
 // clockForward sets the clock of one server forward, so that all leases on this server expire at once. An operator or a time
-// service may do this by mistake. If a lock uses five servers, the victim holds the lock on only three servers.
+// service may do this by mistake. If a lock uses five servers, the holder has acquired it on only three of them. When one of
+// these leases expires, another client can acquire a majority.
 var clockForward = Fault{
 	Name: "clock-forward", Kind: Servers,
 	Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",

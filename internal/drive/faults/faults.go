@@ -24,7 +24,7 @@ type Fault struct {
 	Only func(impls.Impl) string
 	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
-	Plan  func(Scene) Plan // nil for None
+	Plan  func(Scene) Plan // function that returns the steps of the fault; nil: the fault injects nothing
 }
 
 // NotFor returns the reason why the fault does not apply to a lock, or "".
@@ -56,7 +56,7 @@ const (
 	Servers Kind = "servers" // faults of servers that lockbench started
 )
 
-// Scene holds the inputs of a plan.
+// Scene describes the trial for which a fault plan is made.
 type Scene struct {
 	TTL        time.Duration
 	Deployment string
@@ -92,7 +92,8 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until another client reaches the moment Until, or until the timeout.
+// Gate delays a client's first acquire. The delay ends when another client reaches a given point of its run (field Until), or
+// after the timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
@@ -124,7 +125,7 @@ type Passing struct {
 	Process  int      `json:"process"`
 	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
 	Nth      int      `json:"nth"`
-	Reply    bool     `json:"reply,omitempty"` // count replies to the commands instead
+	Reply    bool     `json:"reply,omitempty"` // whether to count replies to the commands instead of the commands
 }
 
 // Verb names an action.
@@ -133,26 +134,26 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for the duration By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
-	GiveUp  Verb = "cancel"  // a client cancels its acquire after the time Wait; the reply is delayed by the time By
+	GiveUp  Verb = "cancel"  // a client cancels its acquire after Action.Wait; the reply to the acquire is delayed by Action.By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
-	Delay Verb = "delay" // the command that triggers the step is delayed by the time By
+	Delay Verb = "delay" // the command or reply that triggers the step is delayed by Action.By
 	Lose  Verb = "lose"  // the reply that triggers the step is lost, and so is everything after it on the connection
-	Cut   Verb = "cut"   // bytes between a process and Nodes are dropped
+	Cut   Verb = "cut"   // bytes between a process and the servers Action.Nodes are dropped
 	Slow  Verb = "slow"  // every command and reply is delayed by the duration By
 	Mute  Verb = "mute"  // published messages are dropped
 
-	Restart  Verb = "restart"  // Nodes are killed, and restart after the duration By; they keep their data if Keeps is true
-	Down     Verb = "down"     // Nodes are killed
-	Freeze   Verb = "freeze"   // Nodes are paused
-	Unlink   Verb = "unlink"   // Nodes, which are replicas, receive no more writes
-	Failover Verb = "failover" // the primary is killed; Nodes[0] is promoted, or a replica that the Sentinels choose
-	Jump     Verb = "jump"     // the clocks of Nodes are set forward by By, or back if By is negative
-	Drift    Verb = "drift"    // the clocks of Nodes run faster by By per second, or slower if By is negative
+	Restart  Verb = "restart"  // the servers Action.Nodes are killed, and restart after Action.By; they keep their data if Action.Keeps is true
+	Down     Verb = "down"     // the servers Action.Nodes are killed and not restarted
+	Freeze   Verb = "freeze"   // the servers Action.Nodes are paused
+	Unlink   Verb = "unlink"   // the replicas Action.Nodes receive no more writes from their primary
+	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] promoted; if the deployment has Sentinels, they choose the replica
+	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By, or back if Action.By is negative
+	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By per second, or lose time if Action.By is negative
 	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
-	Evict    Verb = "evict"    // Nodes evict the lock's key
+	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes
 )
 
 // Action describes the effect of a step. The verb determines which fields are used.
@@ -163,7 +164,7 @@ type Action struct {
 	Nodes   []int         `json:"nodes,omitempty"`
 	By      time.Duration `json:"by_ns,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`  // for Lose: the connection stays open
+	Silent  bool          `json:"silent,omitempty"`  // for the verb Lose: the connection stays open after the reply is lost
 	OneWay  bool          `json:"one_way,omitempty"` // for Cut: only bytes to the process are dropped
 	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
 }
@@ -194,8 +195,8 @@ func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// gatesInTurn returns gates that let one client start after the other. The second client starts when the victim is granted the
-// lock. The third client starts when the second client is granted the lock.
+// gatesInTurn returns gates that make three clients start one after the other. The second client starts when the first is
+// granted the lock in the given iteration. The third client starts when the second is granted the lock.
 func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},
@@ -226,7 +227,8 @@ func whenAnswered() Trigger {
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// reasonUnless returns "" if can is true, and the string why otherwise. The functions in Fault.Only use it.
+// reasonUnless returns "" if its first argument is true. Otherwise it returns its second argument, the reason why a fault does
+// not apply. The functions in Fault.Only use it.
 func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
@@ -277,7 +279,7 @@ func (p Plan) Kind() Kind {
 	return kind
 }
 
-// Rest sets the maximum number of iterations of a client.
+// Rest limits the number of iterations of a client. It replaces an earlier limit of the same client.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {
 		if p.Turns[i].Client == client {

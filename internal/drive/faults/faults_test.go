@@ -85,7 +85,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scenery holds a plan, and the number of clients and servers that the plan may refer to.
+// scenery checks that a fault plan is valid for a trial. For example, every client and server in the plan must exist in the
+// trial.
 type scenery struct {
 	t     *testing.T
 	name  string

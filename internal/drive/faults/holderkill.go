@@ -16,8 +16,8 @@ var holderKill = Fault{
 	},
 }
 
-// untilFreed makes a trial long enough to observe whether a key becomes free. A client that waits when the trial ends may wait
-// for another lease plus 500 ms.
+// untilFreed makes a trial long enough to observe whether a key becomes free after its holder fails. At the end of the trial,
+// waiting clients get another lease plus 500 ms to finish.
 func untilFreed(p *workloads.Params, _ Scene) {
 	p.Hold = p.TTL / 4
 	p.Duration, p.Grace = p.TTL+800*time.Millisecond, p.TTL+500*time.Millisecond

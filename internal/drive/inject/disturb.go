@@ -20,11 +20,12 @@ type Link interface {
 	Counters() proxy.Counters
 }
 
-// act carries out an action. Actions that affect single commands are carried out by pass.
+// act carries out an action on processes, servers or network links. It does nothing for actions that a client or the proxy
+// carries out.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
-		return Effect{}, nil // the client or the proxy carries out these actions
+		return Effect{}, nil // the client or the proxy carries out Stall, Abandon, GiveUp, Delay and Lose
 	case faults.Cut, faults.Slow, faults.Mute:
 		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
 	}

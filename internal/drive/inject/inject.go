@@ -55,7 +55,7 @@ type Injector struct {
 type step struct {
 	Strike
 	in   *Injector
-	name string // name in the history
+	name string // name of the step in the history
 
 	claimed atomic.Bool // whether a matching command has triggered the step
 
@@ -115,7 +115,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // a client that waits for the moment m must continue only after the steps that m triggers
+	defer in.reached(m) // other clients may wait for this point of the run; they must continue only after its steps are carried out
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -163,7 +163,7 @@ func (in *Injector) reached(m workloads.Moment) {
 	select {
 	case <-c:
 	default:
-		close(c) // m is reached for the first time
+		close(c) // this point of the run is reached for the first time: wake the clients that wait for it
 	}
 }
 
@@ -185,7 +185,7 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// Finish heals every step and waits for background work. It returns the reason why the trial is discarded, or "".
+// Finish ends the effects of all steps and waits for background work. It returns the reason why the trial is discarded, or "".
 func (in *Injector) Finish() (discarded string) {
 	in.end()
 	for _, s := range in.steps {
@@ -235,7 +235,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // the process is already paused while act verifies the pause, so subtract this time
+		if s.Do.Verb == faults.Pause { // verifying the pause takes time during which the process is already paused; subtract it
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {

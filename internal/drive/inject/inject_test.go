@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// long exceeds the duration of every passing test.
+// long is a timeout that no passing test reaches.
 const long = time.Minute
 
 // injecting returns an injector for three clients in separate processes, and a function that returns the recorded operations.
@@ -203,7 +203,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// passing is a fake network link. Tests set the number of commands that it reports.
+// passing is a fake network link. Tests set the number of commands that it reports as passed.
 type passing struct {
 	commands int64
 	rules    proxy.Rules
@@ -252,7 +252,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders checks which instructions the injector gives to a client, and that an abandoned client is recorded as gone.
+// TestOrders checks which orders the injector gives to a client. If a client is ordered to abandon its lock, the history must
+// record that it went away.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

@@ -79,8 +79,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire returns the operation that records an acquire. If the recorded call is later than the real call, acquire may
-// shorten the lease validity, so that it is never recorded as too long.
+// acquire returns the history operation for an acquire. The recorded request may be later than the real one. The lease
+// validity is then shortened by the difference, so that the recorded lease does not end too late.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -139,18 +139,18 @@ type Figures struct {
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`                // remaining stock
 	Refused int     `json:"refused"`             // orders answered "sold out"
-	Busy    int     `json:"busy"`                // orders that did not get the lock in time
+	Busy    int     `json:"busy"`                // orders that failed because the lock was not granted in time or was lost
 	Unknown int     `json:"unknown"`             // orders with an unknown result
 	Seconds float64 `json:"seconds_to_sell_out"` // time from the start of the sale to the last sold order; 0 if nothing was sold
-	Goodput float64 `json:"goodput_per_second"`  // sold orders per second, until the sell-out
-	P50     int64   `json:"order_p50_ns"`        // median duration of a sold order
+	Goodput float64 `json:"goodput_per_second"`  // successful orders per second, from the start of the sale to the last of them
+	P50     int64   `json:"order_p50_ns"`        // median duration of a successful order
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // number of orders sent after the sell-out
 	Reached int     `json:"late_reached_service"` // number of orders sent after the sell-out that a service received
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands on the lock's servers per order until the sell-out; null if the servers do not count commands
-	StockCommands *float64 `json:"stock_commands_per_order"` // commands on the Redis that holds the stock, per order
+	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands that the lock's servers executed until the sell-out, per successful order; null if the servers do not count commands
+	StockCommands *float64 `json:"stock_commands_per_order"` // commands that the Redis server with the shop's stock executed until the sell-out, per successful order
 	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded, because the clock offset is too uncertain
 }
 

@@ -8,15 +8,15 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order with exact times. The times sent and received are relative to the start of the history. The times in
-// answer are relative to began, the time at which the service started.
+// truth is an order with its exact times. The fields sent and received are relative to the start of the history. The times in
+// the field answer are relative to the start of the service (field began).
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order returns a random order. The service finds all segments of the stock empty except the last one.
+// order returns a random purchase order. The service finds every segment of the stock empty except the last one.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {

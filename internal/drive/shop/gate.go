@@ -84,9 +84,9 @@ type gateSettings struct {
 	Port                 int
 }
 
-// StartGate starts a gate in front of services and returns when the gate answers. It writes nginx's files to dir. The keeper
-// k kills the gate when lockbench ends. The parameter stock is the URL of the Redis server that holds the stock under the
-// given keys.
+// StartGate starts nginx as a gate in front of the shop services, and returns when nginx answers. The gate rejects orders
+// after the sell-out. StartGate writes nginx's files to dir. The keeper k kills nginx when lockbench ends. The parameter stock
+// is the URL of the Redis server that holds the stock under the given keys.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {
@@ -167,5 +167,5 @@ func (g *Gate) await(ctx context.Context) error {
 	return nil
 }
 
-// Close kills the gate.
+// Close kills the nginx process that serves as the gate.
 func (g *Gate) Close() error { return g.child.Kill() }

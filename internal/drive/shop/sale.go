@@ -19,13 +19,14 @@ import (
 	"lockbench/workloads"
 )
 
-// Sale is a flash sale. Each buyer has one connection and sends one order at a time.
+// Sale simulates a flash sale: many buyers order items of a limited stock from an online shop. Each buyer has one connection
+// and sends one order at a time.
 type Sale struct {
 	Services []*Process
 	Gate     *Gate // if nil, buyer n sends orders to service n modulo the number of services
 	Params   workloads.Params
 	Recorder *histories.Recorder
-	Granted  *atomic.Int64 // number of sold orders, for progress output
+	Granted  *atomic.Int64 // number of successful orders so far, for the progress output
 
 	clocks  *clocks
 	clients []*http.Client
@@ -37,7 +38,7 @@ type Sale struct {
 type counts struct {
 	Figures
 	ended  time.Duration   // time at which the buyer of the last item received the answer
-	orders []time.Duration // durations of orders that were sold
+	orders []time.Duration // durations of successful orders
 	turned []time.Duration // durations of orders sent after the sell-out
 }
 
@@ -72,7 +73,7 @@ func (s *Sale) Open(ctx context.Context) error {
 	return all.Wait()
 }
 
-// Close closes the buyers' connections.
+// Close closes the HTTP connections of the simulated buyers.
 func (s *Sale) Close() {
 	for _, c := range s.clients {
 		c.CloseIdleConnections()
@@ -86,7 +87,8 @@ func (s *Sale) url(buyer int) string {
 	return s.Services[buyer%len(s.Services)].URL
 }
 
-// ask sends a request. Orders are POST requests, because net/http never retries a POST.
+// ask sends an HTTP request to the shop and returns the decoded answer. Purchase orders use POST, because net/http never
+// retries a POST.
 func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at string) (a T, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
@@ -161,8 +163,8 @@ type buyer struct {
 	log    *histories.Log
 }
 
-// think waits between two orders for a random time of up to twice the mean. The time depends only on seed, buyer and order
-// number.
+// think makes a simulated buyer wait before its next order, for a random time of up to twice Params.Think. The time depends
+// only on the seed, the buyer's number and the order's number.
 func (b *buyer) think(stop context.Context, order uint64) {
 	mean := int64(b.Params.Think)
 	if mean <= 0 {
@@ -192,8 +194,9 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations to record for an order. Usually the service reported them. If the gate answered, the only
-// operation is a refused append. After an error, the only operation is an acquire with an unknown outcome.
+// record returns the operations to record for an order. Usually a service answered, and reported them. If the nginx gate
+// answered instead, the only operation is a refused append. After an error, the only operation is an acquire with an unknown
+// outcome.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

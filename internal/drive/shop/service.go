@@ -20,11 +20,11 @@ import (
 	"lockbench/impls"
 )
 
-// inside limits the time that an order spends under the lock, in addition to the hold time. If the buyer disconnects, the
-// order is still completed.
+// inside is the maximum time to handle an order while the lock is held, in addition to the simulated work. If the buyer
+// disconnects, the service still completes the order.
 const inside = 10 * time.Second
 
-// Service handles the orders that one process receives. It sells the stock under a lock.
+// Service is the shop's HTTP server in one process. For each order, it acquires a lock and takes an item from the stock.
 type Service struct {
 	Opening
 	lock         impls.Lock
@@ -44,7 +44,7 @@ func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	return &Service{Opening: o, lock: lock, stock: stock, started: time.Now()}, nil
 }
 
-// Close closes the connections to the Redis server that holds the stock. It does not close the lock.
+// Close closes the connections to the Redis server that holds the shop's stock. It does not close the lock.
 func (s *Service) Close() error { return s.stock.Close() }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -70,12 +70,13 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // an error means that the buyer has disconnected
+	_ = json.NewEncoder(w).Encode(v) // an error means that the HTTP client has disconnected
 }
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
 
-// sell tries segments until it has sold an item or found every segment empty.
+// sell tries to buy an item from one segment of the stock after another. It stops if an attempt succeeds or fails, or if all
+// segments are empty.
 func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	v := visit{Service: s, segments: 1, empty: map[string]bool{}}
 	if m, ok := s.lock.(impls.Segmenter); ok {
@@ -88,7 +89,7 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// elsewhere is the outcome if a segment is empty but another segment may have stock.
+// elsewhere is the outcome if one segment of the stock is empty, but other segments may have items left.
 const elsewhere Outcome = ""
 
 type visit struct {
@@ -156,8 +157,8 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// The method nothing records that a segment is empty. It returns SoldOut if all segments are empty. Otherwise it returns
-// elsewhere, so that the service tries another segment.
+// The method nothing records that a segment of the stock is empty. It returns SoldOut if all segments are empty. Otherwise it
+// returns elsewhere, which makes the service try another segment.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -192,7 +193,7 @@ type Stock struct {
 	prefix string
 }
 
-// OpenStock returns a client of the Redis that holds the stock. It connects on first use.
+// OpenStock returns a client of the Redis server that holds the shop's stock. It connects on first use.
 func OpenStock(url, prefix string) (*Stock, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -227,7 +228,7 @@ func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
 	return s.client.Set(ctx, s.key(key), value, 0).Err()
 }
 
-// Append does nothing, because the answer to the buyer records the order.
+// Append does nothing, because the service reports each sale in its HTTP response.
 func (*Stock) Append(context.Context, string, int64) error { return nil }
 
 // Close closes the connections.
