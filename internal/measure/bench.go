@@ -138,7 +138,8 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds all baselines to the pairs of a block, because a lock is compared with baselines of the same block.
+// withBaselines adds the baselines to the given pairs of lock and conditions. The pairs are measured in one block, and
+// locks are compared only with baselines of the same block.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -159,8 +160,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block runs one trial of each given pair of lock and conditions, except pairs whose results are already in the folder. If
-// the budget is used up, cut is the reason to stop.
+// block runs one trial of each given pair of lock and conditions. It skips pairs whose results are already in the folder.
+// If the time budget is used up, block stops and returns the reason as its first result.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -286,7 +287,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // clients in separate processes do not use p's network and tally
+		p = nil // with a fault, the clients run in separate processes, so p cannot count their round trips and attempts
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {

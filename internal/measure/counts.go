@@ -78,8 +78,8 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle describes the background activity of an unused server. Each measurement increases the counters by fixed, and each
-// second increases them by perSecond.
+// idle describes the background activity of an unused server. The counters grow by a fixed amount for each measurement
+// (fixed), and by an amount for each second (perSecond).
 type idle struct{ fixed, perSecond counts }
 
 // idleFor is the duration of the measurement of an unused server.
@@ -104,7 +104,8 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less subtracts the server's background activity during a window from the counts in used. It returns used.
+// less subtracts a server's background activity during a window from the given counts. It changes and returns the
+// given map.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

@@ -31,7 +31,8 @@ const (
 	pingPoint = "round-trip"
 )
 
-// Plan is a suite that is ready to run. It contains the plan that the report stores, and the locks and stores to use.
+// Plan is a suite prepared for running, with its locks and stores. The embedded bench.Plan is the part that is stored
+// in the report.
 type Plan struct {
 	bench.Plan
 	Narrow    float64

@@ -13,7 +13,7 @@ import (
 type scope uint8
 
 const (
-	pages    scope = 1 << iota // Markdown, schemas, templates, examples
+	pages    scope = 1 << iota // Markdown documents, JSON schemas, templates and example files
 	messages                   // string literals of Go files other than tests
 	comments                   // comments of Go files, including tests, and of scripts
 
@@ -40,13 +40,13 @@ var forbidden = []term{
 	{`witness(es)?`, printed, "violation example", "the witness below", ""},
 	{`gives? (it|them|\w+ \w+|a \w+) (its|their) weight`, everywhere, "evidence", "counts that give a finding its weight", "weights of a score"},
 
-	// Trials and faults.
+	// Terms for trials and faults.
 	{`(not )?seen to (take effect|have)|was not seen to`, everywhere, "(not) verified", "a fault seen to take effect", ""},
 	{`(trial|fault|run|result|attempt)s? (is|are|was|were) void|void (trial|run|result)s?`, everywhere, "discarded", "two trials were void", ""},
 	{`(trial|fault|run|attempt)s? (does|do|did) not count`, everywhere, "is discarded", "such a trial does not count", "a lock that does not count re-entries"},
 	{`st(an|oo)ds? still|standing still`, everywhere, "is paused, was paused", "the process stood still for a second", ""},
 
-	// Locks and their clients.
+	// Terms for locks and their clients.
 	{`(he|she|those|one|ones|all|anyone|everyone|another|others) who`, everywhere, "client, waiter, holder, process", "those who ask", ""},
 	{`who (asks?|asked|waits?|waited|holds?|held|renews?|releases?|retur?ns?|comes?|came|goes|gives?|gave|takes?|took|has|had)`, everywhere, "client, waiter, holder, process", "who waits is told", "developers who know locks"},
 	{`whoever|whomever|whosoever|whosever`, everywhere, "a client that", "whoever asks", ""},
@@ -66,7 +66,7 @@ var forbidden = []term{
 	{`what (is|was) guarded|what the lock guards`, everywhere, "the resource", "reads what the lock guards", ""},
 	{`the late one|nobody else's|another's|the next one's`, everywhere, "the late holder; another client's", "it deletes another's key", ""},
 
-	// Counterexamples, reports, decisions.
+	// Terms for counterexamples, reports and decisions.
 	{`stor(y|ies)|tales?`, everywhere, "counterexample; event list", "the story of a violation", "a stored history"},
 	{`made small`, everywhere, "minimised", "it is made small", ""},
 	{`knock(s|ed|ing)?[- ]?out`, everywhere, "eliminated", "three were knocked out", ""},
@@ -98,7 +98,7 @@ var exceptions = []struct{ pattern, path, because string }{
 	{`peers?`, "internal/world/builtin/etcd.go", "etcd calls it the peer URL"},
 }
 
-// finder finds a pattern in a text.
+// finder searches a text for a forbidden pattern.
 type finder struct {
 	*regexp.Regexp
 	literals []string // literals to search first, which is faster; every match contains one of the literals

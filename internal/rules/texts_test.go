@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// text is a piece of text in a file of the project, such as a comment.
+// text is a comment, a message or a document found in a file of the project.
 type text struct {
 	path string // path relative to the root of the module
 	line int    // line number at which the text begins

@@ -22,8 +22,8 @@ import (
 // Opening is the first line that a service process reads. It may contain passwords in URLs.
 type Opening struct {
 	worker.Open
-	Stock   string        `json:"stock"`   // URL of the Redis that holds the stock
-	Product string        `json:"product"` // key of the item for sale
+	Stock   string        `json:"stock"`   // URL of the Redis server that stores the number of items left for sale
+	Product string        `json:"product"` // name of the item for sale, which is also the key of its lock
 	TTL     time.Duration `json:"ttl_ns"`
 	Wait    time.Duration `json:"wait_ns"` // timeout of an acquire; negative: no timeout
 	Hold    time.Duration `json:"hold_ns"` // duration of the work under the lock
@@ -34,18 +34,18 @@ type ready struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Outcome is the result of an order.
+// Outcome is the result of an order, which is one buyer's attempt to buy an item.
 type Outcome string
 
 const (
 	Sold    Outcome = "sold"     // the item was sold
-	SoldOut Outcome = "sold out" // the stock is empty
+	SoldOut Outcome = "sold out" // nothing was sold, because no items are left
 	Busy    Outcome = "busy"     // nothing was sold, because the lock was not granted in time or was lost
 	Failed  Outcome = "failed"   // unknown
 )
 
-// Answer is the reply to an order. It lists the operations of the service. Their times are relative to the start of the
-// service process.
+// Answer is the shop's reply to an order. It lists the lock and resource operations of the shop process that handled
+// the order. Their times are relative to the start of that process.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
@@ -74,10 +74,11 @@ type Step struct {
 // Reached counts the orders that a service received.
 type Reached struct {
 	Orders int `json:"orders"`
-	Late   int `json:"late"` // number of orders sent after the sell-out
+	Late   int `json:"late"` // number of orders sent after the last item was sold
 }
 
-// URL paths of a service. An order has the query parameters buyer and, after the sell-out, late=1.
+// URL paths of the HTTP server in each shop process. An order has the query parameter buyer. Orders sent after the
+// last item was sold also have late=1.
 const (
 	orderPath   = "/order"
 	clockPath   = "/clock"
@@ -86,7 +87,7 @@ const (
 
 const (
 	startTimeout = 10 * time.Second // time limit for the start of a process
-	askTimeout   = 5 * time.Second  // timeout of a request other than an order
+	askTimeout   = 5 * time.Second  // timeout of a request that does not buy an item
 )
 
 // Process is a running service process.

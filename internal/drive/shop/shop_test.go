@@ -203,8 +203,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate checks that a gate forwards orders while there is stock, and answers orders itself after the sell-out. It also
-// checks that Close ends the gate.
+// TestGate checks the gate, an nginx proxy in front of the shop. The gate must forward orders while items are left, and
+// then refuse orders itself. The test also checks that Close ends the gate.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {

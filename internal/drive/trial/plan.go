@@ -89,8 +89,8 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the cells that measure how long a lock remains unavailable after its holder is killed. It returns one cell
-// for each lock that is expected to recover.
+// Kills returns the trial configurations to measure how long a lock remains unavailable after its holder is killed. It
+// returns one configuration for each lock that is expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {

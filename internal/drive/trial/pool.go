@@ -12,7 +12,7 @@ import (
 // to one trial at a time, and starts another if none is free. The zero value is ready to use.
 type Pool struct {
 	mu   sync.Mutex
-	idle map[[2]string][]*servers.Group // servers that are not lent, by store and deployment
+	idle map[[2]string][]*servers.Group // running servers that no trial is using, by store and deployment
 }
 
 // Lend returns servers and a function that returns them to the pool. It can be used as Setting.Lend.

@@ -16,8 +16,8 @@ const (
 	markEvery = 500 * time.Millisecond // half of the longest interval between marks that the history format allows, so that even a late mark is valid
 )
 
-// whilePulsed calls the function do concurrently with pulse, and then closes the recorder. If the recorder fails, the
-// context of do is cancelled.
+// whilePulsed runs the given function while the function pulse drains the recorder in another goroutine. It then
+// closes the recorder. If the recorder fails, whilePulsed cancels the context that it passed to the given function.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -125,7 +125,8 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end stops the probes. It returns a reason to discard the trial if the longest stall exceeded most, and "" otherwise.
+// end stops the probes. If the longest stall was longer than the given maximum, end returns a reason to discard the
+// trial. Otherwise it returns "".
 func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()

@@ -66,8 +66,9 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale checks that every shop workload sells exactly its stock and meets every expectation. Without a gate, all
-// orders after the sell-out must reach a service. With a gate, at most one of twenty may.
+// TestFlashSale checks that every shop workload sells exactly the items in stock and meets every expectation.
+// Without a gate, every order after the last sale must reach a shop process. A gate, which is a proxy, may let at most
+// one such order in twenty through.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{
 		{"plain", "set-px-lua", "flash-sale"}, {"split", "segmented", "flash-sale"},

@@ -28,7 +28,8 @@ var summary = flag.String("summary", "", "write the results of the soak to this 
 // soakAtOnce is the number of concurrent trials. It is large because trials spend most of their time waiting.
 const soakAtOnce = 14
 
-// soakCell holds a cell and the results of its trials. Each trial has a different seed.
+// soakCell holds the results of trials of one cell: a combination of lock, deployment, workload and fault. Each trial
+// has a different seed.
 type soakCell struct {
 	Cell
 	trials int
@@ -249,7 +250,7 @@ func soakCells(n int) []*soakCell {
 	all := []*soakCell{underSentinels(n)} // the Sentinel cell comes first, because its trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // only a separate CI test fails if a store is missing
+			continue // skip the lock; only a separate CI test fails if a store is not installed
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)

@@ -32,7 +32,7 @@ type Setting struct {
 	LockParams map[string]string // lock parameters; a lock ignores unknown names
 	Worker     []string          // command that runs a built-in lock in a separate process
 	Self       string            // path of the lockbench program, which also runs some stores and the shop services
-	Asked      Asked             // shop parameters that the user set
+	Asked      Asked             // parameters that the user set for workloads that simulate a shop
 	Trials     int               // number of trials of each cell
 	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs them.
 	// If Lend is nil, each trial starts separate servers.
@@ -72,7 +72,7 @@ const attempts = 5
 
 // Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns
 // ErrDiscarded. The folders in dir are named 001, 002, ... by trial. The folders of repeated trials have higher numbers.
-// Each grant increases granted. If ctx ends, the trial ends early and the recorded part is judged.
+// Try increments *granted at each grant. If ctx ends, the trial ends early and the recorded part is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
 	s.Params.Seed += uint64(n) // set before params is called, because a fault's duration can depend on the seed
 	s.Params = s.params(c)
@@ -141,10 +141,10 @@ type trial struct {
 	prefix  string // prefix of all keys of the trial
 	watch   *workloads.Watch
 
-	group     *servers.Group // the group has no nodes if the lock uses no server
+	group     *servers.Group // servers of the lock; empty if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // the world has no processes if all clients run in this process
+	world     *world // carries out faults on worker processes; it has no processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
@@ -286,7 +286,7 @@ func (t *trial) judge() (Outcome, error) {
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // a stall of lockbench delays holders, as a fault does
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // if lockbench itself stalls, it can delay a holder just as a fault does
 		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	if out.Discarded != "" {

@@ -20,8 +20,9 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEachCell checks every cell without a fault in a short trial on the emulator. All expectations must be met. A property
-// that can be violated without a fault must be violated by some known-broken lock. No correct lock may violate it.
+// TestEachCell runs a short trial of every supported combination of lock and workload on the emulator, without a fault.
+// All expectations must be met. A property that can be violated without a fault must be violated by some known-broken
+// lock. No correct lock may violate it.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -144,7 +145,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // each write now sleeps, which stalls the function pulse
+	file.active = true // from now on each write sleeps, so that the function pulse stalls
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,8 @@ const (
 	connectAgain   = 50 * time.Millisecond // delay between two attempts
 )
 
-// connect makes every client acquire and release a key, all at the same time. Each client has a separate key.
+// connect makes every client acquire and release a lock at the same time, each with a separate key. This opens all
+// connections before the trial begins.
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -36,8 +36,8 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links returns the network links between a process and the servers numbered in nodes. A negative process stands for all
-// processes, and empty nodes for all servers.
+// Links returns the network links between a process and servers. A negative process number means all processes. The
+// parameter nodes holds the indexes of the servers; if it is empty, all servers are included.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {

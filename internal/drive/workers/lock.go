@@ -147,7 +147,7 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is a number of requests. A released or lost hold stays in holds for at least that many later requests.
+// The constant remembered is the minimum number of later requests for which a released or lost hold stays in holds.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {

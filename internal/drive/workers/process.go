@@ -41,7 +41,7 @@ type Process struct {
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when the output of the process has ended
 
-	writing sync.Mutex // guards the field in; separate from mu, so that answers can be read while a write of a request blocks
+	writing sync.Mutex // guards the input pipe (field in); separate from mu, so that replies can be read while a write blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards the fields below
@@ -68,7 +68,7 @@ const cancelGrace = 100 * time.Millisecond
 
 const (
 	mostStart   = time.Minute      // upper limit on the start time that a worker may state
-	describedIn = 30 * time.Second // time limit for a description, whose worker has not stated its start time yet
+	describedIn = 30 * time.Second // time limit in Describe, before the worker has stated how long its start takes
 )
 
 // Describe starts a worker process to read the description of its lock. A worker of protocol version 1 does not know this
@@ -202,7 +202,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 	bound := max(0, wait) + p.bounds.answer
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
-	var deadline <-chan time.Time // end of the wait, if the worker relies on a cancel request
+	var deadline <-chan time.Time // fires when an acquire has waited too long and must be cancelled; nil if the worker cannot cancel
 	if wait > 0 && p.Can(worker.CanCancel) {
 		deadline = time.After(wait + cancelGrace)
 	}

@@ -23,7 +23,8 @@ type Guarded struct {
 	done   chan error
 }
 
-// Guard starts a server for a register. The URL contains a secret, so that other programs cannot write.
+// Guard starts an HTTP server through which worker processes read and write the register, the guarded resource. The
+// URL contains a secret, so that other programs cannot write.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +52,8 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	return g, nil
 }
 
-// using returns a handler that calls do. It answers 409 for a stale token and 400 for other errors.
+// using returns an HTTP handler that calls the given function. The handler replies with status 409 for a stale
+// fencing token, and with 400 for other errors.
 func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(q.Body, 64))

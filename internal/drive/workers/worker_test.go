@@ -62,7 +62,7 @@ func misbehave(how string) {
 	}
 }
 
-// scripted holds the state of the worker.
+// scripted is a fake worker. The key of a request determines its reply, which is often invalid.
 type scripted struct {
 	mu       sync.Mutex
 	released int
@@ -91,7 +91,7 @@ func (s *scripted) answer(r worker.Request) {
 		time.AfterFunc(300*time.Millisecond, func() { s.grant(r.ID) })
 	case key == "lost":
 		fmt.Printf(`{"renewed":%[1]d,"ok":true,"elapsed_ns":1}`+"\n"+`{"id":%[1]d,"ok":true,"token":"t","sent_after_ns":3600000000000,"validity_ns":5}`+"\n", r.ID)
-	case key == "loses now": // the answer is preceded by the loss of the previous hold
+	case key == "loses now": // the worker reports the loss of the previous hold before it replies to this request
 		fmt.Printf(`{"renewed":%[2]d,"ok":true,"elapsed_ns":7,"validity_ns":9}`+"\n"+`{"lost":%[2]d,"elapsed_ns":3600000000000}`+"\n"+`{"id":%[1]d,"ok":true}`+"\n", r.ID, r.ID-1)
 	case r.Do == "release":
 		s.mu.Lock()

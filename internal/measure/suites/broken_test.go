@@ -16,7 +16,7 @@ sections:
     clients: 16
 `
 
-// mistake is an invalid suite and the expected error.
+// mistake is a test case: an invalid suite file and the expected error.
 type mistake struct {
 	text, want string
 	unseen     bool // whether the JSON schema accepts the file

@@ -51,7 +51,7 @@ type Section struct {
 type Lock struct {
 	Name       string            // lock name, as in the table of locks
 	Deployment string            // empty: the default deployment of the lock
-	As         string            // name in figures and thresholds; empty: the name of the lock
+	As         string            // name in reports and thresholds; empty: the name of the lock
 	Params     map[string]string // parameters of the lock
 }
 

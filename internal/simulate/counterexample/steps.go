@@ -18,7 +18,7 @@ import (
 // replaces names in braces.
 type phrase struct{ begins, ends string }
 
-// phrases holds the texts for each faults.Verb.
+// phrases holds the texts that describe fault actions in an event list, by kind of action.
 var phrases = map[faults.Verb]phrase{
 	faults.Stall:   {"client {client} works for {by}{lease}", ""},
 	faults.Abandon: {"client {client} goes away without releasing; its process lives on", ""},

@@ -198,7 +198,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // one column to the left, because a release may be shown in this column
+		cells[max(column-1, 0)] = writes // one column to the left, because the symbol of the following release may be in this column
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
@@ -214,8 +214,8 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// after returns the column in which the end of a hold is marked. It is the given column, or the next column if the hold
-// occupies only the given one.
+// after returns the column in which to mark that the operation op ended a hold. It is the given column, unless the hold
+// also begins in that column. It is then the next column.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {

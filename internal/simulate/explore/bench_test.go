@@ -21,7 +21,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the child processes of explore use the same value
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the same garbage collection setting as in the child processes of explore
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {

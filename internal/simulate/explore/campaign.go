@@ -26,7 +26,8 @@ type Campaign struct {
 	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
 
-// Progress holds the counts of a campaign so far.
+// Progress describes an unfinished search for violations: the seeds run so far, and the lock whose violations are
+// being minimised.
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
@@ -70,7 +71,7 @@ type PropertyResult struct {
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
-// StrategyResult counts the seeds of a strategy.
+// StrategyResult counts the seeds for which a strategy chose the fault plan. It also counts those that led to a violation.
 type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
@@ -168,7 +169,7 @@ func (r *running) update(change func(*Progress)) {
 // leastMinimising is the minimum time for minimising the violations of one lock, even after the campaign's time limit.
 const leastMinimising = 2 * time.Second
 
-// minimise minimises the violations of every lock. Each lock uses one process.
+// minimise minimises the violations of all locks, several locks at a time. Each lock is handled by one child process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
 	work.SetLimit(r.pool.size)
@@ -198,7 +199,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 // left, the number of locks that share it.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // enough time to minimise the maximum number of violations, each for the maximum time
+		return mostMinimised * mostTime // the maximum number of violations, multiplied by the time limit of one violation
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
@@ -274,8 +275,9 @@ func (r *PropertyResult) add(x Seed) {
 // States returns the possible states of a client when a fault takes effect.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting holds the name of a fault that took effect, and the state of the affected client. The state is held, releasing,
-// asking (in an acquire) or idle. If all clients are affected, it is the first of these that applies to any client.
+// Meeting holds a fault that took effect, and the state of the affected client. The states are, in this order, held,
+// releasing, asking (in an acquire) and idle. If a fault affects all clients, State is the first state in this order that
+// any client has.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`

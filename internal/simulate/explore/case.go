@@ -89,7 +89,7 @@ type Unknown struct {
 	Known      []string
 }
 
-// Error returns the message without the list of known names.
+// Error returns the message without the list of valid names, which is in the field Known.
 func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
 
 func named[T any](what string, table []T, name string, nameOf func(T) string) (T, error) {

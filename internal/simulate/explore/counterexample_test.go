@@ -108,7 +108,8 @@ func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	return c, err
 }
 
-// TestEveryCounterexample checks the example of every property for every lock under every fault.
+// TestEveryCounterexample runs every lock under every fault. For each judged property, it checks the event list and
+// the timeline that show the run to a reader.
 func TestEveryCounterexample(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -44,7 +44,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // until the restart, a server that keeps its data behaves like a server that is down
+			return []string{"minority-down"} // a server that restarts with its data has the same effect as a server that is down for a while
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:

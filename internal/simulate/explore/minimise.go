@@ -164,15 +164,16 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether c makes another counterexample unnecessary. The other one violates the given property with
-// the given faults; fails states whether it is a failed expectation. c must violate the property with no additional
-// faults. If fails is true, c must also be a failed expectation.
+// covers reports whether a counterexample with the given property and faults can be omitted because c is kept. c must
+// violate the same property, and its faults must all be among the given faults. If the parameter fails is true, c
+// must also be a failed expectation.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds s, unless an existing counterexample makes s unnecessary. It removes the existing counterexamples that s
-// makes unnecessary. A larger counterexample never makes a smaller one unnecessary.
+// add adds the counterexample s, unless a stored one shows the same violation with the same or fewer faults. It then
+// removes stored counterexamples that s replaces for the same reason. A larger counterexample never replaces a
+// smaller one.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0

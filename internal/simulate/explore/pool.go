@@ -33,7 +33,8 @@ type explorer struct {
 // milliseconds.
 const batchTimeout = 30 * time.Second
 
-// NewPool starts a pool of size child processes. They end when Close is called or when this process ends.
+// NewPool starts a pool of child processes. The parameter size is their number. They end when Close is called or when
+// this process ends.
 func NewPool(program []string, size int) (*Pool, error) {
 	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
 	for range size {
@@ -76,8 +77,9 @@ func (e *explorer) end() {
 	_ = e.cmd.Wait()
 }
 
-// Search runs the cases of count consecutive seeds, starting with from, and returns their outcomes in the order of
-// the seeds. Seed.Failed is set in the outcome of a seed that hangs or crashes the child process.
+// Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds. The parameter from
+// is the first seed, and count is the number of seeds. Seed.Failed is set in the outcome of a seed that hangs or
+// crashes the child process.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {

@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed holds the outcome of one explored case, which is determined by a seed.
+// Seed holds the result of running the case that is generated from one random seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`

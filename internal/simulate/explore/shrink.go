@@ -121,8 +121,8 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first applies the change to the case with one value after another, until a changed case is accepted. It reports
-// whether a change was accepted.
+// The function first applies the change to the case with each value in turn, until a changed case is accepted. A case
+// is accepted if it still violates the property and is not larger. The function reports whether a case was accepted.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
@@ -229,7 +229,7 @@ func (s *shrinker) plainTimes() {
 			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
-	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // longest first, because longer holds mean fewer operations
+	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // try the longest duration first: longer holds leave fewer operations in the counterexample
 		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}
@@ -251,8 +251,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn orders the clients. Each client then waits with its first acquire until the previous client has been
-// granted the lock. This makes the events easier to follow and independent of the machine's timing.
+// inTurn makes the clients start one after another. Each client delays its first acquire until the previous client
+// has been granted the lock. This makes the events easier to follow and independent of the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

@@ -24,8 +24,8 @@ type maker struct {
 	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe the steps
 }
 
-// makers returns a maker for each kind of fault; a maker creates the steps of a fault. The function passing
-// returns the makers for faults in a single command or reply.
+// makers returns a maker for each kind of fault. A maker creates the steps of a fault. For faults that affect a
+// single command or reply, see the function named passing.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -174,7 +174,8 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon returns a trigger that fires when client c reaches p in one of its first three iterations.
+// upon returns a trigger that fires when client c reaches the point p of an iteration, such as the grant. The
+// iteration is chosen at random from the client's first three.
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }

@@ -24,7 +24,7 @@ func Strategies() []string {
 	return names
 }
 
-// points lists the points of a client's iteration in order.
+// points lists the points of a client's iteration at which a fault can begin, in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
 // ttl is the duration of leases in explored cases. Fault trials on real servers use the same duration, so that
@@ -72,7 +72,7 @@ type scene struct {
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of durations that the method own made unique by adding nanoseconds
+	steps      int // number of durations to which nanoseconds were added to make them unique
 	down       int // number of servers stopped until the trial ends
 	promoted   bool
 }

@@ -33,8 +33,8 @@ func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
-// greeting is the beginning of the command HELLO, which the client library sends first. The reply, welcome, makes the
-// library use RESP2.
+// greeting is the beginning of the command HELLO, which the client library sends first. The variable welcome holds
+// the reply, which makes the library use the protocol RESP2.
 var (
 	greeting = []byte("*2\r\n$5\r\nhello\r\n")
 	welcome  = []byte("-ERR unknown command\r\n")
@@ -104,8 +104,8 @@ type pipe struct {
 	mu             sync.Mutex   // guards the fields below
 	soleWriter     bool         // whether only one goroutine writes, so that data need not pass through the outbox
 	bell           *time.Timer  // timer that wakes the only reader
-	rings          time.Time    // time for which the timer bell is set; zero if bell is stopped or due at once
-	waits          bool         // whether the reader waits until the timer bell fires
+	rings          time.Time    // time for which the timer (field bell) is set; zero if the timer is stopped or fires at once
+	waits          bool         // whether a reader waits for the timer (field bell) to fire
 	held           []proxy.Part // data that must wait, because the writer is paused or a fault rule delays earlier data
 	deciding       bool         // whether fault rules for a request or reply have not returned yet
 	welcome        []byte       // unread bytes of the reply to the command HELLO
@@ -156,7 +156,7 @@ func silent() *time.Timer {
 	return bell
 }
 
-// ring sets the timer bell to the given time, or stops the timer if the time is zero.
+// ring sets the pipe's timer (field bell) to the given time. A zero time stops the timer.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -216,7 +216,7 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && !p.discards && len(b) > 0: // otherwise the data is lost without an error, as on a real socket
+	case !p.abandoned && !p.discards && len(b) > 0: // data is lost without an error if the reader has closed the pipe, as on a real socket
 		p.write(slices.Clone(b))
 	}
 	return len(b), nil
@@ -242,14 +242,14 @@ func (p *pipe) end() {
 	}
 }
 
-// leave sends chunks that were written to this pipe in the same nanosecond.
+// leave sends the given chunks, which were written to this pipe in the same nanosecond of virtual time.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
 		p.offer(chunk)
 	}
 	p.mu.Unlock()
-	if p.direction == proxy.ToServer { // the deadline of the reader depends on the last request
+	if p.direction == proxy.ToServer { // a request changes the time at which a client's read times out, so the timer for it must be updated
 		back := p.pair.toClient
 		back.mu.Lock()
 		back.look()

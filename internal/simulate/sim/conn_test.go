@@ -36,7 +36,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // short enough that a later message may have an earlier arrival time
+				time.Sleep(latency / 20) // so short that a message could overtake the previous one if the network did not keep the order
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {

@@ -254,8 +254,8 @@ func (o *outbox) leave() {
 	}
 }
 
-// before orders two letters by link, direction, content, and connection. A letter holds the data written to one pipe
-// in one nanosecond. The result is negative if a comes first.
+// before compares two letters by link, direction, content and connection. A letter is the data written to one pipe in
+// one nanosecond. The result is negative if the letter a must be sent first.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
@@ -268,13 +268,13 @@ func before(a, b letter) int {
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset of the arrival times, which is different for each link
+	first   int // offset of the arrival times in nanoseconds; differs between links, so that their messages rarely coincide
 	step    int // nanoseconds by which the offset of the arrival times increases with each message on the link
 	counts  [2]atomic.Uint64
 }
 
-// often is a number of processes. With at most this many processes, messages of different processes rarely arrive in
-// the same nanosecond.
+// The constant often is a number of processes. The messages of at most this many processes rarely arrive in the same
+// nanosecond. With more processes, this happens more often.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -283,8 +283,9 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn holds the number of a message on its link, its delay, and a residue. The residue is the remainder when the
-// arrival time is divided by quantum.
+// turn describes a message: its number on the link, its delay and its residue. The residue is the arrival time modulo
+// the constant quantum. It differs between links, so that messages on different links rarely arrive in the same
+// nanosecond.
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration

@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 		fate   proxy.Fate
 		takes  time.Duration
 		err    bool
-		stored string // value stored by the second command
+		stored string // value of the key after the second SET command, which writes 2 but may be lost
 	}{
 		"delayed": {proxy.Request, proxy.Pass, time.Minute, false, "2"},
 		"closed":  {proxy.Request, proxy.Close, 0, true, "1"},

@@ -109,7 +109,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		start := time.Now()
 		d.Run(t.Context())
 		late := time.Second
-		if raced { // at the end of a short trial all clients may be waiting
+		if raced { // with the race detector the trial is short, and may end while all clients wait for a back-off delay
 			late += 4 * impl.BackOff
 		}
 		if impl.Name == "shared-token" {

@@ -32,7 +32,7 @@ type node struct {
 func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // Dial starts the server without opening a port
+	c, err := m.Dial() // the method Dial also starts the server, and opens no port
 	if err != nil {
 		panic(err) // no network is used, so Dial cannot fail
 	}
@@ -124,8 +124,8 @@ func (n *node) resetClock() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp adds the drift since its last call to the server's clock. It is called before each command, which has the
-// same effect as a continuous drift.
+// catchUp adds the drift since its last call to the server's clock. It is called before each command, so that
+// commands cannot distinguish it from a continuous drift.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())

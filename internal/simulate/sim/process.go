@@ -74,8 +74,8 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 // lastWord is the maximum time that the function answer waits after its context has ended.
 const lastWord = 2 * time.Second
 
-// answer calls do and returns its result. When the context ends, answer waits at most lastWord for the result, or not at
-// all if the process is paused.
+// answer calls the function do and returns its result. If the context ends first, answer waits at most for the duration
+// lastWord. If the process is paused at that time, answer does not wait.
 func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
 	if !p.stops {
 		return do()
@@ -218,7 +218,7 @@ const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // time at which the most recent caller of next wakes up
+	last time.Time // time at which the latest caller of the method next must wake up
 }
 
 // next returns how long the caller must sleep. Concurrent callers get different durations, so that they wake up one after

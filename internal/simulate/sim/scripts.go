@@ -103,7 +103,7 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator reports errors with the same text
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the error text is the same as that of the emulator miniredis
 		return
 	}
 	reply(peer, in.Get(1))
@@ -130,7 +130,7 @@ func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
 		if value := in.Get(i + 1); !lua.LVCanConvToString(value) {
-			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator reports this error with the same text
+			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the same error text as in the emulator miniredis
 		}
 		args[i] = in.ToString(i + 1)
 	}

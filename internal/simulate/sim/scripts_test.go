@@ -180,7 +180,7 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	return slices.Concat([]string{often(strconv.Itoa(len(keys)), "0", "9", "x")}, keys, args)
 }
 
-// arrangeLock leaves the key free, or stores a hold or a value of another type.
+// arrangeLock sets the key of a lock to a random state: unset, held, or a value of a type that the lock does not use.
 func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
@@ -221,8 +221,8 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	}
 }
 
-// TestScriptsRecordTheSame checks for every lock with scripts that trials record the same history with the interpreter and
-// with the emulator.
+// TestScriptsRecordTheSame checks every lock that uses Lua scripts. Trials must record the same history with this
+// package's Lua interpreter and with the interpreter of the emulator miniredis.
 func TestScriptsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -169,8 +169,9 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of nanoseconds at the start of each quantum in which no message arrives. Goroutine i starts
-// in nanosecond i of a quantum, so that goroutines do not start at the same time.
+// reserved is the number of nanoseconds at the start of each period in which no message arrives. Virtual time is
+// divided into periods of length quantum. Goroutine i starts in nanosecond i of a period, so that goroutines do not
+// start at the same time.
 const reserved = 100
 
 const quantum = 1009 * time.Nanosecond // period of the timetable: a message may arrive only in one particular nanosecond of each period

@@ -16,7 +16,7 @@ const (
 	Left  = kb.ArrowLeft
 )
 
-// mostStops is the maximum number of controls that walk visits.
+// mostStops is the maximum number of controls, such as links and buttons, that the method walk checks on a page.
 const mostStops = 600
 
 // Accessible checks whether people who cannot see the page or have no mouse can use it. It checks names, headings and

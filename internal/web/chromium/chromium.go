@@ -146,8 +146,8 @@ func Evaluate[T any](b *Page, script string) T {
 	return v
 }
 
-// Complaints calls a function of measures.js or accessible.js on the page, and returns the complaints that the function
-// returns.
+// Complaints calls a function of measures.js or accessible.js on the page, and returns the list of problems that it
+// found.
 func (b *Page) Complaints(call string) []string {
 	b.t.Helper()
 	return Evaluate[[]string](b, b.wrapped(call))
@@ -201,8 +201,8 @@ func (b *Page) Fits() {
 // 50 texts.
 func (b *Page) Contrast() { b.ContrastOf(50) }
 
-// ContrastOf checks the contrast of every text on the page, in light and dark mode. It complains if the page has fewer than
-// the given number of texts.
+// ContrastOf checks the contrast of every text on the page, in light and dark mode. It also reports an error if the page
+// has fewer than the given number of texts.
 func (b *Page) ContrastOf(texts int) {
 	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
 }

@@ -134,7 +134,7 @@ func TestKeyboard(t *testing.T) {
 	if !chromium.Evaluate[bool](b, `location.search.includes("from=0") && location.search.includes("to=61")`) {
 		t.Error("the address does not contain the view")
 	}
-	// Choose a client with the keyboard, and go back.
+	// Select a client with the keyboard, then go back in the browser history.
 	tabTo("the clients", "#client")
 	b.Press("1")
 	b.Await(`location.search.includes("client=1") && document.querySelectorAll("#lanes .lane").length == 2 && document.activeElement.id == "client"`)

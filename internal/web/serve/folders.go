@@ -71,8 +71,8 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or benchmark is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the summaries of the mostFolders newest folders, newest first. Unreadable folders come last. more is
-// the number of older folders that are omitted.
+// all returns the summaries of the mostFolders newest folders, newest first. Unreadable folders come last. The second
+// result is the number of older folders that are omitted.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {

@@ -181,8 +181,9 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 // theTime returns the fixed current time that the tests use.
 func theTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// writeGoing writes a run under way whose last write was at the given time. In the run, one cell has finished, one has
-// begun, and one has not.
+// writeGoing writes the folder of an unfinished run whose files were last modified at the given time. The run has
+// three cells, which are combinations of lock, workload and fault. One cell has finished, one has begun, and one has
+// not.
 func writeGoing(t testing.TB, dir string, last time.Time) {
 	t.Helper()
 	m := manifestOf(last.Add(-time.Minute), "done", "driven", "waits")
@@ -276,8 +277,8 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds fails the test unless the text contains every string in has and no string in lacks. A string in has may be
-// escaped as HTML.
+// holds fails the test unless the text contains all strings of the parameter has, and none of the parameter lacks. A
+// string of the parameter has may be escaped as HTML.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

@@ -24,7 +24,7 @@ type listPage struct {
 	Folders    []folder
 	Unreadable []folder
 	Of         int // number of folders before the filter is applied
-	More       int // number of older folders that are left out
+	More       int // number of older folders that the page omits
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
@@ -206,7 +206,7 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // saves memory: windowOf reads the parts again when they are shown
+		v.Parts = nil // discard the list of holds to save memory; windowOf reads it again when the overlap is shown
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // progress holds the progress of a run or a benchmark.
 type progress struct {
-	Planned, Finished, Discarded int // numbers of trials
+	Planned, Finished, Discarded int // numbers of planned, finished and discarded trials
 	LastWrite                    time.Time
 	Idle                         time.Duration // time since the last write to the folder
 	Left                         time.Duration // estimate of the time left; 0: unknown
@@ -86,7 +86,8 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells whose stage has the given name, such as "interrupted".
+// Cut returns the number of cells in the stage with the given name, such as "waiting" or "interrupted". A cell is a
+// planned combination, for example of lock, workload and fault.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -225,8 +226,8 @@ var (
 	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
-// stateOf returns the state for the result of a check. The word of the state is "violated" for a violation without
-// an expectation.
+// stateOf returns the symbol, word and colour for the result of a check. The word is "violated" for a violation
+// without an expectation.
 func stateOf(result checker.Result, observed checker.Observed) state {
 	b := run.BadgeOf(result, observed)
 	if b.Class == "result-violated" {
@@ -286,8 +287,8 @@ func (s *Server) resultOf(name, dir string) trialResult {
 	return trialResultOf(&v, h)
 }
 
-// trialResultOf returns the result of a trial, from its verdict. The result has no mark for a property without an
-// expectation and without a violation.
+// trialResultOf returns the result of a trial, from its verdict. The result contains a mark, which is a state and a text,
+// for each property. A property without an expectation has a mark only if it is violated.
 func trialResultOf(v *checker.Verdict, h histories.Header) trialResult {
 	var seen []run.Observation
 	for _, f := range v.Findings {

@@ -31,7 +31,7 @@ type Server struct {
 	now   func() time.Time
 	pages map[string]*template.Template
 
-	folders   *lru.Cache[string, folder] // summaries of folders; the key is built by stamp
+	folders   *lru.Cache[string, folder] // summaries of folders; a key contains the names, sizes and modification times of the folder's files
 	overviews *lru.Cache[string, *overview]
 	scans     chan struct{} // limits the number of histories that are read concurrently
 }
@@ -42,7 +42,7 @@ const (
 	mostFolders   = 2000
 	mostScans     = 2         // maximum number of histories that are read at once
 	mostUnmarked  = 2_000_000 // maximum number of lines between two mark lines of a history; a reader keeps these lines in memory
-	mostFileBytes = 256 << 20 // size of a JSON file
+	mostFileBytes = 256 << 20 // maximum size of a JSON file in bytes
 	mostPageBytes = 64 << 20  // maximum size of a report
 	mostNewest    = 6         // number of newest trials whose verdicts are shown during a run
 
@@ -112,7 +112,8 @@ var (
 	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
 )
 
-// Listen listens on a network address. It refuses an address that other machines can reach, unless anyone is true.
+// Listen listens on a network address. It refuses an address that other machines can reach, unless the parameter
+// anyone is true.
 func Listen(address string, anyone bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -304,7 +304,7 @@ func TestInProgress(t *testing.T) {
 	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "Under way") {
 		t.Error("a run that ended is still under way")
 	}
-	// After a report on a killed run was built, the page shows the report but calls the run incomplete.
+	// If a report is built for a killed run, the page shows the report but calls the run incomplete.
 	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestInProgress(t *testing.T) {
 	unfinished := get(h, "/folder/20261118-100000-first")
 	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ two held at once: 1 ? excluded: 1 so far 1 FAIL", "? excluded so far as expected"}, nil)
 	holds(t, "unfinished", unfinished.Body.String(), nil, []string{"result result-pass"})
-	// A run without a write for too long counts as stopped.
+	// A run counts as stopped if nothing has been written to its folder for the duration idleTimeout.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * idleTimeout) }
 	if w := get(h, "/folder/20261120-115901-going"); !strings.Contains(w.Body.String(), "stopped before its end") {

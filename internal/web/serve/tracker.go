@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read") // the argument visit of replay returns errEnough to end the replay
+var errEnough = errors.New("enough was read") // a callback of the method replay returns errEnough to stop reading the history
 
 // replay reads a history and calls visit for each event in order. It stops at a malformed line and returns a
 // warning. The earlier events are valid, so replay returns no error.
@@ -55,7 +55,7 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
-	overlaps map[*projection.Key]*overlap // the overlap that each key has at the current time
+	overlaps map[*projection.Key]*overlap // by key: the current period with two or more holds of the key
 	into     reader
 }
 

@@ -31,7 +31,7 @@ type view struct {
 }
 
 // parseView parses the query of a request for a history. Times are decimal milliseconds and are limited to the length of
-// the history. If the query has no times, parseView calls standard to get them.
+// the history. If the query has no times, parseView uses the default times that the function standard returns.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
 	v := view{Client: q.Get("client"), Key: q.Get("key"), until: max(until, narrowest)}
 	if v.Client != "" && v.Client != harness {

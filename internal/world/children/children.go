@@ -25,7 +25,7 @@ const (
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{}                // closed when the process has been reaped
-	tell func(verb, arg string) error // sends a request to the keeper
+	tell func(verb, arg string) error // sends a request to the keeper, a helper process that kills the children when lockbench ends
 }
 
 // watch waits in the background for a started command. When the command has ended, it calls reaped and closes done.
@@ -73,8 +73,8 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseOtherGroups pauses descendants that are in other process groups. It asks the keeper to kill these groups if
-// lockbench ends during the pause.
+// pauseOtherGroups pauses descendants that are in other process groups. It first asks the keeper, a helper process,
+// to kill these groups if lockbench ends during the pause.
 func (c *Child) pauseOtherGroups() {
 	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
@@ -89,7 +89,7 @@ func (c *Child) Resume() error {
 		return err
 	}
 	for _, group := range otherGroups(c.Pid()) {
-		_ = resumeGroup(group) // await checks that no thread is stopped any more
+		_ = resumeGroup(group) // the error is ignored: await, called below, fails if a thread is still stopped
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}

@@ -77,7 +77,7 @@ func startFamily(k *Keeper) (family, error) {
 	return f, err
 }
 
-// keeper starts a keeper and closes it when the test ends.
+// keeper returns a new Keeper, which kills the test's child processes, and closes it when the test ends.
 func keeper(t *testing.T) *Keeper {
 	t.Helper()
 	k, err := New()
@@ -143,7 +143,8 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// harness holds a process that has started a child, and the IDs of the processes that were started.
+// harness is a test program that has started a child, a grandchild, and a keeper, which kills both at the end. The fields hold
+// their process IDs.
 type harness struct {
 	*exec.Cmd
 	child, grandchild, keeper int // process numbers

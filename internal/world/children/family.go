@@ -59,8 +59,8 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether p, or an ancestor of p, has the process ID from. The number of steps is limited, because an
-// inconsistent process table may contain a cycle.
+// descends reports whether the process p or one of its ancestors has the given process ID. The number of steps is
+// limited, because an inconsistent process table may contain a cycle.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {
 		if p.PID == from {

@@ -89,8 +89,8 @@ func (k *Keeper) runStarts() {
 	}
 }
 
-// Start starts a child that is killed when the keeper or the harness ends. It sets cmd.WaitDelay, and replaces
-// cmd.SysProcAttr except for the field Credential.
+// Start starts a command as a child that is killed when k is closed or when lockbench ends. It sets cmd.WaitDelay,
+// and replaces cmd.SysProcAttr except for the field Credential.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputTimeout
 	result := make(chan error)

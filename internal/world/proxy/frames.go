@@ -39,13 +39,13 @@ type scanner struct {
 	raw   bool    // whether the data is not RESP; it is then forwarded without parsing
 	held  []byte  // bytes of the current frame that have not been forwarded
 	part  string  // bytes that have not been parsed; some may have been forwarded already
-	seen  int     // number of bytes at the start of part that contain no line end
+	seen  int     // number of leading bytes of the field part that contain no line end
 	bulk  int     // number of bytes of the current string that have not arrived, including the line end after the string
 	open  []level // incomplete arrays that contain the current element, outermost first
 	frame frame   // the parsed part of the current frame
 }
 
-// level is an incomplete array or other aggregate.
+// level describes an array or other aggregate whose elements have not all arrived.
 type level struct {
 	left      int  // number of elements that have not arrived
 	attribute bool // whether the aggregate is an attribute; a value follows the attribute
@@ -112,8 +112,9 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step parses one line and the string after the line, or more of an incomplete string. It returns the number of parsed
-// bytes, or 0 if it needs more data or the data is not RESP. whole reports whether a frame is complete.
+// step parses one line and the string that follows it, if any. If the previous call ended within a string, step parses
+// more of that string. It returns the number of parsed bytes, or 0 if it needs more data or the data is not RESP.
+// The result whole reports whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)

@@ -17,7 +17,8 @@ type scanned struct {
 	Raw    bool
 }
 
-// scan passes an input to a scanner in chunks. It repeats the chunk sizes in sizes until the input ends.
+// scan passes an input to a scanner in chunks. The parameter sizes holds the lengths of the chunks, and is repeated
+// until the input ends.
 func scan(requests bool, input []byte, sizes ...int) scanned {
 	s := scanner{requests: requests}
 	var out scanned

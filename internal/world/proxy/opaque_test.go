@@ -85,8 +85,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost closes a connection when a reply in an unknown protocol arrives. The rule that closes it is
-// for the command SET, but must match any reply. The request must have reached the server.
+// TestOpaqueReplyIsLost checks a rule for SET on a connection whose protocol the proxy cannot parse. The rule must
+// match any reply and close the connection. The request must have reached the server.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {

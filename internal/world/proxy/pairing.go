@@ -14,10 +14,10 @@ import (
 // messages may arrive between replies, and a subscribe command is confirmed once for each channel.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // whether matching has stopped, because the client turned replies off or the data is not RESP
+	off     bool       // whether replies are no longer matched with commands, because the client turned replies off or the data is not RESP
 	waiting []asked    // commands that have not been answered, oldest first
 	pushes  bool       // whether the server confirmed the last subscription with a RESP3 push; if so, no array is a published message
-	subs    [3]int     // number of subscriptions, indexed by channel, pattern and shard
+	subs    [3]int     // number of subscriptions of each kind: channels, patterns and shard channels
 	totals  [3]string  // number of subscriptions in the server's last confirmation; channels and patterns share one number
 }
 
@@ -177,8 +177,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet sets the fields of part that describe a complete frame. It does not count an empty line or array as a command,
-// because servers send no reply to it.
+// meet records in the given Part what the complete frame f is: a command, a reply or a published message. An empty line
+// or array is not recorded as a command, because servers send no reply to it.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
