@@ -44,7 +44,8 @@ type schedule struct {
 	since  time.Duration
 }
 
-// schedule returns a schedule that begins at now, or nil for closed arrivals.
+// schedule returns a schedule that begins at the given time. It returns nil if Arrivals is Closed: each client then
+// starts its next iteration after the previous one.
 func (p *Params) schedule(now time.Duration) *schedule {
 	if p.Arrivals == Closed {
 		return nil

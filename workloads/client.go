@@ -28,8 +28,8 @@ type Client struct {
 	witness    impls.Lock // lock of a process without faults, used to query the stored token
 	renews     bool       // the lock renews its leases automatically
 	rereleases bool       // a release with an unknown outcome is repeated once
-	guarded    bool       // the workload uses the resource, so Work need not check that the process runs
-	partner    *Client    // client that this client also controls; nil: none
+	guarded    bool       // the workload uses the resource; this use waits while the process is paused, so Work need not wait
+	partner    *Client    // second client, which acts only when this client calls its methods; nil: none
 	done       bool       // the current iteration is the last
 	gone       bool       // the client was killed or went away: it performs no more operations
 
@@ -52,7 +52,7 @@ type Held struct {
 	lost          bool          // whether the loss of the hold was recorded
 }
 
-// Leave makes the current iteration the last.
+// Leave makes the client stop after its current iteration.
 func (c *Client) Leave() { c.done = true }
 
 // Key returns a key that is selected by the configured distribution.
@@ -93,7 +93,7 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
 		if h.Validity > time.Duration(c.longest.Load()) {
-			c.longest.Store(int64(h.Validity)) // clients may overwrite each other: all grants of a lock are about as long
+			c.longest.Store(int64(h.Validity)) // a race between clients is harmless, because all grants of a lock have about the same validity
 		}
 	}
 	h.granted = c.log.Return(res)
@@ -103,7 +103,7 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 	return h, err
 }
 
-// after stops the client if err is ErrGone, because the client's process has ended.
+// after handles the error of an operation. If err is ErrGone, the client stops, because its process has ended.
 func (c *Client) after(err error) {
 	if errors.Is(err, ErrGone) {
 		c.gone = true
@@ -127,7 +127,7 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	}
 }
 
-// release sends a release whose call is recorded, and records the result.
+// release sends the release of a hold to the lock, and records the result. The caller has already recorded the call.
 func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	err := c.Lock.Release(ctx, h.Grant)
 	res := result(err)
@@ -182,7 +182,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	return true
 }
 
-// Read reads the resource. It returns false if the resource refused or the outcome is unknown.
+// Read reads the resource. It returns false if the resource refused the read or the outcome is unknown.
 func (c *Client) Read(ctx context.Context, h Held) (value int64, ok bool) {
 	err := c.use(histories.Op{Kind: histories.Read}, h, func() (err error) {
 		value, err = c.Resource.Read(ctx, h.Key, h.Fence)

@@ -25,7 +25,7 @@ const (
 	Asking    Point = "asking"    // before the acquire
 	Granted   Point = "granted"   // after the acquire was granted and recorded in the history
 	Working   Point = "working"   // in the critical section: after the read of the resource and before the write
-	Releasing Point = "releasing" // before the release
+	Releasing Point = "releasing" // before the client releases a hold
 )
 
 // Order changes what a client does next. The zero value changes nothing.

@@ -187,8 +187,9 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue checks the final state of a run. It reads the final values, then a new client acquires and releases each key. A key
-// that is not granted before the timeout within is orphaned. The timeout grows if grants were longer than requested. All acquires together take at most three times this timeout.
+// Epilogue checks the final state of a run. It reads the final values, then a new client acquires and releases each
+// key. A key that is not granted in time counts as orphaned. The parameter within is the timeout for a key. It is
+// extended if grants were longer than requested. All acquires together take at most three times this timeout.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
@@ -207,7 +208,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 }
 
-// asks is the maximum number of tries to acquire a key if the outcomes are unknown.
+// Maximum number of tries to acquire a key, if every earlier try had an unknown outcome.
 const asks = 3
 
 // take acquires and releases a key. After an unknown outcome it tries again, unless the grants of the lock never expire.

@@ -1,7 +1,7 @@
 package workloads
 
-// flashSaleGated is the workload flashSale with a gate in front of the shop. The gate reads the stock, and rejects buyers once
-// everything is sold.
+// flashSaleGated returns the workload flash-sale with nginx in front of the shop. There, nginx reads the stock and
+// rejects orders when the stock is 0.
 func flashSaleGated() Workload {
 	w := flashSale()
 	w.Name, w.Gated = "flash-sale-gated", true

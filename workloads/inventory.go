@@ -18,7 +18,8 @@ func inventory() Workload {
 	}
 }
 
-// buy tries the segments of a product until it has bought an item, or has found every segment empty.
+// buy tries to buy one item of a product. If the lock splits the stock into segments, buy tries segments until one has
+// an item or all were empty.
 func (c *Client) buy(ctx context.Context, product string) {
 	segments := SegmentsOf(c.Lock, product)
 	empty := map[string]bool{}

@@ -40,7 +40,7 @@ func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	})
 }
 
-// releaseAnothers makes the partner release an earlier hold of the key, while this client holds the key.
+// releaseAnothers makes a second client repeat the release of its earlier hold, while this client holds the key.
 func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	before, ok := c.partner.Acquire(ctx, key, c.Params.wait())
 	if !ok {

@@ -29,7 +29,7 @@ type Params struct {
 	Seed      uint64        `json:"seed"`
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations start
-	Rate     float64       `json:"rate,omitempty"`      // total rate of iterations per second; unused if arrivals are closed
+	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients together; unused if each client starts its next iteration after the previous one
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of a single pause without new iterations, to test the latency measurement
 
 	Shortest time.Duration `json:"-"` // shortest lease that the lock supports
@@ -114,7 +114,7 @@ func (p *Params) key(client int32, r *rand.Rand) int {
 
 func keyName(i int) string { return fmt.Sprintf("k%d", i) }
 
-// KeyNames returns the names of all keys.
+// KeyNames returns the names of all keys that clients lock, such as "k0" and "k1".
 func (p *Params) KeyNames() []string {
 	names := make([]string, p.Keys)
 	for i := range names {
@@ -147,7 +147,7 @@ type Workload struct {
 	Special   bool          // unusual use of a lock: general expectations do not apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
-	Figures   bool          // not run by default, because it differs from counter only in performance
+	Figures   bool          // not run by default, because it differs from the workload counter only in performance
 	Paired    bool          // each even-numbered client also controls the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold

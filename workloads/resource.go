@@ -55,8 +55,8 @@ func NewRegister(check Check) *Register {
 	return &Register{check: check, keys: map[string]*registered{}}
 }
 
-// use calls do with the state of a key. If checked is true and an earlier checked token was higher than fence, it
-// returns ErrStale instead.
+// use calls a function with the state of a key. If checked is true, use first checks the fencing token. If an earlier
+// checked token was higher, use returns ErrStale and does not call the function.
 func (r *Register) use(key string, fence int64, checked bool, do func(*registered)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Register) Write(_ context.Context, key string, value, fence int64) erro
 	return r.use(key, fence, true, func(k *registered) { k.value = value })
 }
 
-// Append increments the number of orders of a key.
+// Append appends a record, such as an order, to a key. A Register only counts the records.
 func (r *Register) Append(_ context.Context, key string, fence int64) error {
 	return r.use(key, fence, true, func(k *registered) { k.orders++ })
 }

@@ -178,7 +178,7 @@ func (s split) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error)
 	return grant(ctx, r)
 }
 
-// TestSegmentsAreSoldOut checks that a buyer who finds a segment empty tries the other segment.
+// TestSegmentsAreSoldOut checks that a client buys from the other segment of the stock if the first segment is empty.
 func TestSegmentsAreSoldOut(t *testing.T) {
 	p := Defaults()
 	p.Stock, p.Clients, p.Processes, p.Duration = 7, 1, 1, time.Hour
@@ -213,7 +213,7 @@ func TestMisuse(t *testing.T) {
 		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // the mutex does not check owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
-		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the lock has no lease, so the partner times out
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // the first hold has no lease, so the acquire of the second client times out
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -370,7 +370,8 @@ func TestFreshClientTriesAgain(t *testing.T) {
 	}
 }
 
-// directed is a Director that returns its order at one moment, and the zero Order at all others.
+// directed is a Director that changes a client's next step at one moment. At all other moments it returns the zero
+// Order, which changes nothing.
 type directed struct {
 	at    Moment
 	order Order

@@ -5,7 +5,7 @@ package yamlfile
 
 import "time"
 
-// Form is the form of a key's value, such as a duration.
+// Form is the kind of value that a key accepts, such as a duration.
 type Form int
 
 const (
@@ -35,7 +35,7 @@ type Key struct {
 	Required bool
 	Min, Max float64       // bounds of a number
 	From, To time.Duration // bounds of a duration
-	Top      uint64        // maximum of a whole number; the minimum is Min
+	Top      uint64        // maximum of a whole number; its minimum is in Min
 	Values   []string      // valid names; nil: any name that matches the pattern of names
 	Instead  string        // word that is accepted in place of a whole number
 	// Of returns the keys of a nested mapping. Its argument points to the variable that receives the mapping. If Form
@@ -45,6 +45,7 @@ type Key struct {
 	WithWhy  string
 	Normally string // default value, as documented
 	Doc      string
-	// Check returns an error if the value at into is invalid. For a list, Check is called for each entry.
+	// Check returns an error if a value is invalid. Its argument points to the value. For a list, Check is called for
+	// each entry.
 	Check func(into any) error
 }

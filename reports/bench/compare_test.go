@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// compared returns the row of the given metric, lock and point.
+// compared returns the row for a metric of a lock under the given conditions. It fails the test if the row is missing.
 func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string) bench.Compared {
 	t.Helper()
 	for _, row := range c.Rows {
@@ -126,7 +126,7 @@ func TestBenchfmt(t *testing.T) {
 	}
 	written := text.String()
 	r := benchfmt.NewReader(&text, "test")
-	lines := map[string]int{} // number of lines by run and lock
+	lines := map[string]int{} // number of benchmark results, by run and lock
 	goodputs := 0.0
 	for r.Scan() {
 		switch rec := r.Result().(type) {

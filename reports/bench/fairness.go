@@ -14,7 +14,7 @@ import (
 // shares returns the number of critical sections per client in ascending order, divided by the mean. Element i is the
 // median over the trials of the i-th smallest value.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // places[i]: the i-th smallest share of each trial
+	var places [][]float64 // places[i] holds the i-th smallest share of every trial
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {

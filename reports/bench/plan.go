@@ -47,7 +47,7 @@ type Plan struct {
 type Role string
 
 const (
-	Lock     Role = "lock"     // a lock to compare with the others
+	Lock     Role = "lock"     // a lock whose results are compared with those of the other locks
 	Control  Role = "control"  // a known-broken lock, which the checkers must detect
 	Baseline Role = "baseline" // a measurement without a lock, such as the cost of one round trip
 	Again    Role = "again"    // a lock that is measured a second time; the results must not differ significantly
@@ -92,7 +92,7 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // timeout of an acquire; 0: none
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // iterations per second of all clients together; 0 if Arrivals is closed
+	Rate       float64  `json:"rate_per_second,omitempty"` // iterations per second of all clients together; 0 if each client starts an iteration when its previous one ends
 	Fault      string   `json:"fault"`                     // name of the injected fault, or "none"
 	DurationNS int64    `json:"duration_ns"`               // length of the measured window of each trial
 }

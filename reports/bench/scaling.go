@@ -43,7 +43,7 @@ func (v *view) sweeps() []sweep {
 // scaled is a chart line whose horizontal axis is the number of clients.
 type scaled struct {
 	charts.Line
-	by map[int]string // table text for each number of clients
+	by map[int]string // text of the table cell, by number of clients
 }
 
 func (l *scaled) add(clients int, e stats.Estimate, text string) {
@@ -110,7 +110,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 // under the conditions with the most clients.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // numbers of clients for which each note applies
+	at := map[string][]string{} // for each note, the numbers of clients to which the note applies
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {

@@ -27,7 +27,7 @@ type options struct {
 
 	Thresholds []bench.Threshold
 
-	// Variations, such as self-checks that are absent or fail.
+	// These options generate special cases, such as self-checks that are absent or fail.
 	NoControls   bool     // without controls
 	BlindJudge   bool     // the violation of the known-broken lock is not detected
 	WrongDelay   bool     // the measured delay is half of the added delay
@@ -36,7 +36,7 @@ type options struct {
 	Fault        bool     // the last set of conditions has a fault
 	Points       []string // IDs of the sets of conditions to generate; nil: all
 	OnlyContend4 bool     // only one set of conditions, with four clients
-	OnlyFigures  bool     // no latency curves and no timelines
+	OnlyFigures  bool     // omit latency curves and timelines
 }
 
 // writeFolder writes bench.json and the trial files of a generated bench.
@@ -162,8 +162,8 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured reports whether a lock, baseline or self-check is measured under the given conditions. Locks are measured
-// under all conditions; baselines and self-checks are measured under some.
+// measured reports whether the generated bench has trials of a lock, baseline or self-check under the given conditions.
+// Locks have trials under all conditions, baselines and self-checks only under some.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
 	case bench.Baseline, bench.Delayed:

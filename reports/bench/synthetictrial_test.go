@@ -164,7 +164,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // dividing by mood, the random factor of the block, removes it from rate
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // dividing by k.mood() cancels the random factor of the block, which rate contains
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))

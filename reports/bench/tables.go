@@ -113,7 +113,7 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kinds maps each role to its label.
+// kinds maps the role of a lock, baseline or self-check to its label in tables. Ordinary locks have no label.
 var kinds = map[Role]string{
 	Lock:     "",
 	Control:  "self-check: known-broken lock",

@@ -44,8 +44,8 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns the results of a lock under some conditions. If the lock has no results there, rowAlike returns
-// results under the same conditions from another section of the suite.
+// rowAlike returns the results of a lock under one set of conditions, or nil. If necessary, it takes the results from
+// another section of the suite that has the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p

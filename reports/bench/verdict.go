@@ -162,7 +162,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// The method what describes the fastest locks: their goodput, lead over the next lock, and longest wait.
+// what returns a text about the fastest locks: their goodput, their lead over the next lock, and the longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -259,8 +259,8 @@ func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// starving lists the locks that starve clients under at least one of the conditions. The text has the highest number of
-// starved clients of each lock.
+// starving lists, as text, the locks that starve clients under at least one of the conditions. For each lock it states
+// the highest number of starved clients.
 func (v *view) starving(points []Point) string {
 	worst, names := map[string]*Row{}, []string{}
 	for _, p := range points {

@@ -100,7 +100,7 @@ func (s Style) mark(c draw.Canvas, at vg.Point) {
 	g.Shape.DrawGlyph(&c, g, at)
 }
 
-// shape is the index of a marker.
+// shape selects the shape of a marker, such as 0 for a circle.
 type shape int
 
 // DrawGlyph implements draw.GlyphDrawer.

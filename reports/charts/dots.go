@@ -17,7 +17,7 @@ type Dots struct {
 	Dots  []Dot
 }
 
-// Dot is the dot for one lock.
+// Dot is a point in the chart that stands for one lock.
 type Dot struct {
 	Name   string
 	X, Y   float64
@@ -119,7 +119,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// outside returns the area of a that is not covered by b.
+// outside returns the area of the part of rectangle a that lies outside rectangle b.
 func outside(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

@@ -23,7 +23,7 @@ type Lanes struct {
 	Holds      []LaneSpan
 	Leases     []LaneSpan // leases, drawn below the holds
 	Calls      []LaneSpan // operations, drawn as lines with their operation numbers
-	Instants   []LaneSpan // operations drawn as numbered circles at the time From, each followed by Label
+	Instants   []LaneSpan // operations, each drawn as a numbered circle at time From, with Label beside it
 	Violations []Violation
 	Crowded    bool // whether to omit an operation number if there is no room; otherwise the number is moved to the right
 }
@@ -203,7 +203,7 @@ func (d *laneMarks) level(class Class, s LaneSpan, below vg.Length) {
 	d.c.StrokeLine2(s.line(class), d.x(s.From), y, d.x(s.To), y)
 }
 
-// violation hatches the time spans of a violation and writes the label above the lanes.
+// violation draws the time spans of a violation as hatched areas, and writes its label above the lanes.
 func (d *laneMarks) violation(v Violation) {
 	if v.To < d.From || v.From > d.To {
 		return

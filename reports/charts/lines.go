@@ -36,7 +36,7 @@ type Line struct {
 // Point is a point on a line. Low and High are the bounds of an interval around Y. Both are 0 if there is no interval.
 type Point struct {
 	X, Y, Low, High float64
-	Text            string // text beside the point
+	Text            string // label drawn next to the point
 }
 
 func (p Point) interval() bool { return p.Low != 0 || p.High != 0 }

@@ -140,7 +140,7 @@ func caption(p *plot.Plot, name, axis string, style *Style) {
 	}))
 }
 
-// end is a line and the end point of the line. The name of the line is written beside the end point.
+// end holds a line of a chart and the line's last point, beside which the line's name is written.
 type end struct {
 	line Line
 	at   plotter.XY

@@ -17,10 +17,10 @@ import (
 // Class is a kind of measured duration, such as the latency of an uncontended acquire.
 type Class int
 
-// The classes of durations. Classes is the number of classes.
+// The kinds of measured durations. Classes is the number of kinds.
 const (
 	Uncontended Class = iota // granted acquire of a free key: at the call, no other client held the key or was acquiring it
-	Contended                // granted acquire; when called, another client held or was acquiring the key
+	Contended                // granted acquire of a key that, at the call, another client held or was acquiring
 	Refusals                 // refused (busy)
 	Unknowns                 // acquire that returned with an unknown outcome
 	HandOffs                 // time from the call of a release until the acquire of a waiting client returns
@@ -29,7 +29,7 @@ const (
 	Classes
 )
 
-// Tag returns the name of the class in the file latency.hlog.
+// Tag returns the name of this kind of duration in the file latency.hlog, such as "hand-off".
 func (c Class) Tag() string {
 	return [...]string{"granted-uncontended", "granted-contended", "refused", "unknown", "hand-off", "hold", "late"}[c]
 }
@@ -52,7 +52,7 @@ const (
 	digits       = 3
 )
 
-// Samples holds a histogram of durations for each class.
+// Samples holds a histogram for each kind of measured duration, such as the latencies of contended acquires.
 type Samples [Classes]*hdrhistogram.Histogram
 
 // NewHistogram returns an empty histogram of durations in nanoseconds.
@@ -128,8 +128,8 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks returns the percentile ranks for a chart, from 0.5 up. At least ten of n samples must be above the highest
-// rank. Each factor of ten in 1/(1-rank) has ten ranks.
+// curveRanks returns the percentile ranks of a chart, in ascending order from 0.5. There are ten ranks from 0.9 to
+// below 0.99, ten from 0.99 to below 0.999, and so on. At least ten of the n samples are above the highest rank.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -195,7 +195,8 @@ func PercentileText(s *Samples) ([]byte, error) {
 }
 
 // Commands returns the number of commands that servers executed for lock operations between two readings of the
-// counters. Commands within scripts count too. If the number is unknown, why is the reason.
+// counters. Commands within scripts count too. If the number is unknown, ok is false, and the returned text states the
+// reason.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false

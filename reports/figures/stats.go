@@ -27,7 +27,7 @@ type Stats struct {
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
-	Bypassed     int // largest number of grants, during one client's wait for a key, to clients that called later
+	Bypassed     int // largest number of acquires that were called after a waiting acquire, but granted during its wait
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 
@@ -92,7 +92,8 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of computes the Stats of a history in one pass over the events. It also passes each event to the functions in others.
+// Of computes the Stats of a history in one pass over the events. It also calls each function in the parameter others
+// with every event.
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

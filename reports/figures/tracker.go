@@ -205,7 +205,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	if t.window.holds(op.Call) {
 		t.stats.Sections++
-		for int(op.Client) >= len(t.stats.PerClient) { // grows only if the header has no number of clients
+		for int(op.Client) >= len(t.stats.PerClient) { // the slice grows only if the header does not state the number of clients
 			t.stats.PerClient = append(t.stats.PerClient, 0)
 		}
 		t.stats.PerClient[op.Client]++
@@ -214,7 +214,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // the call ends the hold; the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // the waiting client is another client, because the releasing client cannot wait
+		if a.key == h.asked { // another client waits for the key; this client cannot, because it is releasing
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}

@@ -12,7 +12,8 @@ type JUnit struct {
 	Suites  []JUnitSuite `xml:"testsuite"`
 }
 
-// JUnitSuite is a list of test cases. Add counts them.
+// JUnitSuite is a list of test cases with the number of cases by result. The method Add appends a case and updates the
+// numbers.
 type JUnitSuite struct {
 	Name      string      `xml:"name,attr"`
 	Tests     int         `xml:"tests,attr"`

@@ -13,7 +13,7 @@ type Lines struct {
 	Color        bool // whether AddPainted and similar methods add colour codes
 }
 
-// Add adds a line.
+// Add appends a line to the collected text.
 func (t *Lines) Add(line string) { t.add(Clean(line)) }
 
 func (t *Lines) add(line string) {

@@ -159,7 +159,7 @@ type table struct {
 	Columns []column
 }
 
-// column is the heading of a column.
+// column holds the heading of one table column, with an optional tooltip.
 type column struct {
 	Text  string
 	Doc   string // explanation of Text, shown as a tooltip
@@ -172,7 +172,8 @@ func abbr(text, doc string, rest ...string) column {
 	return column{Text: text, Doc: doc, Rest: strings.Join(rest, "")}
 }
 
-// newTable returns the head of a table. A column is a text, a list of texts, or the result of abbr or number.
+// newTable returns the head of a table. Each argument in columns is a string, a []string, or a result of the template
+// function abbr or number.
 func newTable(label, class string, columns ...any) (table, error) {
 	t := table{Label: label, Class: class}
 	for _, c := range columns {

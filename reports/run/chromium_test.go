@@ -90,8 +90,8 @@ func checkOverview(t *testing.T, b *chromium.Page) {
 	}
 }
 
-// awaited evaluates a script until it returns a value, for at most ten seconds, and returns its last result. A page follows a
-// new width only with its next frame.
+// awaited evaluates a script until it returns the wanted value, for at most ten seconds. It returns the last result.
+// Repetition is necessary, because a page adopts a new width only at its next frame.
 func awaited(b *chromium.Page, script, want string) (got string) {
 	for end := time.Now().Add(10 * time.Second); got != want && time.Now().Before(end); {
 		got = chromium.Evaluate[string](b, script)

@@ -17,8 +17,8 @@ type group struct {
 	ID         string // HTML id
 	Label      string
 	Deployment string
-	Title      string // title of the scenario; empty for a lock
-	Warning    string // warning of the scenario; empty for a lock
+	Title      string // title of the scenario; empty if the group belongs to a lock
+	Warning    string // published warning about the failure mode of the scenario; empty if the group belongs to a lock
 	Doc        string
 	Scenario   bool    // whether the group is a scenario
 	Main       []check // checks with an expectation or a violation
@@ -36,8 +36,8 @@ type check struct {
 	Times   int // number of violations
 }
 
-// Outcome returns the worst result as text, with the number of trials. For a single trial, it returns the number of
-// violations or the result.
+// Outcome returns the worst result as text. With several trials, the text includes their number. With a single trial,
+// the text states the number of violations. If no violation was found, it states the result.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":

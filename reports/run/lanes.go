@@ -122,7 +122,7 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 			to = max(to, t)
 		}
 	}
-	return from, to + max(to-from, time.Microsecond)/40 // margin for calls and holds without an end
+	return from, to + max(to-from, time.Microsecond)/40
 }
 
 // span returns a time span of a client. A span without an end reaches to the end of the drawing.

@@ -52,8 +52,8 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns the reason why a violation makes a measurement incomparable, or "" if the measurement stays comparable. A
-// reason with a higher gravity replaces other reasons.
+// standing returns the reason why a violation makes a measurement incomparable, or "" if the measurement stays
+// comparable. If several violations give reasons, only the reason with the highest gravity is used.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
 	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // even a correct lock may be expected to violate a property under a fault

@@ -52,7 +52,7 @@ type Measurement struct {
 
 }
 
-// TrialFigures holds the figures of one trial.
+// TrialFigures holds the measured values of one trial, such as the goodput and the fairness index.
 type TrialFigures struct {
 	Dir      string  `json:"dir"`
 	Sections int     `json:"sections"`

@@ -138,7 +138,7 @@ func tallyOf(r *Results) Tally {
 	return t
 }
 
-// Of returns a pointer to the count of a result.
+// Of returns a pointer to the field of t that counts the given result.
 func (t *Tally) Of(r checker.Result) *int {
 	return []*int{checker.NoExpectation: &t.Observed, checker.Pass: &t.Pass, checker.XFail: &t.XFail, checker.Fail: &t.Fail,
 		checker.XPass: &t.XPass, checker.Inconclusive: &t.Inconclusive}[r]
@@ -235,7 +235,7 @@ type Tally struct {
 	Disagreements int `json:"disagreements"` // disagreements between the two checkers, monitor and oracle; each is a bug of lockbench
 }
 
-// Gap identifies a trial without results, or a planned folder of trials without results.
+// Gap identifies missing results: those of one trial, or of all trials in a planned folder.
 type Gap struct {
 	Dir    string `json:"dir"` // folder of the trial or trials
 	Reason string `json:"reason"`

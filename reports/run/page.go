@@ -42,7 +42,7 @@ type page struct {
 	Emulated   bool // the servers were emulators, not real stores
 	AllFiles   []File
 	ResultsSum string    // checksum of results.json
-	Violations []example // all violations that Failures and Examples hold
+	Violations []example // all violations that are listed in the fields Failures and Examples
 }
 
 // example is a violation with its operations and timeline.

@@ -16,7 +16,7 @@ import (
 type Recovery struct {
 	N         int       `json:"n"`
 	TTLNS     int64     `json:"ttl_ns"`    // requested lease, the unit of the recovery times
-	BoundNS   int64     `json:"bound_ns"`  // maximum allowed recovery time: the bound of the lock or the TTL, plus the longest back-off and 500 ms
+	BoundNS   int64     `json:"bound_ns"`  // maximum allowed recovery time: TTL + delay until the store frees an expired lease + longest back-off + 500 ms
 	Multiples []float64 `json:"multiples"` // recovery times in multiples of the TTL, in ascending order
 }
 
@@ -73,8 +73,8 @@ const (
 	mostBins = 40   // the last bar counts all longer recovery times
 )
 
-// histogram counts recovery times by duration. It extends from 0 to the bound or the longest recovery time, whichever is
-// longer.
+// histogram counts recovery times by duration. It extends from 0 to the maximum allowed recovery time or the longest
+// measured one, whichever is longer.
 func (r *Recovery) histogram() charts.Histogram {
 	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
 	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))

@@ -8,7 +8,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// Sale holds the figures of one trial of a flash sale.
+// Sale holds the results of one trial of a flash-sale workload. In such a workload, clients buy from a limited stock
+// under a lock.
 type Sale struct {
 	Dir        string `json:"dir"` // folder of the trial
 	Lock       string `json:"lock"`
@@ -19,7 +20,10 @@ type Sale struct {
 
 // saleFigures holds the content of shop.json. Fields that end in ns are times; rates are per second.
 type saleFigures struct {
-	Form      string `json:"form"` // "plain", "split" (the lock has segments), "gated" (a gate rejects late orders), "split and gated", or "unshared" (services share no lock)
+	// Form is the variant of the workload. In "plain", the stock is not split. In "split", it is split into segments.
+	// In "gated", nginx rejects orders after the stock is sold out. "split and gated" combines both. In "unshared",
+	// each service process has a separate lock.
+	Form      string `json:"form"`
 	Processes int    `json:"processes"`
 	Buyers    int    `json:"buyers"`
 	Segments  int    `json:"segments"`
@@ -28,15 +32,15 @@ type saleFigures struct {
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`
-	Refused int     `json:"refused"` // orders that were answered "sold out"
+	Refused int     `json:"refused"` // orders refused because the stock was sold out
 	Busy    int     `json:"busy"`    // orders that timed out while waiting for the lock
 	Unknown int     `json:"unknown"` // orders with an unknown outcome
 	Seconds float64 `json:"seconds_to_sell_out"`
-	Goodput float64 `json:"goodput_per_second"` // orders per second until everything was sold
+	Goodput float64 `json:"goodput_per_second"` // orders per second until the stock was sold out
 	P50     int64   `json:"order_p50_ns"`
 	P99     int64   `json:"order_p99_ns"`
-	Late    int     `json:"late"`                 // orders sent after everything was sold
-	Reached int     `json:"late_reached_service"` // late orders that reached a service
+	Late    int     `json:"late"`                 // orders that clients sent after the stock was sold out
+	Reached int     `json:"late_reached_service"` // orders counted in Late that a service process received
 	LateP50 int64   `json:"late_p50_ns"`
 
 	LockCommands  *float64 `json:"lock_commands_per_order"` // null: commands were not counted
@@ -49,9 +53,9 @@ type saleRow struct {
 	Sale
 	Label             string // lock
 	Trials            int
-	Exact             bool   // whether every trial sold exactly the stock
+	Exact             bool   // whether, in every trial, the items sold equalled the initial stock and no stock was left
 	Ratio             string // goodput divided by that of a plain sale, in which the stock is not split and no gate rejects buyers
-	Spared            string // share of late orders that reached no service
+	Spared            string // share of the orders counted in Late that no service process received
 	LockCmd, StockCmd string // store commands per order
 }
 
@@ -91,8 +95,8 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets Ratio to the goodput divided by the goodput of a plain sale: one without segments and without a gate. It
-// prefers a plain sale of the same lock.
+// compare sets Ratio to the goodput divided by the goodput of a row with the form "plain". In this form, the stock is
+// not split, and nginx rejects no orders. If possible, compare selects a row of the same lock.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
@@ -104,7 +108,8 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 }
 
-// Balance returns a sentence that states whether every trial sold exactly the stock.
+// Balance returns text such as "199 of 200, 1 left": the items sold, the initial stock, and any stock left. If only
+// another trial did not sell exactly its stock, the text states this.
 func (row saleRow) Balance() string {
 	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {

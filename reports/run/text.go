@@ -135,8 +135,8 @@ func docRows(all []check) [][]string {
 // cellText escapes a text for a cell of a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
-// mergeAlike appends row to rows, unless an existing row differs from it only in the column with the index merged. In
-// this case mergeAlike appends the text of that column to the existing row.
+// mergeAlike adds row to rows. If an existing row differs only in one column, mergeAlike appends the text of this
+// column to the existing row. The parameter merged is the index of the column.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	i := slices.IndexFunc(rows, func(other []string) bool {
 		return slices.Equal(other[:merged], row[:merged]) && slices.Equal(other[merged+1:], row[merged+1:])
@@ -148,7 +148,7 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	return rows
 }
 
-// saleTable returns a table of the flash sales, with the columns that fit a terminal.
+// saleTable returns a table of the results of the flash-sale workloads, with only the columns that fit a terminal.
 func saleTable(rows []saleRow) [][]string {
 	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared"}}
 	for _, r := range rows {

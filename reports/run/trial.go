@@ -46,7 +46,8 @@ type trialRead struct {
 	warnings []string
 }
 
-// TrialDirs returns the trial folders in the folder cell, such as 001 and 002. It returns none if the folder does not exist.
+// TrialDirs returns the paths of the trial folders, such as 001 and 002, in a folder. If the folder does not exist, it
+// returns no paths.
 func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -130,7 +130,7 @@ type Needs struct {
 type Harm string
 
 const (
-	Corruption Harm = "corruption"  // wrong data, money or stock
+	Corruption Harm = "corruption"  // the guarded data becomes wrong, for example an account balance
 	WastedWork Harm = "wasted-work" // an operation is repeated, which costs time but does no other damage
 )
 
@@ -146,7 +146,7 @@ const (
 // Check states how the guarded resource checks the fencing tokens of writes.
 type Check string
 
-// The kinds of checks.
+// Operations whose fencing tokens the resource checks.
 const (
 	NoCheck  Check = "nothing"
 	OnWrites Check = "writes"           // the resource refuses a write whose token is lower than that of an earlier write

@@ -37,7 +37,7 @@ type Source struct {
 type Finding struct {
 	ID         string           `json:"id"` // id in the report: P1, P2, ...
 	Source     string           `json:"source"`
-	Dir        string           `json:"dir"` // folder of the trials, relative to the source
+	Dir        string           `json:"dir"` // folder of the trials, relative to the folder of the run
 	Lock       string           `json:"lock"`
 	Deployment string           `json:"deployment"`
 	Workload   string           `json:"workload"`
@@ -61,7 +61,7 @@ type Finding struct {
 type Figure struct {
 	ID         string         `json:"id"` // id in the report: M1, M2, ...
 	Source     string         `json:"source"`
-	Dir        string         `json:"dir"` // folder of the trials, relative to the source
+	Dir        string         `json:"dir"` // folder of the trials, relative to the folder of the run or benchmark
 	Lock       string         `json:"lock"`
 	Deployment string         `json:"deployment"`
 	Metric     string         `json:"metric"` // a metric of a bench, or RecoveryMetric
@@ -91,6 +91,6 @@ const RecoveryMetric = "recovery"
 
 // History identifies the file of a history by its path and checksum.
 type History struct {
-	File   string `json:"file"` // relative to the source, with slashes; empty: the history was not stored
+	File   string `json:"file"` // path with slashes, relative to the folder of the run or benchmark; empty: the history was not stored
 	SHA256 string `json:"sha256"`
 }

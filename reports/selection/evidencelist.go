@@ -18,7 +18,7 @@ import (
 
 type proof struct {
 	Ref          ref
-	What, Where  string // conditions of the observation
+	What, Where  string // property or metric, and the conditions, such as workload, fault and lease
 	N            string
 	Look         look
 	Result, Note string
@@ -104,8 +104,8 @@ func historyLinks(dir string, histories []History) []historyLink {
 	})
 }
 
-// link returns the relative path from the report to a file of a source, or "" if the path is unsafe. Only the path of the
-// source may begin with "../".
+// link returns a relative URL from the report to a file in the folder of a run or benchmark. If the path is unsafe, it
+// returns "". Only the path of the folder may begin with "../".
 func link(source string, within ...string) string {
 	below := strings.TrimLeft(source, "./")
 	up, _ := strings.CutSuffix(source, below)

@@ -56,14 +56,14 @@ func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.
 // InUse returns the tested lease divided by Scale, in nanoseconds. It is the corresponding lease in real use.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
-// PausedHolds counts the paused holds in trials with the same lease.
+// PausedHolds counts the holds during which the holder was paused, in all trials with the same lease.
 type PausedHolds struct {
 	ID         string    `json:"id"` // id in the report: S1, S2, ...
 	Source     string    `json:"source"`
-	Dir        string    `json:"dir"` // folder of the trials, relative to the source
+	Dir        string    `json:"dir"` // folder of the trials, relative to the folder of the run
 	Lock       string    `json:"lock"`
 	TTLNS      int64     `json:"ttl_ns"`
-	Holds      int       `json:"holds"`      // paused holds that ended
+	Holds      int       `json:"holds"`      // holds that ended and whose holder was paused
 	Overlapped int       `json:"overlapped"` // holds in which another client was granted the lock before the holder had finished
 	Histories  []History `json:"histories"`
 }

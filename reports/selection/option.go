@@ -15,7 +15,7 @@ type Option struct {
 	// Languages holds the name of a client library by programming language. The key "any" holds an implementation that is
 	// possible in every language.
 	Languages    map[string]string `json:"languages,omitempty"`
-	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease at which the lock shows its usual behaviour; 0: no limit
+	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease with which the lock is tested; 0: no minimum
 	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // longest retry interval of a waiter; 0: waiters are notified
 	Expectations []Expectation     `json:"expectations,omitempty"`      // violations that the author of the lock expects
 }

@@ -70,7 +70,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestReadPage checks that the report in a page gives the same page, Markdown and text.
+// TestReadPage checks that ReadPage returns the report from an HTML page. The report must render to the same page,
+// Markdown and text again.
 func TestReadPage(t *testing.T) {
 	for name, r := range everyKind() {
 		t.Run(name, func(t *testing.T) {

@@ -65,11 +65,11 @@ type Criterion struct {
 	Enough float64 `json:"enough,omitempty"`
 }
 
-// Cell holds the answer of one candidate to a requirement, or the value of one candidate in a criterion.
+// Cell states whether a candidate meets a requirement, or holds the value of a candidate in a criterion.
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
-	Answer      Answer       `json:"answer,omitempty"` // answer to a requirement
+	Answer      Answer       `json:"answer,omitempty"` // for a requirement: whether the candidate meets it
 	Reason      Reason       `json:"reason"`
 	Value       *float64     `json:"value,omitempty"` // median; a requirement compares it with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value; null: too few trials
@@ -81,14 +81,14 @@ type Cell struct {
 	Evidence    []string     `json:"evidence,omitempty"`
 }
 
-// Outcome is the result of a decision, such as a tie.
+// Outcome states what a report recommends: one lock, several equally good locks, an alternative to a lock, or nothing.
 type Outcome string
 
 const (
 	NothingFits  Outcome = "nothing-fits"   // no candidate meets all requirements
 	OneLock      Outcome = "lock"           // one lock has the highest score
 	ATie         Outcome = "tie"            // several locks share the best rank
-	NoLockNeeded Outcome = "no-lock-needed" // a mechanism that replaces a lock meets all requirements
+	NoLockNeeded Outcome = "no-lock-needed" // an alternative to a lock, such as a database transaction, meets all requirements
 )
 
 // Decision holds the recommendation of a report, with its alternatives.
@@ -116,7 +116,8 @@ type Elimination struct {
 	Reason  string   `json:"reason"`  // most important requirement in Fails and Unknown
 }
 
-// Dominated is a candidate that the candidate By surpasses. By is better in one criterion, beyond noise, and worse in none.
+// Dominated holds a candidate (Option) that another candidate (By) dominates. By is better in one criterion, beyond
+// noise, and worse in none.
 type Dominated struct {
 	Option string `json:"option"`
 	By     string `json:"by"`

@@ -290,7 +290,7 @@ func bare() *Report {
 	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits}}
 }
 
-// odd returns the sample with extreme values.
+// odd returns the sample report with extreme values, such as 0, and without intervals.
 func odd() *Report {
 	r := sample()
 	for i := range r.Cells {

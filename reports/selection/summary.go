@@ -187,8 +187,8 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance returns how far an eliminated candidate is from meeting all requirements. A failed requirement counts more than an
-// unknown one. A replacement that does not apply has the greatest distance.
+// distance returns how far an eliminated candidate is from meeting all requirements. A failed requirement counts more
+// than an unknown one. An alternative to a lock has the greatest distance if it cannot be used.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

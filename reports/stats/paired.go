@@ -23,7 +23,8 @@ type Comparison struct {
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
 	Holm   float64  `json:"p_holm"` // p-value corrected for all comparisons shown together
-	// Differs is true if Holm is below Alpha and the interval, if any, does not contain 1.
+	// Differs is true if the difference is significant. In this case Holm is below Alpha, and the interval of Ratio, if
+	// known, does not contain 1.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
@@ -66,7 +67,8 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the blocks that both estimates have, in the order of a, and the values of these blocks.
+// Matched returns the blocks that both estimates contain, in the order of a.Blocks. It also returns the values of a and
+// b in these blocks.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -86,7 +88,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	}
 	far := math.Abs(sum) - 1e-9*size // allows for rounding
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // reached starts at 1, because the observed signs count as one choice
+	tries, reached := flips, 1 // reached starts at 1, because the observed signs count as one of the choices; p is therefore never 0
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}

@@ -119,7 +119,7 @@ func TestSignFlip(t *testing.T) {
 		{[]float64{1, 1, 1, 1, 1, 1}, 2.0 / 64},
 		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // 10 of 16 choices of signs: all four equal (2 choices), or one different from the others (8 choices)
 		{[]float64{0, 0, 0}, 1},
-		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // 2 of 8 choices of signs: all three equal
+		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // 2 of 8 choices of signs reach the observed sum: all positive, or all negative
 		{[]float64{3}, 1},
 	} {
 		if got := SignFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {
@@ -141,7 +141,8 @@ func TestSignFlip(t *testing.T) {
 	}
 }
 
-// TestIntervalIsThatOfTheTest checks that 1 is outside the interval if and only if the U test rejects.
+// TestIntervalIsThatOfTheTest checks that the interval excludes the ratio 1 if and only if the U test finds a
+// significant difference.
 func TestIntervalIsThatOfTheTest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	differ := 0

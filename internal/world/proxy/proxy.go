@@ -24,7 +24,7 @@ const (
 // Direction is a set that contains the direction to the server, the direction to the client, both or neither.
 type Direction uint8
 
-// Sets of directions. Open contains neither direction.
+// Sets of directions. Open is the empty set: Cut(Open) lets data pass in both directions.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -35,10 +35,10 @@ const (
 // Protocol is the protocol that a link expects.
 type Protocol uint8
 
-// RESP is the Redis protocol. Opaque is any other protocol. If the protocol is opaque, each chunk from a client counts
-// as one request, and every rule for commands matches the request. The next chunk from the server counts as the reply.
-// If several requests are sent before a reply, later replies are not recognised. A request after a reply counts as a
-// round trip. Counters.Commands stays 0.
+// RESP is the Redis protocol. Opaque is any other protocol, which the link does not parse. With Opaque, each chunk of
+// data from a client counts as one request. A request matches every Rule with the Point Request. The first chunk from
+// the server after a request counts as the reply. If a client sends several requests before a reply, only one reply is
+// recognised. The first request and each request after a reply count as round trips. Counters.Commands stays 0.
 const (
 	RESP Protocol = iota
 	Opaque
@@ -90,7 +90,7 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 // Addr returns the host:port that clients connect to.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Upstream replaces the address of the server. Existing connections are closed.
+// Upstream sets the address of the server to which new connections are forwarded. It closes the existing connections.
 func (l *Link) Upstream(addr string) {
 	l.mu.Lock()
 	l.upstream = addr

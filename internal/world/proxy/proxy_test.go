@@ -460,8 +460,8 @@ func TestCloseEndsRules(t *testing.T) {
 	}
 }
 
-// TestServerGone checks what happens if the server closes its connection while a request is held. The client's
-// connection is closed, and the context of Rule.Do ends.
+// TestServerGone checks a server that closes its connection while a rule delays a request. The link must close the
+// client's connection and end the context of Rule.Do.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)

@@ -18,14 +18,14 @@ const (
 	Message              // a published message was read from the server, but not yet forwarded
 )
 
-// Fate is the decision of a rule.
+// Fate states what happens to a command, reply or message, such as Pass if it is forwarded.
 type Fate uint8
 
 // Fates of a command, reply or message. Only messages can be dropped. After a dropped reply, the client would take the
 // next reply for the missing one.
 const (
 	Pass   Fate = iota
-	Drop        // drop the message; acts as Close for a command, a reply or a message longer than 1 MB
+	Drop        // drop the message; same as Close for a command, a reply or a message longer than 1 MB
 	Close       // stop delivery in both directions and close both connections
 	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )
@@ -45,10 +45,10 @@ type Rule struct {
 	Nth      int      // apply only to the nth match after the rule was added, from 1; 0: every match
 	Point    Point
 
-	// Do returns the decision. Until Do returns, later data in the same direction of the connection waits. The context
-	// ends when the link closes the connection. The context does not end when the client closes its connection,
-	// because the client's command may still reach the server. Two seconds after the end of one direction was
-	// forwarded, the link closes the connection. Do may run for several connections at once.
+	// Do returns what happens to a matching command, reply or message. Until Do returns, later data in the same
+	// direction of the connection waits. The context ends when the link closes the connection. If the client or the
+	// server closes its side, the link follows two seconds later. Until then, the client's command may still reach the
+	// server. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 
@@ -78,8 +78,8 @@ func (rs *Rules) On(r Rule) (cancel func()) {
 	}
 }
 
-// Matching increments the match count of each rule that matches the command. It returns the Do functions of the rules
-// that apply, in order.
+// Matching increments the match count of each rule that matches the command. If Rule.Nth is 0 or equals this count, the
+// rule applies. Matching returns the Do functions of the rules that apply, in the order in which the rules were added.
 func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

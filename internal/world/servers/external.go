@@ -27,7 +27,8 @@ type Access struct {
 	// Counters returns counters by name. Counters is nil if the server cannot count the commands of one database or
 	// client separately.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
-	// Names returns all names with a prefix. A name may occur more than once.
+	// Names returns the names of all keys, rows, documents or znodes that begin with the prefix. A name may occur more
+	// than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
 	// Remove removes all keys, rows, documents or znodes whose names have the prefix.
 	Remove func(ctx context.Context, t Target, prefix string) error
@@ -143,7 +144,8 @@ func plainText(err error) string {
 	return text
 }
 
-// Reach returns an error unless every server that the address names answers and can be used.
+// Reach connects to every server of the target. It returns an error if a server does not answer or lockbench cannot use
+// it.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])

@@ -59,7 +59,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-// NewLauncher returns a launcher for servers of a store. The launcher's group is empty.
+// NewLauncher returns a launcher for servers of a store. It has not started any servers yet.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
@@ -105,8 +105,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns distinct ports that are not in use. If the system repeats ports too often, the result may contain a port
-// twice.
+// free returns TCP ports that are not in use and that it has not returned before. It returns a port again if the system
+// offers only such ports, portAttempts times in a row.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {

@@ -49,7 +49,7 @@ type Group struct {
 	// Durability describes, for reports, what a crash does to an acknowledged write.
 	Durability string
 
-	Replication Replication // nil if the group is not replicated
+	Replication Replication // nil if the servers have no replicas that can be stalled or promoted
 
 	release []func() error // functions that Stop calls after it has stopped the nodes, last function first
 }

@@ -60,7 +60,8 @@ type Store struct {
 	ClockMissing func() error                                         // returns an error if the server's clock cannot be moved on this machine; may be nil
 	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
 
-	// Fields for child processes and containers. addr is a host:port of 127.0.0.1.
+	// These functions are for servers in child processes and containers. The address of such a server has the form
+	// 127.0.0.1:port.
 	URL        func(addr string) string
 	Counters   func(ctx context.Context, addr string) (map[string]float64, error)
 	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
@@ -80,7 +81,8 @@ type Deployment struct {
 	Options    []string // additional command-line options of the servers
 	Durability string   // replaces Store.Durability if it is not ""
 	Peers      int      // number of additional ports of each server, for connections from the other servers
-	// Start starts the servers. If Start is nil, the servers are started as an ensemble.
+	// Start starts the servers. If Start is nil, all servers are started at once. Each server gets the ports at which
+	// all servers reach each other.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 

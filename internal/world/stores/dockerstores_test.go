@@ -12,8 +12,9 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image for a store. The image contains files of this machine and the libraries that the files
-// need. If own is not "", the image also contains this folder. The store then uses the image.
+// importImage makes a container image for a store and makes the store use it. The image contains the given files of
+// this machine and the libraries that these files need. If own is not "", it names a folder whose content is added to
+// the image.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -53,8 +54,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips the test if a store is not installed. If LOCKBENCH_REQUIRE contains the word in required, the test
-// fails instead.
+// needStore skips the test if a store is not installed. The environment variable LOCKBENCH_REQUIRE is a comma-separated
+// list. If it contains the value of required, the test fails instead.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {

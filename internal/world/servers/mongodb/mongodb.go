@@ -221,7 +221,7 @@ func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
 	opts.SetConnectTimeout(servers.ReachTimeout).SetServerSelectionTimeout(servers.ReachTimeout).SetTimeout(servers.SweepTimeout).SetWriteConcern(writeconcern.Majority())
 	client, err := mongo.Connect(opts)
-	if err != nil { // the text of the error may contain the URL
+	if err != nil { // err is not wrapped, because its text may contain the URL with a password
 		return errors.New("invalid address")
 	}
 	defer func() {

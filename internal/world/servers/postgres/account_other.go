@@ -4,5 +4,5 @@ package postgres
 
 import "os/exec"
 
-// runs does not change the command. The server runs as the current user.
+// runs does nothing on this operating system, so the server runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

@@ -11,7 +11,7 @@ import (
 // uses the segment ends.
 func removeWithProcesses(id int) error {
 	_, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil)
-	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) { // the segment is already marked
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) { // EINVAL, EIDRM: the segment is gone or already marked
 		return fmt.Errorf("mark a segment of shared memory: %w", err)
 	}
 	return nil

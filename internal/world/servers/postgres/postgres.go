@@ -43,7 +43,7 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // Ready creates the extension that provides the counters
+			Ready: func(ctx context.Context, addr string) error { // Ready creates the extension that counts SQL statements
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err
@@ -149,7 +149,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 // connect opens a connection. It ignores PGHOST and similar environment variables, which pgx reads by default.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
-	if err != nil { // the text of the error may quote the environment
+	if err != nil { // err is not wrapped, because its text may contain environment variables
 		return nil, errors.New("connect: invalid PostgreSQL settings in the environment (PGHOST, ...)")
 	}
 	host, number, err := net.SplitHostPort(addr)

@@ -49,8 +49,8 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// received records the port that a replica announces. It must be called before the command is forwarded to the node.
-// Otherwise the node could reply to a stalled replica.
+// received records the port that a replica announces. If the replica is stalled, received makes the proxy drop the
+// node's replies. It must be called before the command is forwarded, because the node then replies at once.
 func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

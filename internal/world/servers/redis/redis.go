@@ -321,7 +321,7 @@ func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redi
 			}
 			var ours []string
 			for _, key := range keys {
-				if strings.HasPrefix(key, prefix) { // check again, because a wrong match would remove a key of another program
+				if strings.HasPrefix(key, prefix) { // check the result of SCAN again, so that no key of another program is removed
 					ours = append(ours, key)
 				}
 			}

@@ -127,7 +127,7 @@ func TestPromoteRedirectsReplicas(t *testing.T) {
 	if other := g.Nodes[2]; !has(t, other, "new") || !has(t, other, "before") || has(t, other, "after") {
 		t.Errorf("the other has new: %t, before: %t, after: %t", has(t, other, "new"), has(t, other, "before"), has(t, other, "after"))
 	}
-	must(t, g.Stall(t.Context(), 2)) // a replica of the new primary can be stalled
+	must(t, g.Stall(t.Context(), 2)) // Stall must also work for a replica of the new primary
 	if n := set(t, g.Nodes[1], "newer", 0); n != 0 {
 		t.Errorf("%d acknowledged", n)
 	}
