@@ -27,7 +27,7 @@ var ErrTruncated = errors.New("the history was cut off before its first mark: no
 type Line struct {
 	Op    Op
 	Mark  bool
-	At    time.Duration // time of the mark
+	At    time.Duration // for a mark: time up to which the history is complete
 	Stall time.Duration // for a mark: longest pause of lockbench itself since the previous mark
 }
 
@@ -119,7 +119,7 @@ func (r *Reader) SetHeader(text []byte) error {
 	}
 	var h struct {
 		Header
-		Claims []Expectation `json:"claims"` // name of the JSON field expectations in format version 1
+		Claims []Expectation `json:"claims"` // name that format version 1 used for the JSON field "expectations"
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -141,8 +141,8 @@ func (r *Reader) Close() {
 
 // Next returns the next line, or io.EOF at the end. A truncated last line is only a warning. Any other malformed line
 // is an error that states the line number. If the header announces marks, the first line returned is a mark at time 0.
-// A mark states that the history is complete up to its time. Replay omits the operations after the last mark, even if
-// the file was cut off before its first mark.
+// A mark states that the history is complete up to its time. Replay therefore omits all operations of a file without
+// further marks.
 func (r *Reader) Next() (Line, error) {
 	if first := !r.begun; first {
 		if r.begun = true; r.Header.Marks {

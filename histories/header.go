@@ -22,7 +22,7 @@ type Header struct {
 
 	Clients   int               `json:"clients,omitempty"`
 	Processes int               `json:"processes,omitempty"`
-	Simulated bool              `json:"simulated_processes,omitempty"` // each process was simulated by a lock instance in a common process
+	Simulated bool              `json:"simulated_processes,omitempty"` // whether the processes were simulated by lock instances in a single process
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
@@ -34,7 +34,7 @@ type Header struct {
 
 	Marks  bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
 	Waits  bool `json:"waits,omitempty"`           // whether the lock waits inside: promises count from the call, and may be over when they are received
-	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a renewal in the history
+	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
@@ -105,11 +105,11 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// mostExcess limits how much longer than requested a lease may be for the bounds to follow it.
+// mostExcess is the maximum result of Excess. A lease that is even longer does not extend the time limits further.
 const mostExcess = time.Minute
 
-// Excess returns by how much a granted lease exceeds the requested one, at most a minute. The bounds on waiting grow by it,
-// because a lock may round leases up.
+// Excess returns the time by which a granted lease is longer than the requested one, from 0 to one minute. The time
+// limits for waiting clients are extended by it, because a lock may round leases up.
 func Excess(granted, requested time.Duration) time.Duration {
 	return min(max(0, granted-requested), mostExcess)
 }

@@ -20,7 +20,7 @@ type Kind uint8
 // The zero Kind is invalid, so that a missing kind is detected.
 const (
 	Acquire Kind = iota + 1 // acquire a lock
-	Renew                   // extend a hold
+	Renew                   // renew the lease of a hold
 	Release                 // end a hold
 	Lost                    // the lock reports that a hold was lost
 	Read                    // read the guarded resource
@@ -147,8 +147,8 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets *into to the index of text in names. If text is not in names, Parse sets *into to zero and returns an
-// error. what describes the kind of value in the error.
+// Parse sets *into to the index of text in names. If text is not in names, it sets *into to 0 and returns an error. The
+// parameter what names the kind of value in that error, such as "outcome".
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)

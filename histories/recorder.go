@@ -240,8 +240,8 @@ func (l *Log) Note(op Op) {
 // Inject records the start of a fault. A fault in a client's Log affects that client, and may overlap other operations
 // of the client.
 //
-// Callers must call end when the fault has ended, with outcome OK if the fault was verified. Otherwise problem must
-// describe why it was not verified.
+// The caller must call the returned function end when the fault has ended. The outcome is OK if the fault was verified.
+// Otherwise the argument problem must describe why the fault was not verified.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,7 +268,7 @@ func (l *Log) NextHold() int64 {
 	return n
 }
 
-// Life returns how often an acquire or release of the client had an unknown outcome.
+// Life returns the number of acquires and releases of the client that had an unknown outcome.
 func (l *Log) Life() int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

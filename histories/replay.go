@@ -91,7 +91,7 @@ type replay struct {
 	ops     []Op     // operations with queued events
 	queue   []queued // events that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // faults that earlier lines list as not ended; their calls have already been queued
+	faults  map[injection]bool // faults that earlier lines list as not ended; the events for their starts have already been queued
 }
 
 // injection identifies a fault by its client, name and start time.
@@ -225,7 +225,8 @@ func (p *replay) faultsFirst(a, b queued) int {
 	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
-// keep drops the operations whose events have all been visited.
+// keep keeps only the operations that have an event in rest. The slice rest contains the queued events that have not
+// been visited.
 func (p *replay) keep(rest []queued) {
 	moved := make(map[int32]int32, len(rest))
 	kept := make([]Op, 0, len(rest))
@@ -273,14 +274,15 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // the same Line that a Reader returns for a mark
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // the same line as Reader.Next returns for this mark in a file
 	return nil
 }
 
 func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
-// Source returns a source of lines for Replay. Each source starts at the first line.
+// Source returns a function that returns the recorded lines one by one, for Replay. The function starts at the first
+// line.
 func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
 // Digest returns a hash of the header and all lines, as 16 hexadecimal digits.

@@ -123,7 +123,7 @@ type Impl struct {
 	Notifies       bool          // whether the store notifies waiters of a release
 	ExactTry       bool          // whether a try is refused (busy) only while another client holds the lock
 	Lease          time.Duration // longest lease that a test may request; 0: no limit
-	Shortest       time.Duration // shortest lease at which the lock behaves as usual; 0: no limit
+	Shortest       time.Duration // shortest lease that the lock supports; 0: no limit
 	Late           time.Duration // longest delay from the expiry of a lease until the store frees the lock; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
 	Fences         bool          // whether grants have fencing tokens
@@ -144,7 +144,7 @@ type Program struct {
 	Rereleases bool          // whether a release may be repeated if its outcome is unknown
 }
 
-// Granting returns the lease that the lock supports and that is the shortest of at least ttl.
+// Granting returns the shortest supported lease that is not shorter than ttl.
 func (i Impl) Granting(ttl time.Duration) time.Duration {
 	if i.Program == nil {
 		return ttl

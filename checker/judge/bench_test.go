@@ -24,7 +24,8 @@ func block(operations int) ([]histories.Line, histories.Header) {
 	return marked(m.run(), m.clients, 10_000), m.header()
 }
 
-// repeated returns a function that reads the lines several times in sequence, shifted in time, as one long history.
+// repeated returns a function that reads one long history line by line. The history repeats the given lines, with later
+// times in each repetition.
 func repeated(lines []histories.Line, times int) func() (histories.Line, error) {
 	last := lines[len(lines)-1]
 	long := max(last.At, last.Op.Return) + 10

@@ -83,8 +83,8 @@ func (g *generated) refusals() bool {
 // judges disagree.
 type outcome struct{ good, bad, disagreed int }
 
-// compare judges one history with each judge. good is Porcupine's verdict. differs describes any disagreement, or is
-// empty.
+// compare checks one history with the property monitors, the type frontier and Porcupine. good reports whether
+// Porcupine accepts the history. differs describes any disagreement between the checkers, or is empty.
 func (d *differ) compare(g *generated) (good bool, differs string) {
 	j := newJudge(g.header, Options{})
 	j.oracle = oracle.New(true, 0, d.views())
@@ -126,8 +126,9 @@ func toCompare(t *testing.T) int {
 	return 20_000
 }
 
-// TestDifferential checks that three judges agree on random small histories with and without violations. The judges are
-// the properties' monitors, the type frontier, and Porcupine.
+// TestDifferential checks that three independent checkers agree on small random histories. The checkers are the
+// property monitors of the judge, the type frontier of this package, and Porcupine. Some of the histories contain
+// violations.
 func TestDifferential(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect garbage less often, because most of it belongs to histories that have just been judged
 	n, start := toCompare(t), time.Now()

@@ -7,8 +7,8 @@ import (
 	"lockbench/histories"
 )
 
-// lateLoss returns a history in which a client loses a key at the time lost. The loss is reported only after another
-// client was granted the key.
+// lateLoss returns a history in which client 1 loses its key. The parameter lost is the time of the loss. The loss is
+// reported only after client 2 was granted the key.
 func lateLoss(lost time.Duration) []histories.Line {
 	op := func(client int32, kind histories.Kind, call, ret time.Duration) histories.Line {
 		return histories.Line{Op: histories.Op{Client: client, Hold: int64(client), Kind: kind, Outcome: histories.OK, Key: "k",

@@ -17,7 +17,7 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // the history may violate the model
-	late    bool // some client was killed, or lost its hold, no later than the return of its acquire
+	late    bool // a client was killed, or its hold was lost, at or before the time at which its acquire returned
 	lost    bool // some hold was reported lost, though the store may have kept it until its lease ended
 	rash    int  // if violations are allowed, a grant ignores the previous hold with probability 1/rash
 	number  int64
@@ -25,7 +25,7 @@ type generated struct {
 	lives   []int32
 	free    time.Duration // time at which the lock becomes free
 	token   int64
-	strange int32 // highest number so far of a client with only one operation
+	strange int32 // client number of the latest extra client; an extra client executes only one operation
 }
 
 // start begins a new history. The allowance for clock error is one unit of time.

@@ -45,8 +45,8 @@ func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
 	return true
 }
 
-// TestMonitorAgrees checks that the judge, the function disjoint and Porcupine agree on random histories with and
-// without violations.
+// TestMonitorAgrees checks that three independent checkers agree on random histories. The checkers are the judge, the
+// function disjoint, which compares all pairs of holds, and Porcupine. Some of the histories contain violations.
 func TestMonitorAgrees(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -130,7 +130,7 @@ func TestWindowsAgree(t *testing.T) {
 	}
 }
 
-// blind is a monitor of a property that never finds a violation.
+// blind is a monitor that never finds a violation of its property.
 type blind string
 
 func (b blind) Monitors() string   { return string(b) }

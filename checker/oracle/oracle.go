@@ -44,8 +44,8 @@ type Oracle struct {
 
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // holds added so far; moved to stream when there are too many
-	stream  *stream // nil while pairs is used
+	pairs   []pair  // holds of a short history; if there are too many, they are passed to the field stream
+	stream  *stream // checks a long history in parts; nil while the holds are stored in the field pairs
 	held    int
 	result  porcupine.CheckResult
 	windows int

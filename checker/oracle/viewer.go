@@ -65,8 +65,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns the acquire and the release of each hold as operations for Porcupine. Renewals may be missing, so
-// every hold lasts at least until overlapped, which is the end of the violation.
+// operations returns the acquire and the release of each hold as operations for Porcupine. The parameter overlapped is
+// the end of the violation. Every hold lasts at least until then, because its renewals may be unknown.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration

@@ -39,14 +39,15 @@ type known struct {
 	pair
 }
 
-// early is a hold whose grant was processed before the hold was passed to the method add of stream. This limits the
-// number of queued events.
+// early is a hold whose grant was queued before the hold had ended. Other holds are queued only when they have ended.
+// Queuing a grant early limits the number of queued events.
 type early struct {
 	known
 	leaving bool // whether the end of the hold was processed as well as its grant
 }
 
-// moment is the type of an event. At equal times, calls come before returns.
+// moment is a kind of event: the call of a release, or the return of an acquire or release. At equal times, calls come
+// before returns.
 type moment uint8
 
 const (
@@ -97,8 +98,9 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance processes the queued events that no later event can precede. A hold without an end delays all events after
-// its grant. If more than maxWaiting events are queued, the grant of such a hold is processed at once.
+// advance processes the queued events whose order is final. Events after the grant of a current hold stay queued,
+// because a hold is added only when it has ended. If more than maxWaiting events are queued, advance adds the grants of
+// current holds early.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -213,7 +215,7 @@ type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	searchAt int // number of operations at which the window is searched early, while several clients hold the key
+	searchAt int // if several clients hold the key, the window is searched for a violation when it has this many operations
 }
 
 type act struct {

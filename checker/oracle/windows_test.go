@@ -10,8 +10,8 @@ import (
 	"lockbench/histories"
 )
 
-// TestEndlessHold checks that a long history is searched even if a hold does not end. If that hold is renewed after the
-// search, the result must be undecided.
+// TestEndlessHold checks that a long history is searched for violations even if one hold never ends. If that hold is
+// renewed after the search, the result must be undecided.
 func TestEndlessHold(t *testing.T) {
 	for _, renewed := range []bool{false, true} {
 		op := func(client int32, number int64, kind histories.Kind, call, ret, validity time.Duration) histories.Op {

@@ -23,7 +23,8 @@ type PastAcquire struct {
 	Ended   bool
 }
 
-// NewPast returns an empty Past. slack is the allowance for clock error.
+// NewPast returns an empty Past, which stores recent acquires and the ends of their holds. slack is the allowance for
+// clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
 // at returns the slot of a hold number. Recent acquires have different slots, because hold numbers are sequential.

@@ -55,7 +55,7 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// Change is the kind of a change of a hold.
+// Change states what happened to a hold, for example that it was granted, extended or released.
 type Change uint8
 
 const (
@@ -76,7 +76,8 @@ type Projection struct {
 	ends  map[int32]*histories.Op // fault that ended the client, by client
 }
 
-// New returns a projection that calls tell after each change of a hold. slack is the allowance for clock error.
+// New returns a Projection, which derives holds from the events of a history. The Projection calls the function tell
+// after each change of a hold. slack is the allowance for clock error.
 func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }

@@ -23,7 +23,7 @@ type exclusion struct {
 	open                    projection.PerKey[[]*overlap]
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // third hold that ended between the grants of the two holds in shown, or nil; its end may explain the second grant
+	freed                   *projection.Hold // another hold that ended between the grants of the two shown holds, or nil; its end may explain the second grant
 	at                      string           // key of the violation
 	violated                map[string]bool
 }
@@ -158,7 +158,7 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{!x.Header.Waits && x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
-// tellFirst sets the witness, which is the list of operations that show the first violation, with a description.
+// tellFirst sets the witness: the operations that show the first violation, and a description of it.
 func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)

@@ -22,7 +22,7 @@ type tokens struct {
 	open    map[int32]time.Duration // call time of the outstanding acquire, by client
 	fenced  int
 	bare    int // number of grants without a token
-	ordered int // number of grants requested after an earlier grant was received
+	ordered int // number of grants that must have a higher token, because an earlier grant was received before they were requested
 }
 
 // minted holds the grants of one key to compare with later grants, in the order in which they were received.
@@ -43,7 +43,8 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// Fault handles a fault that ends a client. An outstanding acquire by that client no longer counts.
+// Fault handles a fault that ends a client. It removes the outstanding acquire of the client, because that acquire may
+// never return.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {

@@ -32,9 +32,9 @@ type guarded struct {
 	acked    int64
 	unknown  int64
 	reads    map[int32]histories.Op // last read that no write has followed, by client
-	written  pages                  // number of the hold that first wrote after reading a value, by that value
+	written  pages                  // for each value, the number of the first hold that read it and then wrote
 	recent   map[int64]update       // latest update (a read and the write based on it), by the value read
-	bases    []int64                // keys of recent, oldest first
+	bases    []int64                // keys of the map recent, oldest first
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
 	register register

@@ -20,8 +20,8 @@ type product struct {
 	initial   int64
 	final     map[string]int64 // remaining stock at the end, by key
 	ordered   int64
-	beyond    histories.Op // first order beyond the stock
-	soldOut   histories.Op // first order refused because the stock was used up
+	beyond    histories.Op // first acknowledged purchase order by which the total exceeded the initial stock
+	soldOut   histories.Op // first purchase order that was refused because nothing was left in stock
 	segments  int
 	inventory bool // the product was ordered
 }
@@ -52,7 +52,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
-		return // the resource refused an old fencing token, so the stock may not be used up
+		return // the order was refused because of an old fencing token, which says nothing about the stock
 	}
 	p := x.of(op.Key)
 	p.inventory = true

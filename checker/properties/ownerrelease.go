@@ -65,8 +65,8 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// judge decides whether a release must be refused. It returns true if the client certainly does not hold the key. The
-// returned attempt then states the reason.
+// judge reports whether a release must be refused, because the client certainly does not hold the key. If so, the
+// returned attempt contains the reason.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
@@ -82,7 +82,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire is no longer stored, or the release has no hold number
+		return a, false // the acquire is unknown: it was evicted from x.Past, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:

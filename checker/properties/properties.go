@@ -63,11 +63,11 @@ func All() []Property {
 	}
 }
 
-// Judgement is a monitor of one property. Event is called for each event after the holds have been updated, and Change
-// for each change of a hold.
+// Judgement is a monitor of one property. Event is called for each event, and Change for each change of a hold. When
+// Event is called, the holds have already been updated.
 //
-// Fault is called for the call and the return of each fault that ends a client. At the call, the client's holds have
-// not ended yet.
+// Fault is called twice for each fault that ends a client: when the fault begins and when it ends. When it begins, the
+// client's holds have not ended yet.
 type Judgement interface {
 	Event(*projection.Key, histories.Event)
 	Change(*projection.Key, *projection.Hold, projection.Change)
@@ -79,7 +79,7 @@ type Judgement interface {
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
-	Bound  time.Duration // Header.FreedWithin; longer if a granted lease is longer than the requested one
+	Bound  time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested one
 	Counts *checker.Counts
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part of the history; set after the last event
@@ -100,12 +100,13 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
 }
 
-// NewFacts returns the Facts for a history with the given header.
+// NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
 }
 
-// Granted extends the bound if a granted or renewed lease is longer than the requested one.
+// Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than
+// requested.
 func (f *Facts) Granted(op *histories.Op) {
 	if op.Outcome == histories.OK && op.Validity > f.lease {
 		f.lease = op.Validity
@@ -187,7 +188,8 @@ func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, f
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a possible verdict on a history without violations, such as Undecided, with an explanation.
+// reason is a verdict for a history without violations, such as Undecided, and the explanation of that verdict. It is
+// used only if the field applies is set.
 type reason struct {
 	applies  bool
 	observed checker.Observed

@@ -32,7 +32,7 @@ type bereft struct {
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
-	held    bool          // the client held the key; otherwise it waited for the key
+	held    bool          // whether the client held the key; if false, it waited for the key
 	behind  bool          // another client still holds the key
 	waited  bool          // another client held the key at the fault and has released it since
 	since   time.Duration // start of the recovery time: the fault, or a later time until which another client may have held the key
@@ -70,8 +70,8 @@ func (v *victim) moveTo(t time.Duration) {
 	v.asked = max(v.asked, v.since)
 }
 
-// rest handles the call of an acquire after a pause during which no client waited. It restarts the waiting time at now,
-// unless earlier clients waited longer than the bound.
+// rest handles an acquire that is called at the time now. If no client waited shortly before, it restarts the wait that
+// is compared with the maximum recovery time. It does not restart a wait that was already longer than that maximum.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {

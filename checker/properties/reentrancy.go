@@ -17,7 +17,7 @@ type reentrant struct {
 	entries  int // number of nested acquires
 	inners   int
 	shown    *projection.Hold // hold that the reported violation concerns
-	indirect bool             // the reported violation is only a grant to another client; such a grant may have other causes
+	indirect bool             // whether the reported violation is only a grant to another client, which may have causes other than reentrancy
 	unclear  int              // number of possible violations that a server fault may explain
 }
 
@@ -129,8 +129,8 @@ func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation and stores the first one to show. If that is a grant to another client, a later wrong
-// answer to the holder replaces it.
+// violation counts a violation and stores the first one for the report. A grant to another client may have causes other
+// than reentrancy. The first violation of another kind therefore replaces it.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire

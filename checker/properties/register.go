@@ -7,7 +7,7 @@ import "lockbench/histories"
 // order is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // operation with the highest token before the call of the outstanding operation, by client
+	before  map[int32]histories.Op // for each client: operation with the highest token that returned before the outstanding operation was called
 }
 
 func (r *register) called(op *histories.Op) {
@@ -20,11 +20,11 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of the operation op. higher is an earlier operation with a higher token, or nil. If
-// higher is not nil, the resource should have refused op.
+// returned handles the return of op. If the resource should have refused op, higher is an earlier operation with a
+// higher token. Otherwise higher is nil. counts reports whether the resource had to check the token of op.
 //
-// counts reports whether the resource checks the token of op. A resource checks reads and writes if checks is
-// "checking", and only writes if checks is "checking-writes".
+// The parameter checks states which tokens the resource checks: "checking" (of reads and writes) or "checking-writes"
+// (only of writes).
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

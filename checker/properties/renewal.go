@@ -15,13 +15,13 @@ type renewals struct {
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // least has been set
+	measured bool // whether the field least contains a measured value
 }
 
 // lease describes the current lease of a hold that has not ended.
 type lease struct {
 	until time.Duration    // time at which the lease expires if it is not renewed
-	given time.Duration    // length of the lease before the next renewal
+	given time.Duration    // duration for which the lease was granted or last renewed
 	taker *projection.Hold // first grant to another client during the hold, or nil
 }
 

@@ -152,10 +152,10 @@ func stored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
-// ran implements the script command "ran COMMAND...", which checks that the server has received each Redis command.
-// With a negation, it checks that the server has received none of the commands.
+// ran implements the script command "ran COMMAND...", which checks that the server has received each of the Redis
+// commands. "! ran COMMAND..." checks that the server has received none of them.
 //
-// A script must call ran before stored, because stored sends commands too.
+// A script must use the command "ran" before the command "stored", because "stored" sends Redis commands too.
 func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
 	ts.Check(err)
@@ -166,8 +166,8 @@ func ran(ts *testscript.TestScript, neg bool, commands []string) {
 	}
 }
 
-// within implements the script command "within DURATION CODE PROGRAM ARGS...". It is like exits, but fails if the
-// program runs longer than the duration.
+// within implements the script command "within DURATION CODE PROGRAM ARGS...". It fails if the exit code of the program
+// is not CODE, or if the program runs longer than DURATION.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)

@@ -85,7 +85,8 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until the function wrong returns "". It fails the test if this takes longer than bound.
+// within calls the function wrong repeatedly until it returns "", which means success. The test fails if this takes
+// longer than the duration bound.
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -210,7 +211,7 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything holds the arguments of a run with pauses, kills and restarts, on several deployments.
+// everything is the argument list of a lockbench run with pauses, kills and restarts, on several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
 // TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if workers and

@@ -79,7 +79,7 @@ func (e *entry) finish() (err error) {
 	}
 	if e.process == nemesis {
 		e.op.Kind = histories.Inject
-		for _, word := range []string{"stop", "heal", "resume", "reset"} { // prefixes of the operation name (:f) in an entry by which Jepsen ends a fault
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // prefixes of the :f value in Jepsen's entries for the end of a fault
 			if strings.HasPrefix(e.f, word) {
 				e.op.Kind = histories.Heal
 			}

@@ -121,8 +121,8 @@ func (x *writer) event(ev histories.Event) error {
 	return x.end()
 }
 
-// operation begins the entry for the call or the return of an operation. It adds the client and its Life if the Jepsen
-// process number does not determine them.
+// operation begins the entry for the call or the return of an operation. It adds Op.Client and Op.Life, which identify
+// the client, unless the Jepsen process number is sufficient.
 func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	thread := int64(op.Client)
 	if op.Client == histories.Harness {

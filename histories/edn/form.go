@@ -20,10 +20,10 @@ type formKind uint8
 
 const (
 	atom    formKind = iota // symbol, nil, boolean, float or character; stored in text
-	keyword                 // stored in text, without the colon
+	keyword                 // the field text contains the keyword without its colon
 	str                     // text
 	whole                   // n
-	vector                  // vector or list; stored in items
+	vector                  // vector or list; the field items contains its elements
 	mapping                 // stored in items: each key is followed by its value
 	set                     // items
 )

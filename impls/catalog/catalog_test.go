@@ -57,8 +57,8 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 	}
 }
 
-// openTwo opens a lock as two processes. A lock without a store excludes only within one process, so both results are
-// then the same.
+// openTwo opens a lock twice, as if in two processes. A lock without a store excludes only within one process. For such a
+// lock, openTwo returns the same instance twice.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
@@ -87,7 +87,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
-			return // the lock none never refuses a request
+			return // the lock "none" never refuses a request
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()

@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// stated holds the locks whose expectations differ from the default ones, and the known-broken locks that meet them, each with
-// the reason.
+// stated contains the exceptions to TestDefaultExpectations, by lock name, each with its reason. It lists correct locks
+// whose expectations differ from the default ones. It also lists known-broken locks whose expectations do not differ.
 var stated = map[string]string{
 	"ferretdb":          "the server does not lock the documents that it updates, so two clients may be granted at once",
 	"rueidislock":       "it promises a hold until its context ends, and a paused process cannot end the context",
@@ -21,8 +21,8 @@ var stated = map[string]string{
 	"fenced-counter":    "its tokens fall only if a server loses its memory, and servers are not harmed by default",
 }
 
-// TestDefaultExpectations checks the default expectations against what the catalog states, and tests have shown, for each
-// lock. A correct lock states nothing that differs, and every known-broken lock violates some of them.
+// TestDefaultExpectations compares the default expectations with those that the catalog states for each lock. They must
+// agree for a correct lock, and differ for a known-broken lock. The variable stated lists the exceptions.
 func TestDefaultExpectations(t *testing.T) {
 	for _, l := range All() {
 		l.Leased = l.Store != "" && !l.Session && !slices.Contains([]string{"setnx", "mysql-row"}, l.Name)

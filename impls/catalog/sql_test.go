@@ -251,7 +251,8 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 	})
 }
 
-// TestClosedWhileItWaits checks a waiter whose lock is closed. It must not be granted, and must not block other clients.
+// TestClosedWhileItWaits closes the lock of a client that waits in Acquire. The acquire must fail, and must not block other
+// clients.
 func TestClosedWhileItWaits(t *testing.T) {
 	t.Parallel() // mostly waits
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {

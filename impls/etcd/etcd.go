@@ -164,7 +164,8 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant returns the grant. No request is necessary, because the key was created with the lease.
+// Grant returns the data of the granted lock, and how to renew its lease. It sends no request, because enter attached the
+// session's lease to the key.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }

@@ -15,7 +15,7 @@ const (
 	networkFaults = "slow-network lost-reply lost-reply-silent partition partition-one-way delayed-release lost-wakeup half-open server-pause"
 )
 
-// Faults returns the names of the faults under which Default expects something.
+// Faults returns the names of the faults for which Default states expectations.
 func Faults() []string { return strings.Fields("none " + clientFaults + " " + networkFaults) }
 
 // Default returns what any lock with the capabilities of l is expected to do. docs/reference/expectations.md has the same

@@ -6,7 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is the reason for expectations about a holder whose lease has expired, if the resource checks fencing tokens.
+// Checked is a reason for expectations about a resource that checks fencing tokens. Such a resource refuses a holder with an
+// expired lease after it has seen a higher token.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
@@ -46,8 +47,8 @@ func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }
 
-// Recovers returns the expectations that a lock excludes and recovers under the given faults, which kill or abandon the
-// holder.
+// Recovers returns the expectations for faults that kill or abandon the holder. The lease must exclude other clients until
+// it expires, and another client must then be granted the lock in time.
 func Recovers(faults, because string) []impls.Expectation {
 	return Under(faults, Holds(because, "recovery", "no-orphan"),
 		Holds("a client that is gone does nothing more, and the lease excludes the others until it expires", Exclusion...))

@@ -34,8 +34,8 @@ type Lease struct {
 	left  bool // whether the renewal goroutine ended before a release or a loss
 }
 
-// New returns a Lease. Its renewals stop at the latest when the context life ends. start is the time of the call of
-// Acquire.
+// New returns a Lease. The parameter life is the context of its renewals, which stop when this context ends. The parameter
+// start is the time at which Acquire was called.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
 	ctx, cancel := context.WithCancel(life)
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
@@ -96,8 +96,9 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake calls lookAfter in a new goroutine at the given time, unless End is called first. lookAfter must call the method
-// LookAfter. Most holds are released earlier and need no goroutine.
+// Wake starts the renewals of a hold at the given time, unless End is called first. It calls the function lookAfter in a new
+// goroutine. That function must call h.LookAfter, which renews the hold. Most holds are released earlier and need no
+// goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
@@ -159,7 +160,7 @@ func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	defer cancel()
 	sent = time.Now()
 	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
-		err = errUnanswered // when ctx ends, ask may return one of several errors at random; replace it by a fixed one
+		err = errUnanswered // when ctx ends, the function ask may return any of several errors at random; return a fixed error instead
 	}
 	return sent, err
 }

@@ -17,7 +17,7 @@ func TestCancelledRenewalsAreReported(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	refused, broken := fmt.Errorf("%w: it has expired", impls.ErrNotHeld), errors.New("connection reset")
 	for name, c := range map[string]struct {
-		released time.Duration // time of the release, after the acquire
+		released time.Duration // time from the acquire to the release
 		answer   error         // result of the cancelled renewal
 		told     error
 		none     bool

@@ -21,7 +21,7 @@ type Sessions[S Session] struct {
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards the field held and the cancellation of Life; not locked while a command runs
+	mu   sync.Mutex // guards the map held and the cancellation of Life; not locked while a command runs
 	held map[string]hold[S]
 }
 
@@ -83,7 +83,8 @@ func (l *Sessions[S]) Ask(ctx context.Context, command func(context.Context, S) 
 	return l.settle(s, command(ctx, s))
 }
 
-// anyLease is the lease of a new session if the session only runs one command.
+// anyLease is the lease that Ask requests for a session. The length does not matter, because Ask runs only one command in
+// the session.
 const anyLease = 5 * time.Second
 
 // settle returns a session to the pool if err is nil or ErrNotHeld. In these cases, the session holds no lock. After any
@@ -136,8 +137,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep registers a hold, and starts a goroutine for run and for each function in also. If run returns true, the hold has
-// ended without a release, and its session is dropped.
+// keep records a hold. It starts the function run and the functions in the parameter also, each in a new goroutine. If run
+// returns true, the hold has ended without a release, and its session is dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,10 +249,9 @@ var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
 // Place is the position of a session in the queue for a key. The session at the first position holds the key.
 type Place interface {
-	// Await waits until the session is the first in the queue. It returns ErrBusy if patient, the context that bounds
-	// the wait, ends earlier.
+	// Await waits until the session is the first in the queue. It returns ErrBusy if the context patient ends first.
 	Await(ctx, patient context.Context) error
-	// Leave removes the place from the queue. It returns ErrNotHeld if the place was already gone.
+	// Leave removes the session's entry from the queue. It returns ErrNotHeld if the entry no longer exists.
 	Leave(context.Context) error
 	// Grant returns the grant for the first place in the queue, and the Renewal for the session.
 	Grant(context.Context) (impls.Grant, Renewal, error)
@@ -289,7 +289,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	return hold, err
 }
 
-// await waits until the place is the first in the queue, and then returns a hold.
+// await waits until the session is the first in the queue, and then returns a hold.
 func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
 	if err := p.Await(ctx, patient); err != nil {
 		return impls.Hold{}, err

@@ -16,7 +16,8 @@ import (
 // FerretDB is the lock mongodb adapted to FerretDB 1.24.2, which supports neither $$NOW nor pipeline updates. The client's
 // clock therefore decides whether a lease has expired.
 //
-// FerretDB's findAndModify is not atomic: it reads the document, decides, and then writes the document by its name.
+// FerretDB's findAndModify is not atomic. It finds a document that matches the filter. It later writes the document with the
+// same _id without checking the filter again.
 func FerretDB() impls.Impl {
 	return impls.Impl{
 		Name: "ferretdb", Store: "ferretdb", Deployment: "single", BackOff: waiting.LongestPause,

@@ -82,7 +82,7 @@ type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // part of the queue entry: id of the process, and lease after a hand-off; "" for a try
+	place    string // part of the queue entry: the process id, and the duration of the lease that a hand-off starts; "" for a try
 	start    time.Time
 	sent     time.Duration // time from start to sending the last request
 	queued   bool          // whether the request has been sent before
@@ -98,7 +98,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // err stays indeterminate: the server may receive the acquire after the withdrawal
+			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire may reach the server after the release that withdraw sends
 		}
 		return hold, err
 	}

@@ -69,7 +69,8 @@ func fencedUnderFaults() []impls.Expectation {
 		expect.Survives("failover-synced", "the promoted replica has the hold, the counter and the queue"))
 }
 
-// fencedForgotten returns the expectations of the locks fenced and fenced-counter under faults that may lose the hold.
+// fencedForgotten returns expectations of the locks fenced and fenced-counter. They apply to faults after which the server
+// may have lost the record of a hold.
 func fencedForgotten() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart", expect.Violated("the key is gone, so the lock is free during a hold", "lease-exclusion")),

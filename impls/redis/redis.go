@@ -34,7 +34,7 @@ type Node struct {
 
 var _ impls.Prober = Node{}
 
-// openNode returns a client of the only server in an Env. If the Env has several servers, the client is for a Redis
+// openNode returns a client for the server in env. If env has several servers, openNode returns a client for a Redis
 // Cluster.
 func openNode(env impls.Env) (Node, error) {
 	switch len(env.Nodes) {
@@ -53,7 +53,7 @@ func openNode(env impls.Env) (Node, error) {
 // careful configures a client so that it sends each command exactly once.
 func careful(opts *redis.Options) *redis.Options {
 	opts.ContextTimeoutEnabled = true // the default is false: a cancelled call would return only after ReadTimeout
-	opts.MaxRetries = -1              // the default is 3: a SET NX resent after a lost reply would be refused as busy
+	opts.MaxRetries = -1              // no retries (default: 3), because a SET NX resent after a lost reply would be refused as busy
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
@@ -253,7 +253,7 @@ func Options(env impls.Env, url string) (*redis.Options, error) {
 	if opts.TLSConfig == nil {
 		return opts, nil
 	}
-	opts.TLSConfig.InsecureSkipVerify = false // a parameter of the URL may have set it to true
+	opts.TLSConfig.InsecureSkipVerify = false // a parameter of the URL may have disabled the verification of certificates
 	if env.CAFile != "" {
 		pem, err := os.ReadFile(env.CAFile)
 		if err != nil {

@@ -158,7 +158,7 @@ func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Probe returns the field of the hash, which names the holder, and the remaining time of the key.
+// Probe returns the holder of a key and the remaining lease. The holder is the field name in the key's Redis hash.
 func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	fields, err := l.HKeys(ctx, l.Key(key)).Result()
 	if err != nil || len(fields) == 0 {

@@ -76,7 +76,7 @@ func perNode(ttl time.Duration) time.Duration {
 // votes counts the servers that executed a command and the servers that refused it.
 type votes struct {
 	yes, no int
-	left    []Node  // servers that did not refuse
+	left    []Node  // servers that executed the command or may have executed it
 	missed  []error // errors of the servers that did not answer, in the order of the servers
 }
 

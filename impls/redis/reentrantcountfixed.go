@@ -65,8 +65,8 @@ func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, 
 	return g, err
 }
 
-// release decrements the count of nested holds. The last release clears the marker before it sends its request, even if the
-// request fails later.
+// release decrements the count of nested holds. The last release removes the local record of the hold before it sends its
+// request. The record stays removed if the request fails.
 func (l *counted) release(ctx context.Context, g impls.Grant) error {
 	held := ownedKey{g.Key, g.Owner}
 	l.mu.Lock()

@@ -41,9 +41,9 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// start begins to renew a grant at each third of its lease. The argument start is the time of the call of Acquire. If name
-// already has a renewal, a nested grant shares it, and an outermost grant replaces it. lost is closed when a renewal is
-// refused.
+// start begins to renew a grant after each third of its lease. The parameter start is the time at which Acquire was called.
+// If a hold with this name is already being renewed, a nested grant shares its renewals. An outermost grant replaces them.
+// The channel lost is closed when a renewal is refused or the renewals are replaced.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,8 @@ func (r *renewals) close(client io.Closer) error {
 	return errors.Join(client.Close(), endedSoon(&r.running))
 }
 
-// endedSoon waits until a lock's goroutines have ended. The connections of the goroutines must be closed before.
+// endedSoon waits until a lock's goroutines have ended, or returns an error after a timeout. The caller must first close the
+// connections that the goroutines use.
 func endedSoon(running *waiting.Group) error {
 	ended := make(chan struct{})
 	go func() {

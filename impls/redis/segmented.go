@@ -53,8 +53,8 @@ func (l *segmentedLock) Segments(key string) []string {
 
 func segment(key string, i int) string { return fmt.Sprintf("%s#%d", key, i) }
 
-// Acquire acquires one of the keys (segments) over which the resource is split. Successive calls use the segments in
-// turn. As in the published code, a call waits for its segment even if another segment is free.
+// Acquire acquires one of the keys (segments) over which the resource is split. Successive calls use the segments in turn.
+// As in the articles that describe this lock, a call waits for its segment even if another segment is free.
 func (l *segmentedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	req.Key = segment(req.Key, int((l.requests.Add(1)-1)%uint64(l.segments)))
 	hold, err := l.simple.Acquire(ctx, req)

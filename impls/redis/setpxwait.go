@@ -30,7 +30,8 @@ func SetPXWait() impls.Impl {
 	}
 }
 
-// longestWait bounds the WAIT at the server. A connected replica answers within a millisecond.
+// longestWait is the maximum timeout of the Redis command WAIT. A connected replica acknowledges a write within a
+// millisecond, so a longer wait is useless.
 const longestWait = time.Second
 
 func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Grant, error) {
@@ -38,8 +39,8 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 		return impls.Grant{}, err
 	}
 	mine := impls.Token(s.env.Rand)
-	// SET and WAIT share a connection, because WAIT covers only the writes of its connection. The limit is never 0, because
-	// 0 means no limit.
+	// SET and WAIT share a connection, because WAIT covers only the writes of its connection. The timeout of WAIT is never
+	// 0, because 0 means no timeout.
 	limit := max(time.Millisecond, min(req.TTL/4, longestWait))
 	pipe := s.Pipeline()
 	set := pipe.Do(ctx, "SET", s.Key(req.Key), mine, "NX", "PX", req.TTL.Milliseconds())

@@ -143,8 +143,8 @@ func (s *subscriptions) close() {
 	s.pubsub.Close() // ends the reader's connection
 }
 
-// await waits until news is closed or has an element, for at most atMost. A negative atMost means no limit. await returns
-// false if the context or the lock has ended.
+// await waits until the channel news is closed or receives a value, or until the timeout atMost expires. A negative timeout
+// means no limit. await returns false if ctx or the lock has ended.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {

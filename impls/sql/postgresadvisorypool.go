@@ -23,7 +23,7 @@ import (
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
-		Lease: 300 * time.Millisecond, // the lock has no lease; a short TTL shortens the waits for locks that are never released
+		Lease: 300 * time.Millisecond, // the lock ignores the lease; a short one limits the waits of tests for locks that are never released
 		Doc:   "the advisory lock through a pool of connections: the release reaches a session that does not hold it",
 		Expect: slices.Concat(
 			expect.Violated("no release reaches the session that holds", "no-orphan"),

@@ -17,7 +17,8 @@ type session interface {
 	lease.Session
 	// id identifies the session among the server's current sessions.
 	id() string
-	// take requests a name and waits at the server. It returns false if another session held the name for the whole wait.
+	// take requests the named lock and waits at the server. It returns false if another session held the lock during the
+	// whole wait.
 	take(ctx context.Context, name string, wait time.Duration) (bool, error)
 	// give releases a name. It returns false if the session does not hold it.
 	give(ctx context.Context, name string) (bool, error)

@@ -21,7 +21,7 @@ import (
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
 		"bsm/redislock v0.10 as documented: a script sets a free key, and a waiter tries every 500 ms (LinearBackoff)",
-		slices.Concat(leased(expect.Observed), // Observed states no expectation, because few waiters try while a hold outlives its lease
+		slices.Concat(leased(expect.Observed), // no expected result, because few waiters request the lock while a hold outlives its lease
 			expect.In("long-hold", expect.Observed("waiters that try every 500 ms seldom come while a holder is late", "mutual-exclusion"),
 				expect.Holds("the next client is granted after the lease, and a late release frees no other client's key", "lease-exclusion"))))
 }
@@ -72,7 +72,7 @@ type asking struct {
 func (a *asking) NextBackoff() time.Duration {
 	pause := a.RetryStrategy.NextBackoff()
 	a.sent = time.Now().Add(pause)
-	if pause > 0 { // otherwise the library stops trying
+	if pause > 0 { // if the delay is 0, the library makes no further attempt
 		a.tally.Attempt()
 	}
 	return pause

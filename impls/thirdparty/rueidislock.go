@@ -129,7 +129,7 @@ func (l *rueidisLockLock) locker(ttl time.Duration) (rueidislock.Locker, error) 
 	made, err := c.open()
 	l.mu.Lock()
 	if err != nil && l.lockers[ttl] == c {
-		delete(l.lockers, ttl) // the next acquire tries again
+		delete(l.lockers, ttl) // the next acquire tries to connect again
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -176,7 +176,7 @@ func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	if !first {
 		return fmt.Errorf("%w: it is released", impls.ErrNotHeld)
 	}
-	held := h.notice() // stop the report of a loss first, because give also ends the context of the hold
+	held := h.notice() // stop the report of a loss first, because calling h.give also ends the context that triggers the report
 	h.give()
 	h.end()
 	if !held {

@@ -17,7 +17,7 @@ import (
 // case the object is released again.
 type objects[T any] struct {
 	mu    sync.Mutex
-	held  map[string]T        // objects of current holds, by token
+	held  map[string]T        // the library's objects for current holds, by token
 	spent map[string]spent[T] // last released object, by key
 }
 
@@ -68,7 +68,7 @@ type attempt struct {
 	stop  func() bool
 	timer *time.Timer
 	by    context.Context // context of the caller
-	lock  context.Context // context of the lock
+	lock  context.Context // context of the lock, which ends when the lock is closed
 }
 
 func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {

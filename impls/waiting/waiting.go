@@ -36,8 +36,8 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Timeouts returns two contexts. patient ends at a waiter's timeout. limit ends AnswerGrace later, so that the reply to a
-// command in flight is still read.
+// Timeouts returns two contexts for an acquire. The context patient ends when the timeout of the acquire (parameter wait)
+// expires. The context limit ends AnswerGrace later, so that the reply to a command in flight is still read.
 func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
 		return ctx, ctx, func() {}
@@ -62,7 +62,8 @@ type Polling struct {
 	tally *impls.Tally
 }
 
-// NewPolling returns a Polling with the parameters of an Env.
+// NewPolling returns a Polling, which acquires a lock by repeated requests. The parameter "wait" in env selects the delay
+// between them.
 func NewPolling(env impls.Env) Polling {
 	return Polling{Spin: env.Params["wait"] != "backoff", rand: env.Rand, tally: env.Tally}
 }
@@ -120,12 +121,12 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Group tracks the background work of a lock. In contrast to a sync.WaitGroup, work may begin during Close. Close does not
 // wait for such work.
 type Group struct {
-	mu     sync.Mutex // guards the field closed and the start of work; not held while work runs
+	mu     sync.Mutex // guards the field closed and the counter of the field all; not locked while background work runs
 	closed bool
 	all    sync.WaitGroup
 }
 
-// Go runs work in a new goroutine.
+// Go calls the function work in a new goroutine.
 func (g *Group) Go(work func()) {
 	if !g.begin() {
 		go work()
@@ -137,7 +138,7 @@ func (g *Group) Go(work func()) {
 	}()
 }
 
-// Do runs work in the caller's goroutine.
+// Do calls the function work in the caller's goroutine.
 func (g *Group) Do(work func()) {
 	if g.begin() {
 		defer g.all.Done()

@@ -28,7 +28,7 @@ const (
 	Oldest  = 1
 )
 
-// MaxLine is the longest line in bytes, in either direction.
+// MaxLine is the maximum length of a line in bytes, in either direction.
 const MaxLine = 1 << 20
 
 // Open is the first line that a worker reads. The URLs are not on the command line, because they may contain passwords.
@@ -82,13 +82,13 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 // The optional capabilities of a worker. All workers support acquire, release, ping, read, write and append.
 const (
 	CanRenew     = "renew"     // renews at the client's request
-	CanProbe     = "probe"     // reads the store's state
+	CanProbe     = "probe"     // the worker can read the holder of a key from the store
 	CanRenewSelf = "watchdog"  // the lock renews its holds automatically; the worker need not report the renewals
 	CanReenter   = "reentrant" // a holder can acquire its lock again
 	CanTellLoss  = "lost"
 	CanFence     = "fencing"   // each grant has a higher fencing token than all earlier grants
 	CanNotify    = "notifies"  // a release wakes a waiter
-	CanWait      = "waits"     // waits inside the library, so the time of the granted request is unknown
+	CanWait      = "waits"     // an acquire waits inside the library, so the time of the granted request is unknown
 	CanCancel    = "cancel"    // an acquire ends soon after a cancel request
 	CanRerelease = "rerelease" // a release may be repeated if its outcome is unknown
 	IsSession    = "session"   // holds end with the session of the process
@@ -120,7 +120,7 @@ const NoStore = "none"
 const (
 	Busy    = "busy"     // acquire: another client holds the key
 	NotHeld = "not held" // release, renew: the store no longer has the hold for this owner
-	Stale   = "stale"    // read, write, append: the resource has seen a higher fencing token
+	Stale   = "stale"    // read, write or append: the resource refused it, because it has seen a higher fencing token
 )
 
 // Line is a line that a worker writes after the first line. It is either a reply with the id of the request, or a notice.
@@ -141,7 +141,7 @@ type Line struct {
 
 	Lost    int64 `json:"lost,omitempty"`       // notice of a loss: the id of the acquire that created the hold
 	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the acquire that created the hold
-	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from the receipt of the acquire to the loss, or to sending the renewal
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from receiving the acquire until the hold was lost or the renewal was sent
 }
 
 // Grant returns the grant to which the request refers.

@@ -15,7 +15,8 @@ import (
 	"lockbench/impls"
 )
 
-// About describes a lock to lockbench. The capabilities renew, probe and lost follow from the lock itself.
+// About describes a lock to lockbench. Serve adds the capabilities "renew", "probe" and "lost" itself, according to the
+// methods of the lock.
 type About struct {
 	Name, Doc    string
 	Store        string // "": redis
@@ -44,8 +45,9 @@ func AboutLock(l impls.Impl) About {
 	return a
 }
 
-// Serve speaks the protocol on in and out. It returns nil after the end of the input or a shutdown request. Requests
-// are served concurrently. After the first line, Serve calls the function about, and then the function open.
+// Serve reads requests from in and writes replies to out. It returns nil after the end of the input or a shutdown request.
+// Requests are served concurrently. After the first line, Serve calls the function about, which describes the lock. Unless
+// only the description was requested, it then calls the function open, which opens the lock.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -178,7 +180,7 @@ func (s *server) close() error {
 // held holds the outermost holds of a worker, by the id of the acquire. It is used to report losses and renewals.
 type held struct {
 	over  map[int64]chan struct{} // by id of a current hold; closed when the release begins
-	named map[string]int64        // id of the latest hold, by name
+	named map[string]int64        // id of the latest hold, by its name, which consists of key and token
 	ended []string                // names of released holds; the first is the oldest
 	early map[string][]Line       // renewals that arrived before the reply to the acquire, by name of the hold
 }
@@ -195,8 +197,8 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
-// renewed returns the id of the acquire that created the named hold. If no such hold is recorded, renewed returns 0 and
-// stores the renewal l. A later call of begin returns l.
+// renewed returns the id of the acquire that created the named hold. If that acquire has not been recorded yet, renewed
+// returns 0 and stores the line l, which reports the renewal. The method begin returns this line later.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -205,8 +207,8 @@ func (h *held) renewed(name string, l Line) int64 {
 	return id
 }
 
-// begin records a hold. It returns a channel, which the method end closes, and the renewals that arrived before the
-// grant.
+// begin records a hold. It returns the renewals that arrived before the grant, and a channel that is closed when the hold is
+// released.
 func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	over, early = make(chan struct{}), h.early[name]
 	delete(h.early, name)

@@ -163,7 +163,7 @@ func (s *session) hear() Line {
 	return l
 }
 
-// ask sends a request and expects one line.
+// ask sends a request and returns the reply. The test fails if the reply differs from want, except in the field Elapsed.
 func (s *session) ask(request string, want Line) Line {
 	s.t.Helper()
 	s.tell(request)

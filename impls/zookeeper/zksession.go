@@ -24,7 +24,7 @@ type zkSession struct {
 
 	opened  time.Duration // the requested lease
 	number  atomic.Int64  // assigned by the server
-	timeout atomic.Int64  // granted by the server, in milliseconds
+	timeout atomic.Int64  // lease granted by the server, in milliseconds
 	up      chan struct{}
 	over    chan struct{} // closed when the server or this client has ended the session
 	ended   sync.Once
@@ -114,7 +114,8 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial returns a dialer that opens connections with the function by, and inspects the server's first answer.
+// dial adapts the dialer by to the client library. The connections that it opens also parse the server's first reply, which
+// contains the granted timeout.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -142,7 +143,7 @@ const longestGreeting = time.Second
 type zkWire struct {
 	net.Conn
 	given  func(number int64, timeout time.Duration)
-	within time.Duration // timeout of each read of the first answer
+	within time.Duration // timeout of each read until the server's first reply is complete
 	head   [20]byte
 	read   int
 }
@@ -186,8 +187,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next returns the next server to try. If an earlier try failed, Next waits first. After close, stop is true, so that
-// the library checks whether its client was closed.
+// Next returns the next server to connect to. If an earlier attempt to connect failed, Next waits first. After close has
+// been called, stop is true, so that the library checks whether its client was closed.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)
@@ -222,7 +223,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}()
 	select {
 	case r := <-came:
-		if waiting.Over(s.over) { // the request may have been sent in a new session
+		if waiting.Over(s.over) { // the session has ended, and the library may have sent the request in a new session
 			return answer, errSessionOver
 		}
 		return r.answer, r.err

@@ -158,8 +158,8 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// look reports whether the node is the first in its queue. If it is not, the channel changed becomes readable when the node
-// may have become the first.
+// look reports whether the node is the first in its queue. If not, the returned channel delivers an event or is closed when
+// the node may have become the first.
 func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
 	herd := p.lock.herd && p.req.Wait != 0
 	names, changed, err := children(ctx, p.s, p.queue, herd)

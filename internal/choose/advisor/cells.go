@@ -50,7 +50,8 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workload counter if two holders at once would corrupt data, and otherwise nil.
+// guarded returns the workload "counter" if data could be corrupted when two clients hold the lock at once. Otherwise it
+// returns nil.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
@@ -64,7 +65,8 @@ func checked(n selection.Needs) []string {
 	return guarded(n)
 }
 
-// Cells returns the cells in which the stage tests the given candidates.
+// Cells returns the test cells of the stage for the given candidates. A cell is a combination of lock, deployment, workload
+// and fault.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
 	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
 	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
@@ -88,7 +90,7 @@ func loadsNamed(names ...string) []workloads.Workload {
 
 const (
 	longTrial = 2 * time.Second // longest lease in a trial; if the advised lease is longer, all times are scaled down
-	fewHolds  = 1               // number of holds of the victim before the hold in which it is paused
+	fewHolds  = 1               // number of holds that a client completes before the hold in which it is paused
 )
 
 // longestPause returns test cells in which the holder is paused while it does the longest work. The pause is the longest one
