@@ -1,6 +1,6 @@
 """Writes the Python wheel and the npm package of lockbench for one platform. Both contain the program and need nothing else.
 
-    packages/build.py VERSION PROGRAM GOOS GOARCH FOLDER
+    internal/packages/build.py VERSION PROGRAM GOOS GOARCH FOLDER
 """
 import base64
 import gzip
@@ -84,7 +84,7 @@ def main(version, program, goos, goarch, folder):
     if (goos, goarch) not in TAGS:
         sys.exit(f"no package for {goos}/{goarch}; known: {', '.join(map('/'.join, TAGS))}")
     content = read(program)
-    readme, license_text = read(f"{HERE}/README.md"), read(f"{HERE}/../LICENSE")
+    readme, license_text = read(f"{HERE}/README.md"), read(f"{HERE}/../../LICENSE")
     os.makedirs(folder, exist_ok=True)
     print(write_wheel(folder, version, TAGS[goos, goarch], content, readme, license_text))
     print(write_npm(folder, version, goos, goarch, content, readme, license_text))
