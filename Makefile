@@ -27,7 +27,7 @@ FUZZTIME ?= 30s
 FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 adapters: ## the worker libraries of Java and Rust and their adapters, whose first build takes minutes
-	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust'
+	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust|NewWorkers'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+).*#\1 \2#' | \

@@ -20,8 +20,12 @@ var installs = map[string]func(t *testing.T, dir string, x worker.Template) stri
 		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // requirements.txt names another version of redis
 	},
 	"node": install("npm", "node-ioredis"),
-	"java": install("mvn", "mvn"),
+	"java": func(t *testing.T, dir string, x worker.Template) string {
+		skipSlowBuild(t)
+		return install("mvn", "maven")(t, dir, x)
+	},
 	"rust": func(t *testing.T, dir string, x worker.Template) string {
+		skipSlowBuild(t)
 		cacheTarget(t, dir)
 		return install("cargo", "cargo")(t, dir, x)
 	},
@@ -70,6 +74,7 @@ func TestNewWorkers(t *testing.T) {
 	}
 	for _, x := range worker.Templates() {
 		t.Run(x.Language, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "new")
 			run(t, ".", lockbench, "new-worker", "--language", x.Language, "--out", dir)
 			command := installs[x.Language](t, dir, x)

@@ -527,13 +527,19 @@ func cacheFolder(t *testing.T) string {
 	return cache
 }
 
-// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
-// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
-func prepared(t *testing.T, name string, parts map[string]string) string {
+// skipSlowBuild skips a test that builds Java or Rust, unless LOCKBENCH_REQUIRE names the tools.
+func skipSlowBuild(t *testing.T) {
 	t.Helper()
 	if required := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","); !slices.Contains(required, "maven") && !slices.Contains(required, "cargo") {
 		t.Skip("the builds of Java and Rust take minutes: make adapters")
 	}
+}
+
+// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
+// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
+func prepared(t *testing.T, name string, parts map[string]string) string {
+	t.Helper()
+	skipSlowBuild(t)
 	cache := cacheFolder(t)
 	fresh, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
