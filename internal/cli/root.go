@@ -152,7 +152,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 		if isList {
 			values = list.GetSlice()
 		}
-		if trimmed := func(s string) bool { return strings.TrimSpace(s) == "" }; len(values) == 0 || slices.ContainsFunc(values, trimmed) {
+		if blank := func(s string) bool { return strings.TrimSpace(s) == "" }; len(values) == 0 || slices.ContainsFunc(values, blank) {
 			what := "--%s is empty"
 			if len(values) > 1 {
 				what = "--%s has an empty element"

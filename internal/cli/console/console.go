@@ -255,8 +255,8 @@ func (l *Live) redraw(text string) {
 	if !l.Terminal {
 		return
 	}
-	if width := Width(l.w); len(text) >= width {
-		text = text[:max(0, width-1)]
+	if width, letters := Width(l.w), []rune(text); len(letters) >= width {
+		text = string(letters[:max(0, width-1)])
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lockbench/impls/catalog"
@@ -99,16 +100,18 @@ func TestDefaultCells(t *testing.T) {
 
 // TestLine checks the progress line: the finished trials, the estimated time left, unexpected results, and the running trial.
 func TestLine(t *testing.T) {
-	counter := workloads.All()[0]
-	w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}
-	p := &progress{total: 40, cost: func(work) time.Duration { return time.Second }, all: 40 * time.Second, began: time.Now().Add(-10 * time.Second)}
-	if got := p.line(); strings.Contains(got, "left") {
-		t.Errorf("a time is estimated before any trial ended: %s", got)
-	}
-	p.done, p.spent, p.unexpected = 10, 10*time.Second, 1
-	p.running = []*shownTrial{{work: w}, {work: w}}
-	want := fmt.Sprintf("10 of 40 trials, 1 not as expected, about 30 s left: %s and 1 more", w.cell)
-	if got := p.line(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		counter := workloads.All()[0]
+		w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}
+		p := &progress{total: 40, cost: func(work) time.Duration { return time.Second }, all: 40 * time.Second, began: time.Now().Add(-10 * time.Second)}
+		if got := p.line(); strings.Contains(got, "left") {
+			t.Errorf("a time is estimated before any trial ended: %s", got)
+		}
+		p.done, p.spent, p.unexpected = 10, 10*time.Second, 1
+		p.running = []*shownTrial{{work: w}, {work: w}}
+		want := fmt.Sprintf("10 of 40 trials, 1 not as expected, about 30 s left: %s and 1 more", w.cell)
+		if got := p.line(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 }
