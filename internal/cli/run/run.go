@@ -38,6 +38,7 @@ type flags struct {
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
+	faultHold                time.Duration // value of --hold; 0 if the flag is not set
 	faultTTL                 time.Duration // value of --ttl; 0 if the flag is not set
 	shop                     trial.Asked   // values of --clients and --hold, for the flash-sale workloads
 	params                   workloads.Params
@@ -166,6 +167,10 @@ func (f *flags) check(cmd *cobra.Command) error {
 	}
 	if changed("hold") {
 		f.shop.Hold = &f.params.Hold
+		f.faultHold = f.params.Hold
+		if len(f.faults) > 0 && f.worker == "" {
+			f.notes = append(f.notes, "--hold is not used under faults, where clients hold for most of a lease")
+		}
 	}
 	return f.servers.Settle(cmd)
 }

@@ -29,6 +29,7 @@ type Setting struct {
 	Remote     servers.Remote // addresses of external servers
 	Params     workloads.Params
 	FaultTTL   time.Duration     // TTL of trials with a fault; 0: the default of the fault
+	FaultHold  time.Duration     // hold of trials of a user's lock with a fault; 0: the default of the fault
 	LockParams map[string]string // lock parameters; a lock ignores unknown names
 	Worker     []string          // command that runs a built-in lock in a separate process
 	Self       string            // path of the lockbench program, which also runs some stores and the shop services
@@ -99,6 +100,10 @@ func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {
 		p = c.Fault.Params(p, c.faultTTL(s.FaultTTL), c.On())
+		if s.FaultHold > 0 && c.Lock.Program != nil { // expectations of the built-in locks are for the default
+			p.Hold, p.Duration = s.FaultHold, max(p.Duration, 3*s.FaultHold)
+			p.Grace = max(p.Grace, p.TTL+time.Second) + 2*s.FaultHold
+		}
 	}
 	if c.Workload.Served {
 		p = s.Asked.of(p)
@@ -268,10 +273,13 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the maximum stall of a trial with a fault. A trial with a longer stall is discarded. The maximum is 3/4
+// mayBeLate returns the maximum stall of a trial with a fault. A trial with a longer stall is discarded. Usually it is 3/4
 // of the difference between TTL and hold time.
 func (t *trial) mayBeLate() time.Duration {
-	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
+	if t.Params.Hold >= t.Params.TTL {
+		return t.Params.TTL / 4 // a holder that is late anyway; a lock that renews each third of a lease bears such a stall
+	}
+	return (t.Params.TTL - t.Params.Hold) * 3 / 4
 }
 
 // judge judges the history file and returns the outcome of the trial.
