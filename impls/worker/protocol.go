@@ -249,11 +249,24 @@ func count(these ...bool) (n int) {
 	return n
 }
 
+// plain returns an error of encoding/json in words that do not mention Go.
+func plain(err error) error {
+	var form *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Errorf("the field %q does not take a %s", kind.Field, kind.Value)
+	case errors.As(err, &form), errors.As(err, &kind), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("want a JSON object")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
 func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return plain(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more than one value on a line")

@@ -12,6 +12,8 @@ func TestInvalidLines(t *testing.T) {
 	for text, want := range map[string]string{
 		`Starting up...`:                                   "standard error",
 		`{"id":1}`:                                         "no outcome",
+		`[1]`:                                              "want a JSON object",
+		`{"id":"1","ok":true}`:                             `the field "id" does not take a string`,
 		`{"ok":true}`:                                      `repeats the "id"`,
 		`{"id":1,"ok":true,"refused":"busy"}`:              "too many outcomes",
 		`{"id":1,"ok":true,"lost":2}`:                      "more than one subject",

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,7 +89,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 		given: map[int64]worker.Request{}, held: holds{}}
 	child, in, out, err := k.StartPiped(command, &p.log)
 	if err != nil {
-		return p, fmt.Errorf("start the worker %q: %w", command, err)
+		return p, fmt.Errorf("start the worker %q: %w", shown(command), err)
 	}
 	p.child, p.in = child, in
 	first := make(chan error, 1)
@@ -99,9 +100,17 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	}()
 	if err := p.introduce(ctx, open, first); err != nil {
 		_ = p.Kill()
-		return p, fmt.Errorf("start the worker %q: %w%s", command, err, &p.log)
+		return p, fmt.Errorf("start the worker %q: %w%s", shown(command), err, &p.log)
 	}
 	return p, nil
+}
+
+// shown returns a command as the user gave it, without the shell that runs it.
+func shown(command []string) string {
+	if len(command) == 3 && command[1] == "-c" {
+		return strings.TrimPrefix(command[2], "exec ")
+	}
+	return strings.Join(command, " ")
 }
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
