@@ -27,6 +27,9 @@ func (r *Results) verdict() html.Verdict {
 	if t.Disagreements > 0 {
 		say(html.Bad, "Monitor and oracle disagree %s: a fault of lockbench, and nothing below can be relied on.", format.Often(t.Disagreements))
 	}
+	for _, told := range r.heldAtOnce() { // stands, also if the run is incomplete
+		say(html.Bad, "%s.", told)
+	}
 	if judged := len(r.Measurements); r.Run.Interrupted || r.Run.Ended.IsZero() || judged < len(r.Run.Plan) {
 		say(html.Unsure, "Incomplete: %s of %s judged.", format.Count(judged), format.Plural(len(r.Run.Plan), "planned cell"))
 	}
@@ -42,9 +45,6 @@ func (r *Results) verdict() html.Verdict {
 // sayResults adds the sentences about the locks, then the sentences about the expectations.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
-	for _, told := range r.heldAtOnce() {
-		say(html.Bad, "%s.", told)
-	}
 	r.sayLocks(say)
 	if t.Fail > 0 {
 		say(html.Bad, "%s violated although expected to hold: %s.", format.Plural(t.Fail, "property"), r.listed(checker.Fail, "violates"))
