@@ -64,7 +64,7 @@ VERSION ?= 0.1.0
 
 packages: ## a Python wheel and an npm package with the program, in dist/, for this platform or GOOS and GOARCH
 	rm -rf dist
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/lockbench ./cmd/lockbench
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X lockbench/internal/cli.packaged=$(VERSION)" -o bin/lockbench ./cmd/lockbench
 	python3 internal/packages/build.py $(VERSION) bin/lockbench $$(go env GOOS) $$(go env GOARCH) dist
 
 packages-test: packages ## install both packages into clean folders, and run what was installed

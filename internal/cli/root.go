@@ -13,6 +13,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,11 +171,15 @@ func versionCommand() *cobra.Command {
 	}}
 }
 
+// packaged is the version of a package that make packages writes. The linker sets it.
+var packaged string
+
 // version returns the versions of lockbench and of Go, and the platform.
 func version() string {
 	module := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		module = info.Main.Version
 	}
+	module = cmp.Or(packaged, module)
 	return fmt.Sprintf("%s %s %s/%s", module, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
