@@ -39,7 +39,7 @@ func (o *Observed) UnmarshalText(text []byte) error {
 
 // Witness is a small part of a history that shows a violation, usually four operations.
 type Witness struct {
-	Sentence string         `json:"sentence"` // describes the violation, such as which clients held the key at once
+	Sentence string         `json:"sentence"` // description of the violation, for example which clients held the key at once
 	Key      string         `json:"key"`
 	From     time.Duration  `json:"from_ns"` // From and To: start and end of the violation
 	To       time.Duration  `json:"to_ns"`
@@ -82,7 +82,7 @@ type Counts struct {
 
 	Faults      int `json:"faults,omitempty"`       // number of faults injected and verified
 	Losses      int `json:"losses,omitempty"`       // number of losses of a hold that the lock reported
-	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses although the store still had the hold
+	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses of holds that the store still had
 	Stale       int `json:"stale,omitempty"`        // number of operations that a resource refused because of an old fencing token
 }
 

@@ -37,8 +37,8 @@ func need(t *testing.T, what, how string) {
 // commands holds a function for each example worker on Redis that installs what the worker needs and returns its command line.
 var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goModule("go-redislock")}
 
-// python returns a function that returns the command line of an example in Python. The worker needs a package, which the
-// Debian package python3-PACKAGE contains.
+// python returns a function that returns the command line of an example in Python. The parameter needs is a Python
+// package that the example imports, such as redis. The name of its Debian package has the prefix python3-.
 func python(folder, needs string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
@@ -52,8 +52,8 @@ func python(folder, needs string) func(*testing.T) []string {
 	}
 }
 
-// node returns a function that installs the packages of an example in Node, unless they are installed, and returns the command
-// line of the example.
+// node returns a function that returns the command line of an example for Node.js. The function first installs the npm
+// packages of the example if they are missing.
 func node(folder, needs string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
@@ -73,7 +73,7 @@ func node(folder, needs string) func(*testing.T) []string {
 	}
 }
 
-// copied copies files to a folder.
+// copied copies each file into the folder dir. The copy has the base name of the file.
 func copied(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	for _, file := range files {

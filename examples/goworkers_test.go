@@ -20,7 +20,7 @@ import (
 )
 
 // goModule returns a function that builds an example in Go, and returns its command line. Each example is a separate
-// module, so it has its own versions of libraries.
+// module, so that its library versions are independent of the others.
 func goModule(folder string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
@@ -58,7 +58,7 @@ type goExample struct {
 	name, store string
 	ttl         time.Duration
 	can         []string
-	busy        bool // whether an acquire that timed out is refused; otherwise it may also be an error
+	busy        bool // whether an acquire that times out always returns impls.ErrBusy; if false, it may return another error
 }
 
 func goExamples() []goExample {
@@ -157,7 +157,7 @@ func (x goExample) exclusion(t *testing.T, a, b impls.Lock) {
 		}
 		granted <- h.Grant
 	}()
-	time.Sleep(3 * time.Second) // longer than the lease of etcd, which the session must renew
+	time.Sleep(3 * time.Second) // longer than the lease of the etcd example, so that its session must renew the lease
 	select {
 	case <-granted:
 		t.Fatal("the waiter is granted while another client holds the lock")

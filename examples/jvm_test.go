@@ -24,7 +24,7 @@ func build(t *testing.T, tool, hint, compilerError, dir string, command []string
 		need(t, tool, hint)
 	}
 	var said []byte
-	for _, c := range [][]string{command, fallback} { // the first works without a network if all packages are cached
+	for _, c := range [][]string{command, fallback} { // command needs no network if all packages are cached; fallback may use the network
 		if len(c) == 0 {
 			continue
 		}
@@ -43,8 +43,9 @@ func build(t *testing.T, tool, hint, compilerError, dir string, command []string
 	need(t, tool, hint+"\n"+string(said))
 }
 
-// maven builds a Maven project with the worker library and returns the command that runs its main class. The library is
-// copied to its folder in the repository, or for a template, as the comment there says, to the project.
+// maven builds a Maven project with the worker library and returns the command that runs its main class. For an
+// example, the library is at its usual place in the repository. For a template, it is copied into the project, as by
+// the command lockbench new-worker.
 func maven(t *testing.T, folder, main string) []string {
 	t.Helper()
 	parts := map[string]string{"examples/it": folder, "impls/worker/java/src": javaWorker + "/src"}
@@ -100,7 +101,7 @@ func TestJavaTemplate(t *testing.T) {
 	t.Run("resource", func(t *testing.T) { resource(t, a) })
 }
 
-// short checks the number of lines of a file.
+// short checks that a file has at least 15 lines and at most the given maximum.
 func short(t *testing.T, file string, most int) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -112,7 +113,8 @@ func short(t *testing.T, file string, most int) {
 	}
 }
 
-// TestShortInJava checks the number of lines of each adapter in Java. Both adapters have re-entry; one reports losses.
+// TestShortInJava checks that each adapter in Java has at most 50 lines. Both adapters support nested acquires, and the
+// one for Curator also reports lost holds.
 func TestShortInJava(t *testing.T) {
 	short(t, "curator/src/main/java/CuratorWorker.java", 50)
 	short(t, "redisson/src/main/java/RedissonWorker.java", 50)

@@ -39,7 +39,7 @@ type talk struct {
 	in    io.WriteCloser
 	lines chan []byte
 	cmd   *exec.Cmd
-	log   bytes.Buffer // read it after exits
+	log   bytes.Buffer // standard error of the worker; read it only after the method exits has returned
 	ready worker.Ready
 }
 
@@ -125,7 +125,7 @@ func (c *talk) hear() worker.Line {
 	return l
 }
 
-// want reads a line. It checks the fields other than times that are measured, and returns the line.
+// want reads a line and returns it. The line must equal the expected one, except for measured times.
 func (c *talk) want(want worker.Line) worker.Line {
 	c.t.Helper()
 	got := c.hear()
@@ -154,7 +154,8 @@ func (c *talk) exits() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// granted returns the reply to an acquire of scripted with a lease of 600 ms.
+// granted returns the reply that a test expects to an acquire with a lease of 600 ms. The reply comes from the worker
+// in testdata/scripted.py or testdata/scripted.mjs.
 func granted(id int64, key string) worker.Line {
 	return worker.Line{ID: id, OK: true, Token: "p:" + key, Fence: 7, Depth: 1, Validity: int64(600 * time.Millisecond)}
 }
@@ -230,7 +231,8 @@ func TestLibraryOutcomes(t *testing.T) {
 	})
 }
 
-// TestLibraryPassesUnknownHolds checks that a lock can decide on holds that were never granted.
+// TestLibraryPassesUnknownHolds checks the library option for locks that handle releases of unknown holds. With it, the
+// library passes a release to the lock even if the hold was never granted. It still refuses to renew such a hold.
 func TestLibraryPassesUnknownHolds(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, append(slices.Clone(command), "unknown")...)
@@ -241,7 +243,8 @@ func TestLibraryPassesUnknownHolds(t *testing.T) {
 	})
 }
 
-// TestLibraryWaits checks waits and cancels, and that a waiting acquire blocks no other request.
+// TestLibraryWaits checks that a waiting acquire is granted after a release, and refused after a timeout or cancel. A
+// waiting acquire must not delay other requests.
 func TestLibraryWaits(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, command...)
@@ -255,7 +258,7 @@ func TestLibraryWaits(t *testing.T) {
 		c.ask(`{"id":5,"do":"ping"}`, worker.Line{ID: 5, OK: true})
 		began = time.Now()
 		c.ask(`{"id":0,"do":"cancel","hold":4}`, worker.Line{ID: 4, Refused: worker.Busy})
-		c.tell(`{"id":0,"do":"cancel","hold":4}`) // it is cancelled already
+		c.tell(`{"id":0,"do":"cancel","hold":4}`) // a second cancel of the same acquire must have no effect
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("a cancel took %v", took)
 		}
@@ -276,7 +279,8 @@ func TestLibraryWaits(t *testing.T) {
 	})
 }
 
-// TestLibraryLetsTheLockWait checks locks that wait inside their library.
+// TestLibraryLetsTheLockWait checks a lock that itself waits for the grant, so that the worker library does not repeat
+// tries. One waiting acquire is granted, while another one waits until it is cancelled.
 func TestLibraryLetsTheLockWait(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, append(slices.Clone(command), "waiting")...)

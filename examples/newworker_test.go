@@ -13,8 +13,8 @@ import (
 	"lockbench/impls/worker"
 )
 
-// installs holds, for each language, a function that installs what a new worker in a folder needs, and returns its command line.
-// The function skips the test if that is impossible.
+// installs holds a function for each language. The function installs the dependencies of a new worker in a folder and
+// returns the command line of the worker. If this is impossible, it skips the test.
 var installs = map[string]func(t *testing.T, dir string, x worker.Template) string{
 	"python": func(t *testing.T, _ string, x worker.Template) string {
 		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // requirements.txt names another version of redis
@@ -32,7 +32,9 @@ var installs = map[string]func(t *testing.T, dir string, x worker.Template) stri
 	"go": install("go", "go"),
 }
 
-// install returns a function that runs the template's command. The name is that of LOCKBENCH_REQUIRE.
+// install returns a function that runs the install command of a template and returns the command line of the worker. If
+// this is impossible, the test is skipped. However, it fails if the environment variable LOCKBENCH_REQUIRE contains the
+// parameter name.
 func install(program, name string) func(*testing.T, string, worker.Template) string {
 	return func(t *testing.T, dir string, x worker.Template) string {
 		t.Helper()
@@ -50,7 +52,8 @@ func install(program, name string) func(*testing.T, string, worker.Template) str
 	}
 }
 
-// cacheTarget makes the folder target a link to a folder of the user's cache, so that the packages are built once.
+// cacheTarget makes Cargo's build folder (dir/target) a link to a folder in the user's cache. So the dependencies are
+// built only once.
 func cacheTarget(t *testing.T, dir string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()

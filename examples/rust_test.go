@@ -59,7 +59,7 @@ func TestRustAdapter(t *testing.T) {
 func TestRustTemplate(t *testing.T) {
 	t.Parallel()
 	local(t)
-	parts := map[string]string{"it": rustWorker + "/template", "it/lockbench-worker": rustWorker} // as the comment in the template says
+	parts := map[string]string{"it": rustWorker + "/template", "it/lockbench-worker": rustWorker} // the same folders as lockbench new-worker writes
 	command := cargo(t, filepath.Join(prepared(t, "my-lock", parts), "it"), "my-lock")
 	a, b := startTwo(t, "my-lock", command)
 	t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })

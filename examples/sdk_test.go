@@ -36,14 +36,15 @@ type dialog struct {
 	in      io.WriteCloser
 	lines   chan string  // closed when the output ends
 	stderr  bytes.Buffer // read it only after the end of the process
-	outcome chan error   // result of the process
+	outcome chan error   // receives the result of cmd.Wait when the process has exited
 	began   time.Time
 }
 
-// answerTimeout is the time limit for a line of a worker, and for its end.
+// answerTimeout is the maximum time to wait for a line from a worker, or for the exit of the worker.
 const answerTimeout = 20 * time.Second
 
-// start starts a worker and writes the first line. If that is a description, no server is needed.
+// start starts a worker and writes its first input line (parameter open). If that line only asks for a description of
+// the lock, no server is needed.
 func start(t *testing.T, command []string, open worker.Open) *dialog {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -139,7 +140,8 @@ func (p *dialog) ends(fails bool) string {
 	return p.stderr.String()
 }
 
-// library tests a worker library with a scripted lock. The optional argument of the command selects a lock that waits.
+// library tests a worker library with a test worker, which the parameter command starts. The behaviour of the worker's
+// lock depends on the key. With the additional argument "waits", the lock itself waits for the grant.
 func library(t *testing.T, command []string) {
 	t.Run("description", func(t *testing.T) { describes(t, command) })
 	guarded, err := workers.Guard(workloads.NewRegister(workloads.Checking))
@@ -291,7 +293,7 @@ func notices(p *dialog) {
 	p.ask(worker.Request{ID: 203, Do: "acquire", Key: "loses", Owner: "b", TTLMS: 600})
 	p.ask(worker.Request{ID: 204, Do: "release", Key: "loses", Owner: "b", Hold: 203})
 	time.Sleep(100 * time.Millisecond)
-	p.ask(worker.Request{ID: 205, Do: "ping"}) // any other line would be a loss after the release, or a second one
+	p.ask(worker.Request{ID: 205, Do: "ping"}) // any other line would report a loss after the release, or the same loss twice
 }
 
 func guards(p *dialog) {
@@ -340,7 +342,8 @@ func flood(p *dialog) {
 	}
 }
 
-// cancels checks a lock that waits by itself: a cancel ends its wait, and the end of the input ends the process.
+// cancels checks a lock that itself waits for the grant. A cancel must end the wait, and the end of the input must end
+// the worker process.
 func cancels(t *testing.T, command []string, open worker.Open) {
 	p := start(t, command, open)
 	if r := p.ready(); !slices.Contains(r.Capabilities, worker.CanWait) || !slices.Contains(r.Capabilities, worker.CanCancel) {
@@ -535,8 +538,9 @@ func skipSlowBuild(t *testing.T) {
 	}
 }
 
-// prepared copies folders to a folder of the user's cache in which they can be built, and returns it. parts holds each source by
-// its destination. The name of the folder contains a checksum of the files, so later tests find the results of the build.
+// prepared copies folders to a build folder in the user's cache, and returns the path of the build folder. The keys of
+// parts are paths in the build folder, and the values are the folders to copy. The path contains a checksum of the
+// files, so later tests reuse the results of the build.
 func prepared(t *testing.T, name string, parts map[string]string) string {
 	t.Helper()
 	skipSlowBuild(t)

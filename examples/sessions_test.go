@@ -13,14 +13,15 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// sessionTTL is the lease of the examples that keep their lease alive. etcd has no shorter one.
+// sessionTTL is the requested lease in tests of examples whose library renews the lease. It is the shortest lease that
+// etcd grants.
 const sessionTTL = 2 * time.Second
 
 // kept holds the examples that keep the lease of a held lock alive.
 var kept = []struct {
 	name, store string
 	command     func(*testing.T) []string
-	waits       bool // whether the library waits by itself
+	waits       bool // whether the library itself waits until the lock is granted
 	checks      bool // whether a second release is refused; etcd3 ignores it
 	validity    time.Duration
 }{

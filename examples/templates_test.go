@@ -15,7 +15,7 @@ var templates = map[string]func(t *testing.T, dir string) []string{
 	},
 	"node": func(t *testing.T, dir string) []string {
 		copied(t, dir, "../impls/worker/node/template/worker.mjs", "../impls/worker/node/lockbench-worker.mjs")
-		installed := filepath.Dir(node("redlock-node", "redlock")(t)[1]) // it contains ioredis
+		installed := filepath.Dir(node("redlock-node", "redlock")(t)[1]) // the packages of redlock-node include ioredis, which the template imports
 		packages, err := filepath.Abs(filepath.Join(installed, "node_modules"))
 		if err == nil {
 			err = os.Symlink(packages, filepath.Join(dir, "node_modules"))

@@ -28,7 +28,7 @@ type Line struct {
 	Op    Op
 	Mark  bool
 	At    time.Duration // for a mark: time up to which the history is complete
-	Stall time.Duration // for a mark: longest pause of lockbench itself since the previous mark
+	Stall time.Duration // if the field Mark is true: longest pause of the lockbench process since the previous mark
 }
 
 // Format is a file format of histories, in addition to JSON lines.

@@ -33,7 +33,7 @@ type Header struct {
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
 	Marks  bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
-	Waits  bool `json:"waits,omitempty"`           // whether the lock waits inside: promises count from the call, and may be over when they are received
+	Waits  bool `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
 	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
 	Expectations []Expectation `json:"expectations,omitempty"`
@@ -105,7 +105,8 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// mostExcess is the maximum result of Excess. A lease that is even longer does not extend the time limits further.
+// mostExcess is the maximum result of Excess. So a very long lease extends the time limits for waiting clients by at
+// most one minute.
 const mostExcess = time.Minute
 
 // Excess returns the time by which a granted lease is longer than the requested one, from 0 to one minute. The time

@@ -126,7 +126,7 @@ func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // closed when a mark (a time up to which the file is complete) has been written; clients wait for it, so that operations follow the mark
+		marked := make(chan struct{}) // closed after the first mark (a time up to which the file is complete); clients then continue, so that operations follow the mark
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
@@ -449,7 +449,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(header + `{"client":3,"kind":"inject","fault":"holder-kill","call":1,"return":2,"outcome":"ok","value":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines, _, err := read(t, text)
-		for _, l := range lines { // encoding a decoded line must not change it
+		for _, l := range lines { // encoding a decoded operation and decoding it again must return the same operation
 			if l.Mark {
 				continue
 			}

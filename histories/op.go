@@ -1,8 +1,9 @@
 // Package histories records, writes and reads histories. A Recorder records the call and the return of each operation
 // to a file. Replay reads the events back in order of time.
 //
-// A history consists of a header (lock, workload, expectations) and one line per operation. It also has a mark at least
-// every second, up to which the file is complete. The format is described in docs/reference/file-formats.md.
+// A history consists of a header (lock, workload, expectations) and one line per operation. At least once a second, it
+// also has a mark. A mark is a line with a time, and the file is complete up to that time. The format is described in
+// docs/reference/file-formats.md.
 //
 // The main types are Header, Op, Recorder and Reader.
 package histories
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Kind is the kind of an operation.
+// Kind states what an operation does, such as acquire or release a lock.
 type Kind uint8
 
 // The zero Kind is invalid, so that a missing kind is detected.
@@ -41,9 +42,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted reports whether the lock or lockbench starts operations of this kind, and not the client. Such operations
-// may overlap other operations of the client. Replay delivers only their returns, except that it also delivers the call
-// of a fault.
+// SelfStarted reports whether the lock or lockbench, and not the client, starts operations of this kind. Such
+// operations may overlap other operations of the client. Replay delivers only their returns. For the kind Inject, it
+// also delivers the calls.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
 // Outcome is the result of an operation. The zero value is Unknown.
@@ -148,7 +149,7 @@ func NameOf(names []string, i int) string {
 }
 
 // Parse sets *into to the index of text in names. If text is not in names, it sets *into to 0 and returns an error. The
-// parameter what names the kind of value in that error, such as "outcome".
+// parameter what is the kind of value to mention in the error, such as "outcome".
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)

@@ -138,8 +138,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain writes the returned operations of a log. It appends open operations to open, unless open is nil. It swaps
-// buffers, so that the client does not wait while operations are encoded.
+// drain writes the operations of a log that have returned. It appends those that have not returned to the parameter
+// open, unless open is nil. It swaps buffers, so that the client does not wait while operations are encoded.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -268,7 +268,8 @@ func (l *Log) NextHold() int64 {
 	return n
 }
 
-// Life returns the number of acquires and releases of the client that had an unknown outcome.
+// Life returns how many of the client's acquires and releases have returned with an unknown outcome. After each of
+// them, the client counts as a new client.
 func (l *Log) Life() int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

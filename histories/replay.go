@@ -32,7 +32,7 @@ func (e Event) Time() time.Duration {
 
 // Coverage describes which part of a history was replayed.
 type Coverage struct {
-	Until    time.Duration // time up to which the history is complete: of its last mark, or of its last event if it has no marks
+	Until    time.Duration // time of the last mark or, without marks, of the last event; the history is complete up to this time
 	Marks    int
 	Ops      int           // number of operations called
 	LeftOut  int           // number of operations called after Until; they are not judged
@@ -91,7 +91,7 @@ type replay struct {
 	ops     []Op     // operations with queued events
 	queue   []queued // events that have not been visited
 	clients map[int32]*sequence
-	faults  map[injection]bool // faults that earlier lines list as not ended; the events for their starts have already been queued
+	faults  map[injection]bool // faults that have started but not returned in the lines read so far; the events for their starts have been queued
 }
 
 // injection identifies a fault by its client, name and start time.
@@ -110,7 +110,7 @@ type sequence struct {
 
 type queued struct {
 	at time.Duration
-	ev int32 // twice the index in ops, plus 1 for a return
+	ev int32 // 2*i for the call of ops[i] (in the type replay), 2*i+1 for its return
 }
 
 func (p *replay) add(op *Op) error {
@@ -121,7 +121,7 @@ func (p *replay) add(op *Op) error {
 	switch {
 	case op.Kind == Inject:
 		id := injection{op.Client, op.Fault, op.Call}
-		if !p.faults[id] { // the call of the fault has not been queued yet
+		if !p.faults[id] { // the event for the start of the fault has not been queued yet
 			p.queue = append(p.queue, queued{op.Call, i})
 		}
 		if p.faults[id] = true; !op.Open() {
@@ -274,7 +274,7 @@ func (m *Memory) op(op *Op) error {
 }
 
 func (m *Memory) mark(at, stall time.Duration) error {
-	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // the same line as Reader.Next returns for this mark in a file
+	m.Lines = append(m.Lines, Line{Op: Op{Return: StillOpen}, Mark: true, At: at, Stall: stall}) // equal to the line that Reader.Next returns when it reads a mark from a file
 	return nil
 }
 

@@ -20,8 +20,8 @@ import (
 
 var summary = flag.String("summary", "", "write a summary of the differential test to this file")
 
-// differ describes one differential test. It generates histories of a model, such as a mutex, and compares the judge
-// with two checkers of that model.
+// differ describes one differential test. The test generates histories of a model, such as a mutex. It compares the
+// judge's verdicts with those of two checkers of that model.
 type differ struct {
 	name     string
 	generate func(*generated)

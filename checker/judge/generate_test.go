@@ -18,7 +18,7 @@ type generated struct {
 	actions []action
 	bad     bool // the history may violate the model
 	late    bool // a client was killed, or its hold was lost, at or before the time at which its acquire returned
-	lost    bool // some hold was reported lost, though the store may have kept it until its lease ended
+	lost    bool // the lock reported some hold as lost; the store may have kept that hold until the lease expired
 	rash    int  // if violations are allowed, a grant ignores the previous hold with probability 1/rash
 	number  int64
 	next    []time.Duration // earliest time of the next call, by client
@@ -239,7 +239,7 @@ func (g *generated) leases() {
 	}
 }
 
-// byAnother generates a release of the hold by another client.
+// byAnother generates a release called by a client that holds nothing. The release names a hold of another client.
 func (g *generated) byAnother(a histories.Op) {
 	g.strange++
 	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}

@@ -94,7 +94,8 @@ func (j *judge) visit(ev histories.Event) error {
 	return nil
 }
 
-// fault handles a fault, which may have no key.
+// fault handles an event of an operation that starts or ends a fault. Many faults do not concern a single key, so the
+// event may have no key.
 func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {

@@ -17,7 +17,8 @@ func one(client int32, number int64, from, to, validity time.Duration) []histori
 }
 
 // TestSampleFindsTheMonitorsViolations checks that Porcupine confirms a violation near the end of a long history.
-// Porcupine checks only a sample of such a history, except on keys with a violation.
+// Porcupine checks only a sample of a long history. Once another checker has found a violation on a key, Porcupine
+// skips no further part of the key's history.
 func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)

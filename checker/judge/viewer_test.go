@@ -9,8 +9,9 @@ import (
 	"lockbench/checker/oracle"
 )
 
-// TestViewer checks that each exclusion violation of the corpus has an HTML page, and that other violations have none.
-// A page must be deterministic and load no external resources.
+// TestViewer checks the HTML pages for the violations in the test histories (histories/corpus). Each exclusion
+// violation must have a page, and other violations must have none. A page must be deterministic and load no external
+// resources.
 func TestViewer(t *testing.T) {
 	drawn := 0
 	for _, file := range corpus(t) {

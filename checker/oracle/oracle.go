@@ -45,7 +45,7 @@ type Oracle struct {
 type searched struct {
 	key     *projection.Key
 	pairs   []pair  // holds of a short history; if there are too many, they are passed to the field stream
-	stream  *stream // checks a long history in parts; nil while the holds are stored in the field pairs
+	stream  *stream // checks a long history in parts; nil for a short history, whose holds are in the field pairs
 	held    int
 	result  porcupine.CheckResult
 	windows int
@@ -53,8 +53,9 @@ type searched struct {
 	took    time.Duration
 }
 
-// New returns an Oracle. Each view defines when a hold ends, and is checked separately. If full is set, all of a
-// history is checked; otherwise a sample of a long history, chosen with seed.
+// New returns an Oracle, which uses Porcupine to check that holds do not overlap. Each view defines when a hold ends.
+// The Oracle checks a history once per view. If full is false, it checks only a random sample of a long history. The
+// parameter seed determines the sample.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
@@ -66,7 +67,8 @@ type Monitor interface {
 	Violated(key string) bool
 }
 
-// Watch sets the monitor whose results are compared with Porcupine's results for the same property.
+// Watch adds a Monitor, which checks a property independently. Judge compares its verdicts with those of Porcupine for
+// the same property.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -163,7 +165,8 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// Judge checks the remaining holds and compares the results with those of the monitors.
+// Judge finishes the checks by Porcupine and returns their results. These include each key on which Porcupine and a
+// Monitor disagree.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {

@@ -66,7 +66,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 }
 
 // operations returns the acquire and the release of each hold as operations for Porcupine. The parameter overlapped is
-// the end of the violation. Every hold lasts at least until then, because its renewals may be unknown.
+// the time at which the violation ended. Some renewals may be unknown, so each hold is assumed to last at least until
+// that time.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -91,7 +92,8 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows limits the client numbers that are used as row numbers, because Porcupine draws every row up to the highest.
+// mostRows is the maximum number of rows if client numbers are used as row numbers. Porcupine draws every row up to the
+// highest number, so high client numbers would add many empty rows.
 const mostRows = 16
 
 // row returns the row of hold i on the page. This is the client number if all client numbers differ and are between 0

@@ -43,7 +43,7 @@ type known struct {
 // Queuing a grant early limits the number of queued events.
 type early struct {
 	known
-	leaving bool // whether the end of the hold was processed as well as its grant
+	leaving bool // whether the expected end of the hold was also queued
 }
 
 // moment is a kind of event: the call of a release, or the return of an acquire or release. At equal times, calls come
@@ -210,7 +210,8 @@ func (s *stream) next(e instant) {
 	}
 }
 
-// window is a part of the history of a key. holder is the holder at the start of the window.
+// window is a part of the history of a key. The field holder identifies the hold at the start of the window; it is free
+// (a constant) if no client held the key.
 type window struct {
 	acts     []act
 	holder   int

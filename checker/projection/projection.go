@@ -262,7 +262,8 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// Finish reports the change Closed for all holds that are not closed at the end of the history.
+// Finish must be called at the end of the history. It reports the change Closed for each hold that has not ended or
+// whose release has not returned.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts is the maximum number of possible violations stored per key. While this number is stored, further refused
-// acquires are not checked.
+// maxDoubts is the maximum number of possible violations stored per key. While a key has that many, further refused
+// acquires of the key are not checked.
 const maxDoubts = 1024
 
 // tries checks that a lock refuses a try (busy) only while a client holds the key. It applies only to locks that
@@ -28,7 +28,7 @@ type tries struct {
 
 type tried struct {
 	name   string
-	taken  time.Duration    // time until which an earlier hold may have lasted; a try called by then may be refused; 0: no such time
+	taken  time.Duration    // latest possible end of the earlier holds, or 0; a try called by that time may be refused
 	latest *projection.Hold // latest grant
 	last   histories.Op     // last successful release
 	doubts []doubt
@@ -37,7 +37,7 @@ type tried struct {
 // doubt is a refusal that may be a violation, because no hold or acquire is known that justifies it.
 type doubt struct {
 	op        histories.Op
-	condemned bool // whether the next grant was requested only after the refusal, so that it does not explain the refusal
+	condemned bool // whether the next grant was requested after the refusal; such a grant cannot justify the refusal
 }
 
 func (x *tries) Event(k *projection.Key, ev histories.Event) {

@@ -12,10 +12,11 @@ import (
 
 // exclusion checks that no two holds of a key overlap. It compares each new hold with the current holds of the key.
 //
-// A renewal after the lease expired may make a hold overlap with a later hold (its Heir). A possible overlap is decided
-// only when the holds have ended, because a loss may be reported late.
+// If a client renews a hold after its lease expired, the hold may overlap with the next hold (field Heir). The lock may
+// report late that a hold was lost. So an overlap becomes a violation only when the later hold and an earlier hold have
+// ended.
 //
-// docs/reference/properties.md proves that holds that do not overlap are equivalent to a linearizable mutex.
+// docs/reference/properties.md contains a proof: holds are linearizable as a mutex if and only if they do not overlap.
 type exclusion struct {
 	projection.View
 	monitor
@@ -24,7 +25,7 @@ type exclusion struct {
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
 	freed                   *projection.Hold // another hold that ended between the grants of the two shown holds, or nil; its end may explain the second grant
-	at                      string           // key of the violation
+	at                      string           // name of the lock key of the reported violation
 	violated                map[string]bool
 }
 
@@ -38,7 +39,8 @@ func (x *exclusion) Monitors() string { return x.Property }
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a possible violation: a hold (second) was granted before other holds (firsts) had ended, as far as known.
+// overlap is a possible violation: the hold second was granted before the holds in firsts had ended. The lock may still
+// report later that one of these holds was lost earlier.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
@@ -88,8 +90,8 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps adds an overlap to the queue of undecided overlaps. If the queue is full, the oldest overlap counts as a
-// violation.
+// overlaps adds an entry to the queue of possible violations of a key. If the queue then has more than maxOpen entries,
+// the oldest entry counts as a violation.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {

@@ -22,13 +22,13 @@ type tokens struct {
 	open    map[int32]time.Duration // call time of the outstanding acquire, by client
 	fenced  int
 	bare    int // number of grants without a token
-	ordered int // number of grants that must have a higher token, because an earlier grant was received before they were requested
+	ordered int // number of grants requested after an earlier grant was received; their tokens must be higher than the earlier token
 }
 
 // minted holds the grants of one key to compare with later grants, in the order in which they were received.
 type minted struct {
 	grants []*projection.Hold
-	top    []*projection.Hold         // top[i] is the grant with the highest token up to grants[i], including dropped grants
+	top    []*projection.Hold         // top[i] is the grant with the highest token among grants[:i+1] and the grants removed before them
 	by     map[int64]*projection.Hold // by token
 }
 

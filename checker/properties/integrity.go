@@ -28,7 +28,7 @@ type guarded struct {
 	initial  int64
 	final    int64
 	read     bool // the final value was read
-	notByOne bool // some write did not add one to the value read before, so the final value is unpredictable
+	notByOne bool // a write did not store the client's last read value plus one, so the final value is unpredictable
 	acked    int64
 	unknown  int64
 	reads    map[int32]histories.Op // last read that no write has followed, by client

@@ -52,7 +52,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
-		return // the order was refused because of an old fencing token, which says nothing about the stock
+		return // the order was refused because of an old fencing token, not because the product was sold out
 	}
 	p := x.of(op.Key)
 	p.inventory = true

@@ -37,7 +37,7 @@ type attempt struct {
 	why     wrong
 	acquire *histories.Op    // acquire of the hold to be released
 	before  *histories.Op    // earlier release of the same hold
-	holder  *projection.Hold // another client's hold at the call of the release
+	holder  *projection.Hold // hold of another client at the time the release was called, or nil
 }
 
 func (x *releases) Event(k *projection.Key, ev histories.Event) {
@@ -71,7 +71,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && x.known() // a fault of a clock can make leases last longer
+		return a, op.Call > h.Over && x.known() // x.known() is false if the lease may last longer, for example after a clock fault
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -82,7 +82,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	g := x.Past.Find(op.Hold)
 	switch {
 	case g == nil:
-		return a, false // the acquire is unknown: it was evicted from x.Past, or the release has no hold number
+		return a, false // x.Past does not contain the acquire: it was evicted, or the release has no hold number
 	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
 		a.why = never
 	case g.Acquire.Client != op.Client:

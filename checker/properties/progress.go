@@ -29,7 +29,7 @@ type waiting struct {
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // outstanding acquires
-	since time.Duration // start of the current wait, over several tries
+	since time.Duration // start of the current wait, which may consist of several tries
 	idle  time.Duration // return time of the last acquire
 	free  time.Duration // time from which the key counts as free
 	told  bool          // the current wait has been counted as a violation
@@ -89,7 +89,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // a fault ended the holder, so the key may stay locked until the lease expires; the property recovery checks that
+	case c == projection.Closed && h.Fault != nil: // a fault ended the holder, so the key may stay locked until the lease expires; the property recovery checks this delay
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
@@ -149,8 +149,9 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 	}
 }
 
-// undisturbed returns a time from which a client has certainly waited that no fault disturbed. A client library may wait for
-// a lost reply until its own timeout, which says nothing about the lock. The result is 0 if no waiter was disturbed.
+// undisturbed returns the earliest time since which a client has waited without a fault that affects it. After a fault,
+// a client library may wait for a lost reply until its own timeout. Such a wait is not a defect of the lock. The result
+// is 0 if faults affected no waiting client, and histories.Forever if they affected all.
 func (x *waiting) undisturbed(w *awaited) time.Duration {
 	first, disturbed := histories.Forever, false
 	for _, a := range w.open {

@@ -188,16 +188,16 @@ func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, f
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a verdict for a history without violations, such as Undecided, and the explanation of that verdict. It is
-// used only if the field applies is set.
+// reason is a verdict for a history without violations, such as Undecided, and its explanation. The method finding uses
+// a reason only if its field applies is true.
 type reason struct {
 	applies  bool
 	observed checker.Observed
 	why      string
 }
 
-// finding returns Violated if there was a violation. Otherwise it returns the verdict of the first reason that applies,
-// or Held.
+// finding returns the verdict Violated if a violation was found. Otherwise it returns the verdict of the first reason
+// whose field applies is true. If no reason applies, it returns Held.
 func (m *monitor) finding(evidence string, reasons ...reason) checker.Finding {
 	out := checker.Finding{Observed: checker.Held, Evidence: evidence, Violations: m.violations}
 	if m.violations > 0 {

@@ -35,7 +35,7 @@ type victim struct {
 	held    bool          // whether the client held the key; if false, it waited for the key
 	behind  bool          // another client still holds the key
 	waited  bool          // another client held the key at the fault and has released it since
-	since   time.Duration // start of the recovery time: the fault, or a later time until which another client may have held the key
+	since   time.Duration // start of the recovery time: the fault, or the latest possible end of another client's hold if that is later
 	asked   time.Duration // time at which other clients started to wait
 }
 
@@ -57,8 +57,8 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 		return // a fault has ended the client
 	}
 	b.idle = op.Return
-	// An acquire with an unknown outcome may have held the key until it returned. The recovery time then starts at the
-	// return. An acquire that was called after the recovery was due is ignored.
+	// After an acquire with an unknown outcome, the client may have held the key until the acquire returned. The recovery
+	// time then starts at that return. Acquires called after the maximum recovery time are ignored.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
 		v.moveTo(op.Return)
 	}
@@ -70,8 +70,9 @@ func (v *victim) moveTo(t time.Duration) {
 	v.asked = max(v.asked, v.since)
 }
 
-// rest handles an acquire that is called at the time now. If no client waited shortly before, it restarts the wait that
-// is compared with the maximum recovery time. It does not restart a wait that was already longer than that maximum.
+// rest handles an acquire that is called at the time now. The lock is judged by how long clients waited for the key
+// after the fault. If no client waited shortly before now, rest restarts that wait at now. It does not restart a wait
+// that already exceeded the maximum recovery time.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -83,8 +84,8 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// Fault handles the call and the return of a fault that ends a client. At the call, the client's holds have not ended
-// yet.
+// Fault handles the call and the return of a fault that ends a client. At the call, the projection still lists the
+// holds of the client as current. The return states whether the fault was verified.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]
@@ -116,7 +117,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // this client may have held the key since the earlier fault, so the recovery starts later
+	case old != nil && !v.held: // this client may have been granted the key since the old fault; its recovery time starts at the new one
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v

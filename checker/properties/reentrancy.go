@@ -17,7 +17,7 @@ type reentrant struct {
 	entries  int // number of nested acquires
 	inners   int
 	shown    *projection.Hold // hold that the reported violation concerns
-	indirect bool             // whether the reported violation is only a grant to another client, which may have causes other than reentrancy
+	indirect bool             // whether the reported violation is a grant to another client; it may have causes other than a defect in reentrancy
 	unclear  int              // number of possible violations that a server fault may explain
 }
 
@@ -129,8 +129,9 @@ func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation and stores the first one for the report. A grant to another client may have causes other
-// than reentrancy. The first violation of another kind therefore replaces it.
+// violation counts a violation and stores the first one for the report. A grant to another client is weak evidence,
+// because it may have causes other than a defect in reentrancy. If such a violation is stored, the first violation of
+// another kind replaces it.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire

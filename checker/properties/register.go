@@ -20,11 +20,12 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of op. If the resource should have refused op, higher is an earlier operation with a
-// higher token. Otherwise higher is nil. counts reports whether the resource had to check the token of op.
+// returned handles the return of op. If the resource should have refused op, the result higher is an earlier operation
+// with a higher token. Otherwise higher is nil. The result counts reports whether the resource had to check the token
+// of op.
 //
-// The parameter checks states which tokens the resource checks: "checking" (of reads and writes) or "checking-writes"
-// (only of writes).
+// The parameter checks is the mode of the resource. In the mode "checking" it checks the tokens of reads and writes. In
+// the mode "checking-writes" it checks only the tokens of writes.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -85,8 +85,9 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within calls the function wrong repeatedly until it returns "", which means success. The test fails if this takes
-// longer than the duration bound.
+// within waits until a condition holds. It repeatedly calls the function wrong (a parameter), which returns "" if the
+// condition holds, and otherwise the reason. The test fails if the condition does not hold within the time limit
+// (parameter bound).
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -211,7 +212,8 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything is the argument list of a lockbench run with pauses, kills and restarts, on several deployments.
+// everything is a list of command-line arguments. They start a lockbench run with pauses, kills and restarts, on
+// several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
 // TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if workers and

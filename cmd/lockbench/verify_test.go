@@ -23,7 +23,7 @@ func soundWorker() { workerOf("sound", "set-px-lua") }
 // brokenWorker is a worker whose lock never refuses a client.
 func brokenWorker() { workerOf("broken", "none") }
 
-// oldWorker is a worker of protocol version 1, which knows no description.
+// oldWorker is a worker that speaks protocol version 1. In that version, a worker cannot be asked to describe its lock.
 func oldWorker() {
 	const old, current = `"lockbench_worker":1`, `"lockbench_worker":2`
 	in := bufio.NewReader(os.Stdin)

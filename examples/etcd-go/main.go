@@ -45,6 +45,6 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 	if err = request(ctx); err == nil {
 		return worker.Grant[lock]{Handle: lock{m, s}, Fence: m.Header().Revision, Lost: s.Done()}, nil
 	}
-	s.Close() // ends the place in the queue, if the mutex has left one
+	s.Close() // removes the client from the lock's queue, if the mutex has not done so
 	return g, err
 }

@@ -21,8 +21,8 @@ import (
 // up to its time. Marks limit the memory of histories.Replay.
 const markEvery = 4096
 
-// jepsens identifies a fault that Jepsen recorded, in place of its start time. Jepsen's entry for the end of a fault
-// does not contain the start time.
+// jepsens replaces the start time in the injection value of a fault that Jepsen recorded. Jepsen's entry for the end of
+// a fault does not contain the start time.
 const jepsens time.Duration = -1
 
 // Format is the EDN notation of Jepsen, to be passed to histories.Open.

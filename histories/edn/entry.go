@@ -222,7 +222,7 @@ func (e *entry) setValue() error {
 	case v.isNil():
 	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
 		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
-	case v.kind == mapping: // a map with the fencing token
+	case v.kind == mapping: // an EDN map that may contain the fencing token
 		for i := 0; i < len(v.items); i += 2 {
 			if v.items[i].String() == ":fence" && !e.has(":fence") {
 				_, err := e.setNumber(":fence", &v.items[i+1])
