@@ -44,7 +44,7 @@ const Unbounded time.Duration = -1
 
 // Request holds the parameters of an acquire.
 type Request struct {
-	Key       string        // key to lock
+	Key       string        // identifies the lock to acquire
 	Owner     string        // owner of the hold; a re-entrant lock grants a nested hold to the same owner
 	TTL       time.Duration // requested lease; ignored by locks without a lease
 	Wait      time.Duration // 0: try once; > 0: timeout; < 0: wait until the context ends
@@ -60,15 +60,15 @@ type Grant struct {
 	Depth     int           // nesting depth; 1: outermost grant; 0: the lock does not count nested grants
 	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
 	Validity  time.Duration // promised duration of the hold, counted from the time at which the granted request was sent (see SentAfter); Unbounded: no end; 0: unknown
-	Ref       int64         // number for internal use by the lock; 0: none
+	Ref       int64         // number with which the lock finds its record of the hold; 0: none
 }
 
 // Hold is a grant with a channel that is closed when the hold is lost.
 type Hold struct {
 	Grant
 	Lost <-chan struct{} // closed when the lock knows that the hold is lost; nil: the lock does not report losses
-	// LostAfter, unless nil, returns the time from the call of Acquire to the loss. It may be called only after Lost is
-	// closed. It is nil if Lost is closed soon after every loss.
+	// LostAfter returns the time from the call of Acquire to the loss of the hold. It may be called only after Lost is
+	// closed. LostAfter is nil if the lock closes Lost soon after every loss.
 	LostAfter func() time.Duration
 }
 
@@ -138,7 +138,7 @@ type Program struct {
 	Version    int           // version of the worker protocol
 	Start      time.Duration // time limit for the first line of a process
 	Step       time.Duration // every lease is a multiple of this duration; 0: any lease
-	Waits      bool          // whether an acquire waits inside the program, so that the time of the granted request is unknown
+	Waits      bool          // whether an acquire waits inside that program, so that lockbench cannot know when the granted request was sent
 	Silent     bool          // whether the lock may renew holds without a report
 	Deaf       bool          // whether an acquire cannot be cancelled
 	Rereleases bool          // whether a release may be repeated if its outcome is unknown
@@ -187,7 +187,7 @@ func (i Impl) Expected(s Situation) []Expectation {
 // Expectation states the expected result of a property under a fault, and the reason.
 type Expectation struct {
 	Property string
-	Workload string // "": all workloads of ordinary locking
+	Workload string // "": every workload that is not special (see Situation.Special)
 	Fault    string
 	// Deployment limits the expectation to one deployment. If it is "", the expectation applies to each deployment that has
 	// no separate expectation.

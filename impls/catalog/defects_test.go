@@ -57,7 +57,7 @@ func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)
 	return lock
 }
 
-// server returns a separate connection to the server, which the lock does not use.
+// server returns a Redis client that is separate from the lock under test.
 func (b bench) server() *redis.Client {
 	b.t.Helper()
 	opts, err := redis.ParseURL(b.nodes[0])
@@ -100,8 +100,8 @@ func TestOverwrittenField(t *testing.T) {
 	})
 }
 
-// TestRefusedThenGranted checks a known defect: after a refused try, the next try of the same thread is granted. Another
-// client holds the lock meanwhile.
+// TestRefusedThenGranted checks a known defect. After a refused try, the next try of the same thread is granted although
+// another client holds the lock.
 func TestRefusedThenGranted(t *testing.T) {
 	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
 		l := b.open(0, nil)

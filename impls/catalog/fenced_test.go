@@ -209,8 +209,7 @@ func TestFencedCancelledWaiter(t *testing.T) {
 	})
 }
 
-// TestFencedCancelledDuringHandOver checks a waiter that is cancelled during a hand-over. The waiter must release the lock
-// that was handed over to it.
+// TestFencedCancelledDuringHandOver checks that a waiter releases the lock if it is cancelled during a hand-off.
 func TestFencedCancelledDuringHandOver(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})

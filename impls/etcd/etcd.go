@@ -164,8 +164,8 @@ func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) 
 	}
 }
 
-// Grant returns the data of the granted lock, and how to renew its lease. It sends no request, because enter attached the
-// session's lease to the key.
+// Grant returns the data of the granted lock, and how to renew its lease. It sends no request, because the session's lease
+// was attached to the key when the session joined the queue.
 func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
 	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
 }

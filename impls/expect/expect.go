@@ -16,8 +16,8 @@ import (
 	"lockbench/impls"
 )
 
-// Exclusion lists the three properties of mutual exclusion. They are checked on promised leases, on observed holds, and on
-// the guarded resource.
+// Exclusion lists the three properties of mutual exclusion. They apply to the leases that grants promise, to the holds that
+// clients observe, and to the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
 // Holds returns the expectations that the given properties hold.
@@ -36,7 +36,7 @@ func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }
 
-// Excludes returns the expectations that the properties in Exclusion hold.
+// Excludes returns expectations that mutual exclusion holds: one for each property in Exclusion.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
 func of(expected histories.Expected, because string, properties []string) []impls.Expectation {
@@ -57,7 +57,7 @@ func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
-// Between limits the given expectations to runs with a minimum number of processes.
+// Between limits the given expectations to runs whose clients are spread over at least the given number of processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }

@@ -42,7 +42,8 @@ func MemoryLost(faults string) []impls.Expectation {
 		"lease-exclusion", "mutual-exclusion"))
 }
 
-// Survives returns the expectations that a lock excludes and makes progress under the given faults.
+// Survives returns the expectations that mutual exclusion and progress hold under the given faults, and that no key stays
+// locked.
 func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }

@@ -180,7 +180,7 @@ type heartbeat struct {
 	lost     chan struct{} // closed when the session has ended or may have ended
 	released chan struct{}
 	done     chan struct{} // closed when run has returned
-	intact   bool          // whether run returned because the hold was released
+	intact   bool          // whether the pings ended because the hold was released
 }
 
 // run pings three times in each period. If a ping fails, or is unanswered for two thirds of a period, the hold is lost. The

@@ -21,7 +21,7 @@ type Sessions[S Session] struct {
 	abandon context.CancelFunc
 	running waiting.Group
 
-	mu   sync.Mutex // guards the map held and the cancellation of Life; not locked while a command runs
+	mu   sync.Mutex // guards the field held and the cancellation of the context Life; not locked while a command runs
 	held map[string]hold[S]
 }
 
@@ -60,8 +60,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by running command in the hold's session. If this process no longer has the hold, ReleaseBy
-// runs command in another session. command must return ErrNotHeld if the server has no such hold.
+// ReleaseBy releases a hold by running the given command in the hold's session. If this process does not have the hold, or
+// has lost it, the command runs in another session. The command must return ErrNotHeld if the server has no such hold.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -257,7 +257,7 @@ type Place interface {
 	Grant(context.Context) (impls.Grant, Renewal, error)
 }
 
-// Queue acquires a lock: it takes a session, enters the queue of the request's key and waits for the first place.
+// Queue acquires a lock: it takes a session, joins the queue of the key, and waits until the session is first.
 func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(context.Context, S) (Place, error)) (impls.Hold, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, err

@@ -29,8 +29,8 @@ func (s *suite) command(mode string) ([]string, error) {
 	return []string{"env", childVariable + "=" + mode + ":" + s.Name, self, "-test.run=" + pattern(s.test)}, err
 }
 
-// serve serves the lock and ends the process, if this child process has the given mode and lock. Otherwise it does nothing:
-// another call of Run or Explore is meant.
+// serve runs a child process: it executes the parent's requests on the lock, and then exits. It returns at once if the
+// child was started for another call of Run or Explore.
 func (s *suite) serve(mode string) {
 	if wanted, name, _ := strings.Cut(os.Getenv(childVariable), ":"); wanted != mode || name != s.Name {
 		return
@@ -54,7 +54,7 @@ func (s *suite) serve(mode string) {
 	os.Exit(0)
 }
 
-// opened returns an error instead of a nil lock.
+// opened returns its arguments, which are the results of an Open function. If both are nil, it returns an error.
 func opened(lock impls.Lock, err error) (impls.Lock, error) {
 	if lock == nil && err == nil {
 		err = errors.New("the function that opens the lock returned nil")

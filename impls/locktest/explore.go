@@ -18,8 +18,9 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Explore searches in virtual time for fault plans under which a property is violated that is expected to hold. It needs a
-// lock on Redis. On a violation the test fails with a minimised counterexample and the command that repeats it.
+// Explore searches in virtual time for violations of properties that are expected to hold. It runs the lock, which must use
+// Redis, under many fault plans. If it finds a violation, the test fails with a minimised counterexample and the command
+// that repeats it.
 func Explore(t *testing.T, open Open, o Options) {
 	t.Helper()
 	s, ok := begin(t, open, o, modeExplorer)

@@ -61,17 +61,17 @@ type Options struct {
 	Session   bool          // whether a hold ends with its session of the store
 	BackOff   time.Duration // longest delay between two tries of a waiter
 
-	Store, Deployment string              // "": redis and single
+	Store, Deployment string              // default: store "redis", deployment "single"
 	Servers           string              // embedded: an emulator of Redis, the default for Redis; local: installed servers
-	Workloads         []string            // nil: counter, misuse, long-hold, and reentrant if declared
-	Faults            []string            // nil: all that affect clients or the network; none: no fault
-	Trials            int                 // trials of each workload and fault (1)
-	Seeds             uint64              // fault plans that Explore tries (200)
-	Seed              uint64              // first seed (1); the variable LOCKBENCH_SEED overrides it, for a single trial or plan
+	Workloads         []string            // workloads to run; nil: counter, misuse, long-hold and, if Reentrant is set, reentrant
+	Faults            []string            // faults to inject; nil: all faults of clients and the network; empty: no fault
+	Trials            int                 // number of trials of each workload and fault; 0: 1 trial
+	Seeds             uint64              // number of fault plans that Explore tries; 0: 200 plans
+	Seed              uint64              // first seed; 0: seed 1. If LOCKBENCH_SEED is set, only trials and plans with that seed run
 	Expect            []impls.Expectation // expectations that differ from the default ones; see impls/expect
 }
 
-// seedVariable is the environment variable that repeats a trial or a fault plan.
+// seedVariable is the environment variable that sets the seed, in order to repeat a trial or a fault plan.
 const seedVariable = "LOCKBENCH_SEED"
 
 // Redis returns a client of the server in env, for a lock that is explored in virtual time. It sends each command once.
@@ -90,7 +90,8 @@ type suite struct {
 	test string // name of the calling test
 }
 
-// begin returns the suite of a test. ok is false in a child process that serves another suite.
+// begin returns the lock and the settings of a test. If this is a child process that was started for this test, begin
+// executes the parent's requests and exits. In any other child process, ok is false.
 func begin(t *testing.T, open Open, o Options, mode string) (s *suite, ok bool) {
 	t.Helper()
 	redislocks.Quiet()
@@ -121,8 +122,9 @@ func begin(t *testing.T, open Open, o Options, mode string) (s *suite, ok bool) 
 // notNameable matches characters that names of locks do not contain.
 var notNameable = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// Run tests a lock in real time, with a subtest for each workload and fault. Without a fault the clients run in this process,
-// each group with its own lock. Under a fault they run in separate processes. In short mode no faults are injected.
+// Run tests a lock in real time, with a subtest for each workload and fault. Without a fault, the clients run in this
+// process, in groups with separate lock objects. Under a fault, they run in separate processes. In short mode, no faults
+// are injected.
 func Run(t *testing.T, open Open, o Options) {
 	t.Helper()
 	s, ok := begin(t, open, o, modeWorker)
@@ -202,7 +204,7 @@ func choose[T any](what string, names []string, table []T, nameOf func(T) string
 	return chosen, nil
 }
 
-// failure is a property that was expected to hold and was violated or not settled.
+// failure is a property that was expected to hold, but was violated or undecided.
 type failure struct{ property, text string }
 
 // try runs the trials of a cell. It returns the failures, and notes on expected violations that were not observed.
@@ -263,7 +265,7 @@ func (s *suite) failed(c trial.Cell, out trial.Outcome, f checker.Finding, e his
 	return b.String(), nil
 }
 
-// repeat returns the command that runs one seed of the test, or of its subtest, again.
+// repeat returns the command that reruns the test, or one of its subtests, with the given seed.
 func (s *suite) repeat(seed uint64, subtest string) string {
 	name := s.test
 	if subtest != "" {

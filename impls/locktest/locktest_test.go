@@ -23,7 +23,7 @@ func TestCorrectLock(t *testing.T) {
 	Explore(t, redislocks.SetPXLua().Open, o)
 }
 
-// failed returns the properties that a lock violates in the cells of its options.
+// failed runs the trials that the options select, and returns their failures.
 func failed(t *testing.T, open Open, o Options) []failure {
 	t.Helper()
 	s, ok := begin(t, open, o, modeWorker)
@@ -64,20 +64,22 @@ func want(t *testing.T, failures []failure, property string, parts ...string) {
 	}
 }
 
-// TestReleaseWithoutComparing detects a release that frees another client's hold.
+// TestReleaseWithoutComparing checks that the trials find a violation if a release frees another client's hold.
 func TestReleaseWithoutComparing(t *testing.T) {
 	o := Options{Leased: true, BackOff: backOff, Workloads: []string{"misuse"}, Faults: []string{}, Seed: 7}
 	want(t, failed(t, redislocks.SetPX().Open, o), "owner-release", "it was expected to hold: only a holder can release", "releases k",
 		"repeat: LOCKBENCH_SEED=7 go test -count=1 -run '^TestReleaseWithoutComparing$/^misuse,none$'")
 }
 
-// TestNoExpiry detects a key without an expiry, in clients that run in separate processes.
+// TestNoExpiry checks that the trials find a violation if a key has no expiry. The clients run in separate processes,
+// because the fault kills a holder.
 func TestNoExpiry(t *testing.T) {
 	o := Options{Leased: true, BackOff: backOff, Workloads: []string{"counter"}, Faults: []string{"holder-kill"}}
 	want(t, failed(t, redislocks.SetNX().Open, o), "recovery", "under the fault holder-kill", "killed", "/^counter,holder-kill$'")
 }
 
-// TestExploreFindsDefect detects a release without a comparison by a fault plan, and repeats it by its seed.
+// TestExploreFindsDefect checks that Explore finds a release that does not compare the token. The reported seed must
+// reproduce the violation.
 func TestExploreFindsDefect(t *testing.T) {
 	if testing.Short() && !isChild() {
 		t.Skip("virtual time is slow under the race detector")
@@ -108,7 +110,8 @@ func TestExploreFindsDefect(t *testing.T) {
 	want(t, again, "lease-exclusion", "by 1 of 1 fault plans")
 }
 
-// TestExploreNeedsDial checks that a lock on the real network is refused, because virtual time would stop.
+// TestExploreNeedsDial checks that Explore refuses a lock that does not use Env.Dial. Such a lock would wait for the real
+// network, and virtual time would stop.
 func TestExploreNeedsDial(t *testing.T) {
 	open := func(env impls.Env) (impls.Lock, error) {
 		env.Dial = nil
@@ -123,7 +126,7 @@ func TestExploreNeedsDial(t *testing.T) {
 	}
 }
 
-// TestOptions checks the trials that options select.
+// TestOptions checks which workloads and faults are selected by Options and by short mode.
 func TestOptions(t *testing.T) {
 	dirs := func(o Options, short bool) string {
 		s, ok := begin(t, redislocks.SetPXLua().Open, o, modeWorker)

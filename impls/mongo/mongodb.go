@@ -39,8 +39,8 @@ func end(ttl time.Duration) bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ttl.Milliseconds()}}}
 }
 
-// enter returns a filter for the key's document, and an update that changes only a free or expired document. A new document
-// has no expiry, which MongoDB compares as earlier than any time.
+// enter returns a filter for the key's document, and an update. The update changes the document only if the lock is free or
+// its lease has expired. A new document has no expiry, and MongoDB treats a missing expiry as earlier than any time.
 func (serverClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	expired := bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}}
 	entered := func(field string, value any) bson.D {

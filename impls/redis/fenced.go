@@ -17,22 +17,23 @@ import (
 )
 
 // Fenced is the strongest lock that one Redis server allows. It has fencing tokens, re-entrancy, renewal with a loss
-// signal, and a queue of waiters. A release hands the lock over to the first waiter, so waiters need not poll.
+// signal, and a queue of waiters. A release hands the lock off to the first waiter, so waiters need not poll often.
 //
-// The server stores one list per lock (see lua/fenced_acquire.lua). The first element is the record of the hold: the
-// holder, the end of the lease by the server's clock, and the fencing token. The other elements are the waiters. A free
-// lock keeps its list, because the list stores the last fencing token. LPOP of two elements needs Redis 6.2.
+// The server stores one list per lock, in the format of lua/fenced_acquire.lua. The first element describes the hold, and
+// the other elements the waiters. The list of a free lock is kept, because it contains the last fencing token. The lock
+// needs Redis 6.2, for LPOP with a count.
 //
-// After a hand-over, the lease is a quarter of the requested lease until the first renewal. This shorter lease counts from
-// the waiter's last request. A dead waiter therefore delays the next waiter by at most that quarter. If the answer to a
-// nested acquire is lost, the stored depth may be too high until the lease expires.
+// After a hand-off, the lease is a quarter of the requested lease until the first renewal. A dead waiter therefore delays
+// the next waiter by at most that quarter. The waiter counts this shorter lease from its last request.
+//
+// If the reply to a nested acquire is lost, the stored depth may be too high until the lease expires.
 //
 // A new fencing token is the last token plus 1, or the server's time in microseconds if that is greater. Tokens therefore
-// increase even after the server has lost its data, or on a lagging replica, unless the clock is behind. A nested grant has
-// the token of its hold. If the process does not know the hold, the nested grant has a new token.
+// increase even if the server has lost the last token, unless the server's clock is behind. A nested grant has the token of
+// its hold, or a new token if this process does not know the hold.
 //
-// No lock on one server survives the loss of the server's data: two clients may then hold the lock at once. The same
-// happens when a holder is paused beyond its lease. Only a check of the fencing token excludes the earlier holder.
+// If the server loses its data, two clients may hold the lock at once. The same happens when a holder is paused beyond its
+// lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -84,7 +85,7 @@ type request struct {
 	token    string
 	place    string // part of the queue entry: the process id, and the duration of the lease that a hand-off starts; "" for a try
 	start    time.Time
-	sent     time.Duration // time from start to sending the last request
+	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
 	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
@@ -214,8 +215,9 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay before a waiter repeats its request. A hand-over lease counts from the last request, so the
-// delay is at most an eighth of the lease. The delay is also at most one second, and at most the holder's remaining lease.
+// lookIn returns the delay before a waiter repeats its request. The delay is at most one second, and at most the holder's
+// remaining lease (parameter left). It is also at most an eighth of the requested lease (parameter ttl). The reason is that
+// the lease after a hand-off counts from the waiter's last request.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -283,7 +285,7 @@ func (l *fencedLock) unexpected(key, token string) {
 	_, mine := l.held[token]
 	l.mu.Unlock()
 	if mine {
-		return // a repeated request has already returned the grant to the waiter
+		return // the waiter already has the grant, from the reply to a repeated request
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)

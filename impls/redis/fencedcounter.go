@@ -7,8 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is the lock fenced, except that its fencing tokens come from a counter in the server's memory. If the
-// server loses its memory, the counter starts at 1 again. FencedCounter is the negative control for fencing tokens.
+// FencedCounter is a variant of Fenced whose fencing tokens come from a counter in the server's memory. If the server loses
+// its memory, the counter starts at 1 again. FencedCounter is the negative control for fencing tokens.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true
@@ -78,7 +78,7 @@ func fencedForgotten() []impls.Expectation {
 		expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"), expect.Holds("the counter is on disk", "fencing"))))
 }
 
-// fencedByClock returns the expectations of the lock fenced under faults that lose the last fencing token.
+// fencedByClock returns the expectations of the lock "fenced" under faults that lose the last fencing token.
 func fencedByClock() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart eviction failover",

@@ -38,11 +38,11 @@ type listener struct {
 
 type waiter struct {
 	granted chan int64    // receives the fencing token of the grant
-	look    chan struct{} // receives a value if messages may be lost, so the waiter must query the store
+	look    chan struct{} // receives a value when messages may have been lost; the waiter then repeats its request
 }
 
 const (
-	readyWithin = time.Second     // timeout for the first confirmation of the subscription; after it, requests are sent anyway
+	readyWithin = time.Second     // timeout for the confirmation of the subscription; requests are then sent without a confirmation
 	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )

@@ -101,7 +101,8 @@ func (n Node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	return n.timeLeft(ctx, key, value)
 }
 
-// timeLeft returns its argument token and the remaining time of a key. It returns "" and 0 if the key no longer exists.
+// timeLeft completes a Probe that has found the given token at a key. It returns the token and the remaining time of the
+// key, or "" and 0 if the key no longer exists.
 func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.Key(key)).Result()
 	switch {
@@ -141,8 +142,8 @@ type simple struct {
 	release release
 }
 
-// openSimple returns an Open function for a simple lock on one Redis server or cluster. steps returns the lock's attempt
-// and release.
+// openSimple returns a function that opens a simple lock on one Redis server or cluster. The parameter steps is a function
+// that returns the two functions of the lock: attempt and release.
 func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)

@@ -151,8 +151,8 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	return impls.Grant{}, impls.ErrBusy
 }
 
-// release deletes the token from the given servers, even if ctx has ended. It returns once the function enough accepts
-// the answers so far, or once all servers have answered.
+// release deletes the token from the given servers, even if ctx has ended. It returns when every server has answered or
+// timed out, or earlier if the answers suffice (parameter enough).
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }

@@ -23,7 +23,7 @@ func ReentrantFlag() impls.Impl {
 			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		// If the store has another token, the release returns ErrNotHeld. The article's release returns nothing.
+		// getThenDelete returns ErrNotHeld if the store has another token. The published release has no result.
 		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }

@@ -78,8 +78,8 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 	return n.lost
 }
 
-// stop counts a release of a hold. The last release ends the renewals and waits for one in flight. stop returns an error if
-// the context ends first.
+// stop must be called once for each release of a hold. The call for the last release ends the renewals, and waits for a
+// renewal in flight. It returns an error if ctx ends first.
 func (r *renewals) stop(ctx context.Context, name string) error {
 	r.mu.Lock()
 	n := r.named[name]

@@ -11,8 +11,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SharedToken is a lock from an article. All threads share one field for the token. Its defect is as published: every try
-// overwrites the field, even a refused one. A release compares the field instead of the token of its grant.
+// SharedToken is a lock from an article. All threads of a process share one field for the token. The published defects are
+// kept. Every try overwrites the field, even if the try is refused. A release compares the stored token with the field, not
+// with the token of its grant.
 func SharedToken() impls.Impl {
 	return impls.Impl{
 		Name: "shared-token", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,

@@ -24,7 +24,8 @@ type subscriptions struct {
 	of map[string]*subscription
 }
 
-// subscription is a subscription to one channel. Each message wakes one waiter of the process.
+// subscription is shared by the waiters of this process that listen on one channel. Each message on the channel wakes one
+// of them.
 type subscription struct {
 	channel string
 	life    context.Context

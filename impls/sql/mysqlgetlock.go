@@ -63,8 +63,8 @@ func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
 
 func (s *mysqlSession) id() string { return strconv.FormatInt(s.number, 10) }
 
-// take requests the lock with the given name. The server waits for at most the duration wait, which MariaDB accepts in
-// fractions of a second. After an error the server may answer NULL; Scan then returns an error.
+// take requests the lock with the given name. The server waits for at most the given timeout (parameter wait). MariaDB
+// accepts fractions of a second. After an error the server may answer NULL; Scan then returns an error.
 func (s *mysqlSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
 	err = s.conn.QueryRowContext(ctx, "SELECT GET_LOCK(SHA2(?, 256), ?)", name, wait.Seconds()).Scan(&granted)
 	return granted, err

@@ -98,8 +98,8 @@ func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	return slice
 }
 
-// ask sends a request that may wait at the server. After the end of ctx, ask still waits for the answer, for at most wait
-// plus AnswerGrace.
+// ask sends a request. The server may wait for the given duration before it answers (parameter wait). If ctx ends first,
+// ask still waits for the answer, for at most that duration plus AnswerGrace.
 func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err // nothing was sent

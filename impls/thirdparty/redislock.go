@@ -21,7 +21,7 @@ import (
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
 		"bsm/redislock v0.10 as documented: a script sets a free key, and a waiter tries every 500 ms (LinearBackoff)",
-		slices.Concat(leased(expect.Observed), // no expected result, because few waiters request the lock while a hold outlives its lease
+		slices.Concat(leased(expect.Observed), // neither result is expected, because few waiters request the lock while a hold outlives its lease
 			expect.In("long-hold", expect.Observed("waiters that try every 500 ms seldom come while a holder is late", "mutual-exclusion"),
 				expect.Holds("the next client is granted after the lease, and a late release frees no other client's key", "lease-exclusion"))))
 }

@@ -154,7 +154,7 @@ func (l *redSyncLock) Close() error {
 // and whether an answer was not read.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // whether a request was sent whose answer was not read
+	unread  atomic.Bool // whether the answer to a sent request was not read
 	granted atomic.Bool // whether the server granted the lock and still has the grant
 }
 

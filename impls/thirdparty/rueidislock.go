@@ -85,7 +85,7 @@ type rueidisLockLock struct {
 type rueidisHold struct {
 	give   context.CancelFunc
 	end    context.CancelFunc // cancels the acquire's context
-	notice func() bool        // prevents the report that the hold was lost; returns false if that was already reported
+	notice func() bool        // prevents Hold.Lost from being closed; returns false if it is already closed
 }
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
@@ -169,8 +169,8 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 
 var errEnded = errors.New("its context had ended before the release")
 
-// Release sends the deletion of the keys, and does not wait for the result, which the library does not report. A second
-// release does nothing.
+// Release starts the deletion of the keys and returns without waiting, because the library does not report the result. A
+// second release returns ErrNotHeld.
 func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
 	h, first, _ := l.holds.take(g)
 	if !first {

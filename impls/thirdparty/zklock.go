@@ -92,7 +92,7 @@ func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, erro
 	}
 	c := &zkClient{conn, ttl, make(chan struct{})}
 	l.running.Go(func() {
-		for e := range events { // the library closes the channel events when the connection ends
+		for e := range events { // the library closes this channel when the connection ends
 			if e.State == zk.StateExpired && !waiting.Over(c.over) {
 				close(c.over)
 			}

@@ -28,7 +28,8 @@ const (
 	LongestPause = 50 * time.Millisecond
 )
 
-// Limit returns a context that ends after wait if wait is positive, and otherwise returns ctx.
+// Limit returns a copy of ctx that ends after the given timeout (parameter wait). If the timeout is not positive, Limit
+// returns ctx itself.
 func Limit(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if wait <= 0 {
 		return ctx, func() {}
@@ -121,7 +122,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Group tracks the background work of a lock. In contrast to a sync.WaitGroup, work may begin during Close. Close does not
 // wait for such work.
 type Group struct {
-	mu     sync.Mutex // guards the field closed and the counter of the field all; not locked while background work runs
+	mu     sync.Mutex // guards the field closed and the calls of all.Add; not locked while background work runs
 	closed bool
 	all    sync.WaitGroup
 }

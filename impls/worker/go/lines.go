@@ -45,7 +45,7 @@ type request struct {
 	read      time.Time
 }
 
-// reply is an answer to a request, or a notice of a loss or a renewal.
+// reply is an answer to a request, or reports the loss or a renewal of a hold.
 type reply struct {
 	ID       int64  `json:"id,omitempty"`
 	OK       bool   `json:"ok,omitempty"`

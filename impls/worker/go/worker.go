@@ -21,13 +21,13 @@ import (
 // Renew and Probe if they are set.
 type Lock[C, H any] struct {
 	Name, Doc         string
-	Store, Deployment string        // "": redis and single; the reference of the protocol lists the others
-	Can               []string      // capabilities that no function implies, such as Watchdog
+	Store, Deployment string        // default: store redis, deployment single; see docs/reference/worker-protocol.md
+	Can               []string      // capabilities that do not follow from the functions below, such as Watchdog
 	Backoff           time.Duration // interval at which waiters call Try (20 ms), or longest delay of waiters within Acquire
-	Shortest, Step    time.Duration // shortest lease, and unit of all leases; 0: any
-	StartTime         time.Duration // longest time from the start of the process to the end of Open, if more than 10 s
+	Shortest, Step    time.Duration // Shortest is the minimum lease, and every lease is a multiple of Step; 0: no restriction
+	StartTime         time.Duration // longest time from the start of the process to the end of Open; 0: 10 s
 	Busy, NotHeld     error         // the library's errors that mean ErrBusy and ErrNotHeld, if it has such errors
-	ReleasesUnknown   bool          // whether Release accepts a hold that was never granted to this process, without a Handle
+	ReleasesUnknown   bool          // whether Release accepts a hold that was never granted to this process; such a hold has no Handle
 
 	Open func(Env) (C, error)
 	// Try requests the lock once. It returns ErrBusy if another client holds the lock.
@@ -52,10 +52,10 @@ var (
 // Capabilities for Lock.Can.
 const (
 	Watchdog  = "watchdog"  // renews held locks by itself
-	Reentrant = "reentrant" // grants again to the same Owner
+	Reentrant = "reentrant" // grants a held lock again to the same Owner
 	Lost      = "lost"      // sets Grant.Lost
 	Fencing   = "fencing"   // sets Grant.Fence
-	Notifies  = "notifies"  // a release wakes a waiter by a message of the store
+	Notifies  = "notifies"  // on a release, the store sends a message that wakes a waiter
 	Rerelease = "rerelease" // a release may be sent again if its outcome is unknown
 	Session   = "session"   // holds end with the session of the process
 )
@@ -89,7 +89,7 @@ func (r Request) Renewed(sent time.Time, validity time.Duration, err error) {
 	r.renewed(sent, validity, err)
 }
 
-// Grant describes a lock that was granted.
+// Grant holds the result of a successful acquire.
 type Grant[H any] struct {
 	Handle   H               // the library's lock object
 	Token    string          // identifies the grant in the store; "": a random token

@@ -29,8 +29,9 @@ func main() {
 		Name: "my-lock", Doc: "SET NX PX, and scripts that compare the token", ReleasesUnknown: true,
 
 		Open: func(env worker.Env) (*redis.Client, error) {
-			// 2. Open your lock. env.Nodes holds the URLs of the servers, and env.Params the settings of lockbench run --param
-			// NAME=VALUE. A SET that is sent again would be refused because of the first one, so none is.
+			// 2. Open your lock. env.Nodes holds the URLs of the servers. env.Params holds the values of lockbench run
+			// --param NAME=VALUE. MaxRetries is -1 because the server would refuse a repeated SET if the first SET had
+			// succeeded.
 			options, err := redis.ParseURL(env.Nodes[0])
 			if err != nil {
 				return nil, err
@@ -62,7 +63,8 @@ func main() {
 			return held(c.Eval(ctx, renew, []string{h.Key}, h.Token, h.TTL.Milliseconds()))
 		},
 
-		// Optional: queries the store for the token and the remaining time, so that lockbench finds forgotten entries.
+		// Optional: returns the token that the store has for the key, and the key's remaining time. With Probe, lockbench
+		// checks reported losses and the releases of nested holds.
 		Probe: func(ctx context.Context, c *redis.Client, key string) (string, time.Duration, error) {
 			token, err := c.Get(ctx, key).Result()
 			if errors.Is(err, redis.Nil) {

@@ -29,7 +29,7 @@ type server[C, H any] struct {
 	client   C
 	resource string // base URL of the guarded resource
 
-	writing sync.Mutex // guards out; separate from mu, so that requests are read while the output blocks
+	writing sync.Mutex // guards the field out; separate from mu, so that requests are read while the output blocks
 	out     io.Writer
 
 	mu       sync.Mutex // guards the fields below
@@ -42,9 +42,9 @@ type server[C, H any] struct {
 type held[H any] struct {
 	Hold[H]
 	over     chan struct{} // closed when the first release begins
-	ended    bool          // whether over is closed
+	ended    bool          // whether the channel over is closed
 	answered bool          // whether the reply to the acquire was written
-	early    []reply       // renewals that were reported before that reply
+	early    []reply       // renewals that the library reported before the reply to the acquire was written
 }
 
 // or returns a, unless a is the zero value.
@@ -58,8 +58,8 @@ func or[T comparable](a, b T) T {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// serve speaks the protocol until a shutdown, the end of the input, or a line that is no request. Requests that are still
-// open then end with the process.
+// serve handles requests until a shutdown request, the end of the input or an invalid line. Requests in progress then end
+// with the process.
 func serve[C, H any](l Lock[C, H], in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, longestLine)
@@ -95,7 +95,7 @@ func serve[C, H any](l Lock[C, H], in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// open parses the first line. Unless lockbench wants only the description, it opens the lock.
+// open parses the first line. It then opens the lock, unless only the description was requested.
 func (s *server[C, H]) open(text []byte) error {
 	var o opening
 	switch err := json.Unmarshal(text, &o); {
@@ -130,11 +130,11 @@ func (l Lock[C, H]) describe() description {
 		BackoffMS: l.Backoff.Milliseconds(), ShortestMS: l.Shortest.Milliseconds(), StepMS: l.Step.Milliseconds(), StartMS: l.StartTime.Milliseconds()}
 }
 
-// write writes one line. An error is ignored: without a reader the input ends too, and with it the process.
+// write writes one line to lockbench. It ignores errors: if lockbench has ended, the input ends too, and serve returns.
 func (s *server[C, H]) write(line any) {
 	text, err := json.Marshal(line)
 	if err != nil {
-		panic(err) // impossible: the types above consist of text and numbers
+		panic(err) // cannot fail: lines contain only strings, numbers and booleans
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -174,7 +174,7 @@ func (s *server[C, H]) answer(ctx context.Context, r request) {
 	s.write(s.concluded(a, err))
 }
 
-// concluded sets the outcome of a reply.
+// concluded returns a reply with its outcome set according to err: success, a refusal or an error.
 func (s *server[C, H]) concluded(a reply, err error) reply {
 	switch {
 	case err == nil:
@@ -230,8 +230,8 @@ func (s *server[C, H]) acquire(ctx context.Context, r request) {
 	}
 }
 
-// request calls Acquire once, or Try until the wait or the context ends. sent is the time from reading the request to the
-// granted try; 0 if Acquire was called.
+// request calls Acquire once, or repeats Try until the lock is granted, the timeout expires or the context ends. The result
+// sent is the time from reading the request to the last call of Try. It is 0 if Acquire was called.
 func (s *server[C, H]) request(ctx context.Context, q Request, read time.Time) (g Grant[H], sent time.Duration, err error) {
 	if s.Acquire != nil {
 		if q.Wait > 0 {
@@ -294,7 +294,8 @@ func (s *server[C, H]) release(ctx context.Context, r request) error {
 	return s.Release(ctx, s.client, h.Hold)
 }
 
-// hold returns the hold to which a request refers. known reports whether this process was granted the hold.
+// hold returns the hold to which a request refers, and true. If this process has no such hold, it returns a hold with the
+// data of the request, and false.
 func (s *server[C, H]) hold(r request) (h *held[H], known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +318,7 @@ func (s *server[C, H]) renew(ctx context.Context, r request) (reply, error) {
 	}
 	sent := time.Since(r.read)
 	err := s.Renew(ctx, s.client, h.Hold)
-	if s.isBusy(err) { // some libraries have one error for both refusals
+	if s.isBusy(err) { // some libraries return the same error for a busy lock and for a lost hold
 		err = ErrNotHeld
 	}
 	return reply{Sent: int64(sent), Validity: int64(h.Validity)}, err
