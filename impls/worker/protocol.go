@@ -67,7 +67,7 @@ type Ready struct {
 type Expectation struct {
 	Property string `json:"property"`
 	Fault    string `json:"fault,omitempty"`    // name of the fault; "": no fault
-	Workload string `json:"workload,omitempty"` // name of the workload; "": all workloads of ordinary locking
+	Workload string `json:"workload,omitempty"` // name of the workload; "": all workloads except unusual ones, such as "misuse"
 	Expected string `json:"verdict"`            // holds, violated or unspecified
 	Because  string `json:"because,omitempty"`
 }
@@ -136,10 +136,10 @@ type Line struct {
 	Depth     int    `json:"depth,omitempty"`
 	SentAfter int64  `json:"sent_after_ns,omitempty"`
 	Validity  int64  `json:"validity_ns,omitempty"` // promised duration of the hold; 0: unknown; -1: no end
-	Left      int64  `json:"left_ns,omitempty"`     // remaining time found by a probe; -1: no end
+	Left      int64  `json:"left_ns,omitempty"`     // remaining lease, read by a probe; -1: the lease does not expire
 	Value     int64  `json:"value,omitempty"`       // value that was read
 
-	Lost    int64 `json:"lost,omitempty"`       // notice of a loss: the id of the acquire that created the hold
+	Lost    int64 `json:"lost,omitempty"`       // in a notice of a lost hold: id of the acquire that created the hold
 	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the acquire that created the hold
 	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from receiving the acquire until the hold was lost or the renewal was sent
 }
@@ -150,7 +150,8 @@ func (r *Request) Grant() impls.Grant {
 		Validity: time.Duration(r.Validity), Ref: r.Hold}
 }
 
-// RequestOn returns a request that refers to a grant.
+// RequestOn returns a request about the hold that the grant g created. The parameter do is the kind of request, "release" or
+// "renew".
 func RequestOn(do string, g impls.Grant) Request {
 	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,
 		Validity: int64(g.Validity), Hold: g.Ref}
@@ -159,7 +160,7 @@ func RequestOn(do string, g impls.Grant) Request {
 // speakOnly is the hint that follows an error about an invalid line.
 const speakOnly = "a worker writes only JSON lines to its standard output, and everything else to its standard error"
 
-// longest is the maximum of each duration in a worker's lines. The limit prevents overflows in sums of durations.
+// longest is the maximum of any duration in a line from a worker. The limit prevents an overflow when durations are added.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
 // ReadReady parses the first line of a worker. An unknown field is an error, because it may be a misspelt capability.

@@ -74,7 +74,7 @@ func FuzzLine(f *testing.F) {
 			if err != nil || again != l {
 				t.Fatalf("%+v became %+v: %v", l, again, err)
 			}
-			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // sum of four durations of at most ten years each
+			end := l.SentAfter + l.Validity + l.Elapsed + l.Left // the sum overflows if ReadLine accepts excessive durations
 			if l.ID+l.Lost+l.Renewed <= 0 || l.Depth > 1<<16-1 || end < -2 || l.Lost == 0 && !l.OK && l.Refused == "" && l.Error == "" {
 				t.Fatalf("%+v was accepted", l)
 			}

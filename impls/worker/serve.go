@@ -45,9 +45,9 @@ func AboutLock(l impls.Impl) About {
 	return a
 }
 
-// Serve reads requests from in and writes replies to out. It returns nil after the end of the input or a shutdown request.
-// Requests are served concurrently. After the first line, Serve calls the function about, which describes the lock. Unless
-// only the description was requested, it then calls the function open, which opens the lock.
+// Serve reads requests from in, handles them concurrently, and writes replies to out. It returns nil after the end of the
+// input or a shutdown request. After the first line of input, Serve calls its parameter about for a description of the lock.
+// Unless only the description was requested, it then calls its parameter open to open the lock.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -177,10 +177,11 @@ func (s *server) close() error {
 	return errors.Join(err, s.failed)
 }
 
-// held holds the outermost holds of a worker, by the id of the acquire. It is used to report losses and renewals.
+// held tracks the current and recently released holds of a worker, so that the worker can report losses and renewals. It does
+// not contain nested holds.
 type held struct {
 	over  map[int64]chan struct{} // by id of a current hold; closed when the release begins
-	named map[string]int64        // id of the latest hold, by its name, which consists of key and token
+	named map[string]int64        // id of the latest hold, by the name of the hold (its key and token)
 	ended []string                // names of released holds; the first is the oldest
 	early map[string][]Line       // renewals that arrived before the reply to the acquire, by name of the hold
 }
@@ -197,8 +198,8 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
-// renewed returns the id of the acquire that created the named hold. If that acquire has not been recorded yet, renewed
-// returns 0 and stores the line l, which reports the renewal. The method begin returns this line later.
+// renewed returns the id of the acquire that created the hold with the given name. If no such hold is recorded yet, renewed
+// returns 0. It then keeps the notice of the renewal (parameter l) until the hold is recorded.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {

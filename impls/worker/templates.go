@@ -20,7 +20,7 @@ type Template struct {
 	Install  string // command that installs the packages or builds the worker, in the worker's folder
 	Command  string // command that starts the worker, in the worker's folder
 
-	folder, library string // folder in sources, and folder of the library in a new worker
+	folder, library string // folder has the files in the variable sources; library is the folder of the library in a new worker
 }
 
 // Templates returns the template of each language.
@@ -36,7 +36,8 @@ func Templates() []Template {
 	}
 }
 
-// moduleFiles restores the names of the module files of Go.
+// moduleFiles restores the names go.mod and go.sum. The embedded files have the suffix .txt, because a folder with a go.mod
+// cannot be embedded.
 var moduleFiles = strings.NewReplacer("go.mod.txt", "go.mod", "go.sum.txt", "go.sum")
 
 // Files returns the contents of the files of a new worker, by their paths with slashes.

@@ -102,8 +102,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given handles the server's answer to a new connection. If a later answer has another session or a shorter timeout,
-// given ends the session. The client library checks neither.
+// given handles the server's answer to each new connection, which contains a session number and a timeout. If a later answer
+// has another number or a shorter timeout than the first, given ends the session. The client library checks neither.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -114,8 +114,8 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial adapts the dialer by to the client library. The connections that it opens also parse the server's first reply, which
-// contains the granted timeout.
+// dial converts a dialer (parameter by) to the type that the client library needs. Each connection that it opens also parses
+// the server's first reply, which contains the granted timeout.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)

@@ -136,8 +136,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove calls act to remove one leftover, and prints the result. With --dry-run, remove only prints. A leftover that is
-// younger than --older-than is not removed, unless --run is set.
+// remove removes something that a killed run left behind, by calling the parameter act, and prints the result. With --dry-run,
+// it only prints. Unless --run is set, it keeps everything younger than --older-than.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

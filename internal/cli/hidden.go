@@ -59,8 +59,8 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 	}}
 }
 
-// storeCommand returns the hidden command that runs the server of a store in a separate process. The store is implemented by
-// a Go module.
+// storeCommand returns a hidden command that runs the server of a store that is implemented in Go, such as etcd. Lockbench
+// starts this command in a child process.
 func storeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                servers.StoreVerb,

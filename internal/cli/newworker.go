@@ -71,7 +71,7 @@ func templateOf(language string) (worker.Template, error) {
 
 var plainWord = regexp.MustCompile(`^[\w./+-]+$`)
 
-// quoted returns a word of a shell's command line.
+// quoted quotes a word, if necessary, so that a shell reads it as one argument.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word

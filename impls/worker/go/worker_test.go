@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 // store is a lock service in memory.
 type store struct {
 	mu      sync.Mutex
-	holders map[string]int // number of the holder by key
+	holders map[string]int // number of the grant that holds a key, by key; 0: the key is free
 	grants  int
 	tries   int
 	env     Env
 	lost    chan struct{}
 	last    Request
-	failure error // of every try
+	failure error // if not nil, every try fails with this error
 }
 
 func newStore() *store {
@@ -105,7 +105,7 @@ func probe(_ context.Context, s *store, key string) (string, time.Duration, erro
 	return fmt.Sprint("t", s.holders[key]), Unbounded, nil
 }
 
-// session is the other side of a worker's input and output.
+// session sends requests to a worker and receives its replies, as lockbench does.
 type session struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -162,7 +162,7 @@ func (s *session) hear() reply {
 	}
 }
 
-// ask sends a request and expects one line. It does not compare times.
+// ask sends a request, checks the reply and returns it. The check ignores the times in the reply.
 func (s *session) ask(line string, want reply) reply {
 	s.t.Helper()
 	s.tell(line)
@@ -293,8 +293,8 @@ func TestReleasedHoldsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWaits checks that Try is repeated until the grant, the end of the wait or the cancel, and that the result is a refusal
-// only if the last try was refused.
+// TestWaits checks that a worker repeats Try until a grant, a timeout or a cancellation. The reply must be a refusal only if
+// the last try was refused.
 func TestWaits(t *testing.T) {
 	x := newStore()
 	s := start(t, x.lock(), "")
@@ -308,7 +308,7 @@ func TestWaits(t *testing.T) {
 	s.ask(`{"id":4,"do":"ping"}`, reply{ID: 4, OK: true}) // the waiter blocks no other request
 	s.tell(`{"id":0,"do":"cancel","hold":3}`)
 	s.want(reply{ID: 3, Refused: "busy"})
-	s.tell(`{"id":0,"do":"cancel","hold":3}`) // it has ended already
+	s.tell(`{"id":0,"do":"cancel","hold":3}`) // the acquire has already ended, so this cancel request must have no effect
 	s.tell(acquire(5, -1))
 	time.Sleep(15 * time.Millisecond)
 	s.ask(releaseOf(6, 1), reply{ID: 6, OK: true})
@@ -321,7 +321,8 @@ func TestWaits(t *testing.T) {
 	s.ask(acquire(7, -1), reply{ID: 7, Error: "timeout"})
 }
 
-// TestAcquire checks the context of a lock that waits inside its library.
+// TestAcquire checks a lock whose library waits for the grant. The context of Acquire must end at the timeout or after a
+// cancel request.
 func TestAcquire(t *testing.T) {
 	l := Lock[*store, int]{Name: "waits", Open: func(Env) (*store, error) { return newStore(), nil }, Release: release,
 		Acquire: func(ctx context.Context, s *store, r Request) (Grant[int], error) {
@@ -348,10 +349,10 @@ func TestNotices(t *testing.T) {
 	began := time.Now()
 	s.tell(`{"id":1,"do":"acquire","key":"p:k","owner":"a","ttl_ms":600,"keep_alive":true}`)
 	s.want(reply{ID: 1, OK: true, Token: "t1", Fence: 1, Validity: ms600})
-	s.want(reply{Renewed: 1, OK: true, Validity: ms600}) // it was reported before the grant
+	s.want(reply{Renewed: 1, OK: true, Validity: ms600}) // the renewal precedes the grant, but its notice must follow the grant
 	x.last.Renewed(time.Now(), time.Second, errGone)
 	s.want(reply{Renewed: 1, Refused: "not held", Validity: int64(time.Second)})
-	x.last.Renewed(time.Time{}, time.Second, nil) // an impossible time
+	x.last.Renewed(time.Time{}, time.Second, nil) // the zero time is before the acquire, so Elapsed must be 0
 	if r := s.want(reply{Renewed: 1, OK: true, Validity: int64(time.Second)}); r.Elapsed != 0 {
 		t.Errorf("renewed after %d ns", r.Elapsed)
 	}

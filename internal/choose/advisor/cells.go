@@ -56,8 +56,8 @@ func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
 
-// checked returns the same workloads as guarded. It adds the workload write-fenced if data could be corrupted and the resource
-// checks fencing tokens on writes only.
+// checked returns the workload "counter" if two holders at once could corrupt data, and nil otherwise. To "counter" it adds
+// the workload "write-fenced" if the resource checks fencing tokens only on writes.
 func checked(n selection.Needs) []string {
 	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
 		return []string{"counter", "write-fenced"}
@@ -93,8 +93,9 @@ const (
 	fewHolds  = 1               // number of holds that a client completes before the hold in which it is paused
 )
 
-// longestPause returns test cells in which the holder is paused while it does the longest work. The pause is the longest one
-// that the requirements state. The lease is the result of decision.AdviseTTL.
+// longestPause returns the configurations (cells) of trials in which a holder is paused during the longest work. The pause is
+// the longest one in the requirements. The lease is the result of decision.AdviseTTL. If it is too long for a trial, all times
+// are scaled down.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)

@@ -15,15 +15,16 @@ import (
 	"lockbench/workloads"
 )
 
-// ConfirmTrials is the number of trials for each lease.
+// ConfirmTrials is the number of trials that test the predictions for one lease.
 const ConfirmTrials = 6
 
 const (
-	pausesEach = 10            // number of paused holds in each trial
-	longerWork = "longer-work" // name in the history of the step that lengthens the work of a hold by the duration of a pause
+	pausesEach = 10            // number of pauses in each trial; each occurs in a different hold
+	longerWork = "longer-work" // name, in histories, of the fault that lengthens a hold's work by the length of the pause
 )
 
-// Confirming returns the cells that test the advised lease and two shorter leases. It returns nil if the lock has no lease.
+// Confirming returns the configurations (cells) of trials that test the advised lease and two other leases, which are usually
+// shorter. It returns nil if there is no lease to test.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {

@@ -36,8 +36,8 @@ func TestPausesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestConfirmCells checks that each lease has a separate folder and that the cells have no expectations. In each hold, the plan
-// must pause the victim.
+// TestConfirmCells checks the trial configurations (cells) that ConfirmCells returns. Each lease must have a separate results
+// folder. The cells must not contain expectations. The fault plan must pause one client in each of its holds.
 func TestConfirmCells(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {
@@ -101,7 +101,7 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 	}
 }
 
-// confirmed returns the result of the trials of one lease.
+// confirmed returns how well the prediction for one lease agrees with the trials recorded in dir.
 func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) selection.Confirmed {
 	t.Helper()
 	var all decision.Paused

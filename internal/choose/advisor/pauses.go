@@ -32,7 +32,7 @@ const (
 	mostPauses = 1_000_000 // maximum number of recorded pauses; more would not change the quantiles
 )
 
-// Measure measures pauses until the duration For has passed or ctx is done. It returns an error if no time passed.
+// Measure measures pauses for the duration m.For, or until ctx is done. It returns an error if no time has passed by then.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep, shortest := m.Now, m.Sleep, cmp.Or(m.Shortest, ShortestPause)
 	if now == nil {

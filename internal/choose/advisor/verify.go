@@ -142,7 +142,7 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time compares the quantiles of acquire times with the quantiles computed from the histories.
+// time checks that the quantiles of acquire times in the report equal those computed from the histories.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {

@@ -83,8 +83,9 @@ func held(impl impls.Impl, s impls.Situation) bool {
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns the finding f, changed to a pause that is shorter than the advised lease. Mutual exclusion is violated for
-// the lock fenced, because its lease is shorter after a hand-off. It holds for all other locks.
+// outliving returns a copy of the finding f with the advised lease, which is longer than the pause. The copy states that
+// mutual exclusion is violated for the lock fenced, because its lease is shorter after a hand-off. For all other locks, mutual
+// exclusion holds.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held

@@ -25,7 +25,8 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestConfirmed checks that a prediction agrees with the trials if it lies in the confidence interval of the observed share.
+// TestConfirmed checks that Confirm compares the predicted and the observed share of overlapping holds. They must agree if the
+// predicted share lies in the confidence interval of the observed share.
 func TestConfirmed(t *testing.T) {
 	p := TrialPoint{TTL: time.Second, Scale: 0.1, Predicted: 0.15}
 	for _, c := range []struct {

@@ -129,10 +129,13 @@ func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selec
 	return cells, out
 }
 
-// gravity returns the rank of a reason for an elimination; a higher rank is more serious. An unmet requirement that is checked
-// without trials has the highest rank. Next are other unmet requirements. Last are requirements for which the answer is
-// unknown. Within each of the last two groups, safety requirements rank first. Among equals, requirements with measured
-// answers rank higher.
+// gravity returns the rank of a reason for an elimination. The reasons, from the highest rank to the lowest, are:
+//
+//   - an unmet requirement that is checked without trials
+//   - an unmet requirement that is checked by trials
+//   - a requirement for which the answer is unknown
+//
+// Within the second and the third group, safety requirements rank higher. Among equals, measured answers rank higher.
 func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
 	if no && !r.Tried {
@@ -209,8 +212,8 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns the part of the evidence that affects the decision, now or after a change of one requirement. The evidence gets
-// new ids.
+// Trim returns the evidence that affects the decision, or would affect it if one requirement changed. The returned evidence
+// has new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)

@@ -37,7 +37,7 @@ func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	return []selection.Option{o}, e
 }
 
-// fails returns the names of all unmet and unknown requirements of the first eliminated candidate.
+// fails returns the names of all requirements that the first eliminated candidate does not meet, or whose answer is unknown.
 func fails(n selection.Needs, options []selection.Option, e selection.Evidence) []string {
 	d := Decide(n, options, e).Decision
 	if len(d.Eliminated) == 0 {

@@ -19,7 +19,7 @@ type Distribution struct {
 // knot is a duration in nanoseconds, with the share of durations that exceed it.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // probability that FromTimes assumes for the longest duration
+const rarest = 1e-4 // share of durations that FromTimes assumes to equal the longest duration
 
 // FromTimes returns the distribution with the given quantiles. It interpolates between them with power functions. Below p50, it
 // extends the power function between p50 and p99.
@@ -66,14 +66,14 @@ func (d Distribution) exceeds(x float64) float64 {
 	return 0
 }
 
-// steepness returns the exponent of the power function between two knots. It is infinite if both knots have the same
-// duration.
+// steepness returns the negated exponent of the power function that connects two knots. The knots are known quantiles of a
+// distribution. The exponent is infinite if both knots have the same duration.
 func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the duration that is exceeded with a given probability (parameter over). It interpolates between the knots
-// a and b.
+// quantile returns the duration that a random duration exceeds with a given probability (parameter over). It interpolates
+// between the knots a and b, which are known quantiles, with a power function.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }

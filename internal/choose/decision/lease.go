@@ -33,7 +33,8 @@ type Advice struct {
 	Points []TrialPoint
 }
 
-// Model returns the lease model for these inputs.
+// Model returns the LeaseModel for these inputs. The model predicts how often two clients hold the lock at once, for a lease
+// of any length.
 func (in LeaseInputs) Model() LeaseModel {
 	pauses := in.Needs.Pauses
 	return LeaseModel{Lease: in.Option.Lease, Acquire: FromSample(in.Acquire.Sample), Hold: FromTimes(in.Needs.Hold),
@@ -177,8 +178,8 @@ func (a *Advice) confirm(tried []selection.PausedHolds) {
 	}
 }
 
-// Confirm compares the share of overlapping holds among the paused holds of a trial with the predicted share. source is the
-// evidence id of the folder with the histories.
+// Confirm compares the predicted share of overlapping holds with the share observed in trials. Only holds during which the
+// holder was paused are counted. The parameter source is the evidence id of the folder with the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
 	low, high := stats.BinomialInterval(seen.Overlapped, seen.Holds)
 	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Overlaps: seen.Overlapped,

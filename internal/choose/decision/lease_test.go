@@ -85,7 +85,7 @@ func TestLeaseCurve(t *testing.T) {
 	}
 }
 
-// TestLeaseInputs checks that the report contains the inputs of the lease curve and the evidence for these inputs.
+// TestLeaseInputs checks that AdviseLease lists the inputs of its prediction, and the kind of evidence for each input.
 func TestLeaseInputs(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.HandOff.Sample = []time.Duration{time.Millisecond}

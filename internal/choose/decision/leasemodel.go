@@ -75,7 +75,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 		return p
 	}
 	for _, a := range m.Acquire.portions(acquirePortions) {
-		p += a.share * m.Hold.exceeds(ttl-a.at) // probability that a hold overlaps without any pause
+		p += a.share * m.Hold.exceeds(ttl-a.at) // add the probability that a hold outlives its lease without any pause
 	}
 	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
 	sums := newSums(m.Pause, ttl, m.rate()*longest)
@@ -87,7 +87,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause returns the probability that a hold overlaps, given that a pause begins during the hold.
+// givenPause returns the probability that a hold overlaps with another client's hold, given that a pause begins during it.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -97,8 +97,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck returns the probability that a hold with one pause overlaps the next client's hold. granted is the time from the
-// start of the lease to the next client's grant.
+// struck returns the probability that another client is granted the lock before a hold with one pause ends. The parameter
+// granted is the time from the start of the lease to that grant.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -114,7 +114,8 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 // the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	upTo := func(since float64) float64 { // upTo returns the result of the method deadly for an interval of the given length after a renewal
+	// upTo returns the expected vulnerable time (see deadly) in an interval of the given length that begins at a renewal.
+	upTo := func(since float64) float64 {
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}
@@ -125,7 +126,7 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 // recovery returns the mean time from the death of a holder to the end of the lease. The holder may die at any time of the
 // hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	upTo := func(since float64) float64 { // integrates the remaining lease over the time since the last renewal
+	upTo := func(since float64) float64 { // upTo integrates the remaining lease over an interval that starts with a full lease
 		since = min(since, ttl)
 		return since * (ttl - since/2)
 	}

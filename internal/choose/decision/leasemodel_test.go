@@ -73,7 +73,7 @@ func TestLeaseRecovery(t *testing.T) {
 		mean      time.Duration
 	}{
 		{selection.Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
-		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after the lease has expired
+		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after their lease has expired: no recovery time
 		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
 		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first renewal period

@@ -14,10 +14,10 @@ import (
 
 // asked describes the trials that a requirement needs as evidence: the faults, the workload, and the properties to check.
 type asked struct {
-	property string   // property that must have been checked
+	property string   // property that the trials must show to hold
 	with     []string // other properties that must not be violated
-	faults   []string // faults that must have been injected
-	either   bool     // whether injecting one of the faults is enough as evidence, because each store supports different faults
+	faults   []string // faults under which the lock must have been tested
+	either   bool     // whether a test under one of the faults is enough, because not every store supports every fault
 	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether a finding tested a pause that is at least as long as the longest required pause. It compares the
-// two pauses as multiples of a lease. The tested pause is divided by the tested lease, and the required pause by ttl.
+// longEnough reports whether a finding's pause, relative to its lease, is at least as long as required. The required ratio is
+// the longest pause in the requirements divided by ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
@@ -87,7 +87,7 @@ func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 // expectation for it.
 const LongestPause = "longest-pause"
 
-// Prefixes of the names of scenarios that are derived from the requirements of one team.
+// Name prefixes of the trial scenarios that lockbench derives from a team's requirements.
 const (
 	pauseScenario = "longest-pause-"
 	leaseScenario = "lease-"
@@ -215,8 +215,8 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns the reason why findings do not decide a requirement, or nil if they do. A property that is undecided in
-// one run may hold in another.
+// unsettled returns the reason why findings do not decide a requirement, or nil if they do. An undecided property is ignored
+// if it holds in another finding with the same workload and scenario.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
 	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
@@ -233,8 +233,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer no if the author of the lock expects a violation, and the given answer if not. An expectation
-// never counts in favour of a lock.
+// expected returns the answer "no" if the lock's author expects a violation. Otherwise it returns the given answer unchanged.
+// An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

@@ -10,7 +10,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// overlappedOnce is a history with two paused holds. Exactly one paused hold overlaps with another hold.
+// overlappedOnce is a history with two holds during which the holder is paused. Only one of them overlaps with another
+// client's hold.
 const overlappedOnce = `{"lockbench":1}
 {"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":1,"return":2}
 {"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":3,"return":4}

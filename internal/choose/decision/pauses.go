@@ -17,14 +17,15 @@ import (
 // Paused counts the paused holds: the holds during which a pause began.
 type Paused struct {
 	Holds      int // number of holds during which a pause began, if they ended in a release or a reported loss
-	Overlapped int // number of paused holds in which another client was granted the key before the holder had finished
+	Overlapped int // how many of Holds overlapped: another client was granted the key before the hold ended
 }
 
 // PauseFault is the name of the fault that pauses a process.
 const PauseFault = "process-pause"
 
-// PausesIn counts the paused holds in a history file. A hold lasts from the grant until the client calls release or learns
-// that the lock is lost.
+// PausesIn returns the number of holds in a history file during which a pause began. It also returns how many of them
+// overlapped with another client's hold. A hold lasts from the grant until the client calls release or learns that the lock is
+// lost.
 func PausesIn(file string) (Paused, error) {
 	r, err := record.Open(file)
 	if err != nil {
@@ -125,8 +126,8 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of the length of one pause, rounded to multiples of the step s.cell. The probability of each
-// length is split between the two nearest multiples, which preserves the mean.
+// first returns the distribution of the length of one pause, rounded to multiples of the step s.cell. Entry i of the result is
+// the probability of i steps. A length between two multiples adds to both of their probabilities, which preserves the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
@@ -167,7 +168,7 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// If x is a multiple of the step s.cell, half of its probability counts as longer than x.
+	// If x is a multiple of the step s.cell, half of the probability of the length x counts as longer than x.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

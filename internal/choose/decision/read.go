@@ -139,7 +139,7 @@ func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts reports whether some requirement uses the property of an observation.
+// counts reports whether an observation is evidence for or against some requirement.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
@@ -159,8 +159,8 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories returns the histories of the trials on which a measurement is based. It takes them from the first observation
-// whose evidence is in the folder of the measurement.
+// histories returns the histories of the trials behind a measurement. It uses the first observation with evidence in the
+// measurement's folder.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
 	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
 	return findingOf(selection.Source{}, o, nil).Histories

@@ -81,7 +81,8 @@ func NetworkFaults() []string {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// within compares a figure with its limit. The answer is unknown if the limit lies in the confidence interval of the figure.
+// within checks whether a measured value meets its limit. The answer is unknown if the limit lies in the confidence interval
+// of the value.
 func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
@@ -121,7 +122,7 @@ func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
-// applies checks whether an alternative to a lock can be used.
+// applies checks whether the requirements allow an alternative to a lock, such as idempotent operations.
 func applies(d *deciding, o selection.Option) selection.Cell {
 	means := selection.Means(o.Name)
 	stated := slices.Contains(d.needs.Instead, means)
@@ -134,7 +135,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available checks whether the team runs the store of the candidate in the required deployment.
+// available checks whether the team already runs the candidate's store in a suitable deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")

@@ -10,12 +10,12 @@ import (
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to test. In the trials, holders are paused while other clients wait. The lengths of the pauses are
-// random. All times except round trips and retry intervals are scaled.
+// TrialPoint describes trials that test one lease. In the trials, holders are paused for random times while other clients
+// wait. All times except round trips and retry intervals are multiplied by Scale.
 type TrialPoint struct {
 	TTL       time.Duration
 	Scale     float64 // factor by which all times except round trips and retry intervals are multiplied
-	Predicted float64 // predicted share of overlapping holds among the paused holds
+	Predicted float64 // predicted share of overlapping holds; only holds with a pause are counted
 
 	Hold, Pause       Distribution
 	HoldCut, PauseCut time.Duration // upper limits of random holds and pauses
@@ -41,15 +41,16 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// Limits on the durations in a trial, and the shares of overlapping holds for which leases are chosen.
+// Limits on the durations in a trial, and target shares of overlapping holds. Two of the tested leases are chosen to reach
+// these shares.
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
 	longestTried  = 8 * time.Second        // maximum duration of a pause, and of the work in a hold
 	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // predicted share of overlapping holds, among the holds with a pause, for the first tested lease
-	rarerShare    = 0.15                   // share of the paused holds that should overlap in the trials with the second lease
+	usualShare    = 0.5                    // target share of overlaps among holds with a pause, for the first tested lease
+	rarerShare    = 0.15                   // target share of overlaps among holds with a pause, for the second tested lease
 )
 
 // TrialPoints returns three leases to test, or nil if the pauses are too short for a test. With the first lease, half of the
@@ -87,7 +88,8 @@ type trialModel struct {
 	holds []portion // holds with their shares of the total hold time, because a pause is more likely in a longer hold
 }
 
-// tried returns the lease model for a trial. All times in this model are scaled, except round trips and the retry interval.
+// tried converts the lease model m to a model of a trial. It multiplies all times by the parameter scale, except round trips
+// and the retry interval.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilTried(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
@@ -104,7 +106,7 @@ func untilTried(backOff float64) []portion {
 	const n = 10
 	return lo.Times(n, func(i int) portion {
 		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter has not tried again by the time at*backOff
-		at := 0.75 * (1 - left)                   // at as a function of left; this formula applies if at is at most 0.5
+		at := 0.75 * (1 - left)                   // the variable at, computed from left; this formula is valid for results up to 0.5
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
@@ -146,8 +148,8 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// leaseAt returns the lease for which the predicted share of overlapping holds equals share. Only holds with a pause are
-// counted.
+// leaseAt returns the lease for which the given share of holds is predicted to overlap with another client's hold. Only holds
+// with a pause are counted.
 func (t trialModel) leaseAt(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {

@@ -37,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // the error is always nil, because ask has checked each answer together with the earlier answers
+	n, _ := a.needs(known) // no errors are possible, because the method ask has checked all answers together
 	return n, nil
 }
 
@@ -115,7 +115,8 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the current values of a question's keys. If named is true, each value is preceded by the name of the key.
+// words returns the current values of the requirements that a question asks for. If the parameter named is true, each value is
+// preceded by the name of the requirement.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)

@@ -91,8 +91,8 @@ func plain(t *testing.T, said string) {
 	}
 }
 
-// TestQuestions checks the number of questions, and which three questions come first. Every key except "commands" must have a
-// question.
+// TestQuestions checks the number of questions, their texts, and which three come first. Each requirement must have a
+// question, except "commands", which can be set only in the file.
 func TestQuestions(t *testing.T) {
 	all := questions()
 	if len(all) > 12 {

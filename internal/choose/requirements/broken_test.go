@@ -88,8 +88,8 @@ func TestKnown(t *testing.T) {
 
 var placed = regexp.MustCompile(`^n\.yaml:(\d+:\d+: .|: and \d+ more$)`)
 
-// FuzzParse checks that Parse rejects a text with a line and a column, or returns requirements. The requirements must stay the
-// same when they are written and parsed again.
+// FuzzParse checks that Parse returns either requirements or an error that states line and column. The requirements must not
+// change when they are written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	for _, b := range broken() {

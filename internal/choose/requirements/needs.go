@@ -42,7 +42,7 @@ func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	return n, nil
 }
 
-// leaf is a key with a single value, and the path of the key, such as hold.p99.
+// leaf is a key of the requirements file that contains no other keys. Its path includes the parent keys, for example hold.p99.
 type leaf struct {
 	yamlfile.Key
 	path string

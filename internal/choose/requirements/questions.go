@@ -23,8 +23,8 @@ type question struct {
 	more string
 }
 
-// questions returns all questions in order. The first ones are about whether the team needs a lock. The key `commands` has no
-// question.
+// questions returns the questions for the user, in the order in which they are asked. The first questions help to decide
+// whether a lock is needed at all. Each requirement has a question, except "commands", which can be set only in the file.
 func questions() []question {
 	return []question{
 		{"if_two_hold", []string{"if_two_hold"},

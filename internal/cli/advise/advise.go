@@ -90,7 +90,7 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // runner of all trials so far; nil before the first trial
+	tried          *cli.Runner // runner that all trials share; nil before the first trial
 	from           []string    // evidence folders
 	told           []string    // notes that were already printed
 	stdout, stderr io.Writer
@@ -292,8 +292,8 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benchmarks the remaining locks with the number of clients and the hold duration of the requirements. It measures
-// nothing if the server is an emulator.
+// measure benchmarks the locks that are not yet eliminated. It uses the number of clients and the hold duration from the
+// requirements. It measures nothing if the server is an emulator.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {

@@ -176,7 +176,8 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld returns an error if figures are unreliable and therefore not shown. It prints the reasons.
+// withheld returns an error if the figures are not shown because they are unreliable, and nil otherwise. It prints the reasons
+// to stderr.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

@@ -105,7 +105,7 @@ func noThresholds(of string) error {
 }
 
 // measure runs the suite and returns the folder of the results. A failed or inconclusive benchmark is not an error, because
-// only the thresholds count.
+// the command gate judges only the thresholds.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {

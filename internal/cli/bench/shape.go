@@ -173,7 +173,7 @@ func readSuite(name string) (*suites.Suite, error) {
 
 func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }
 
-// progress is the progress line of a running benchmark.
+// progress displays the current block and lock of a running benchmark, the number of grants, and the estimated time left.
 type progress struct {
 	*console.Live
 

@@ -220,8 +220,8 @@ const (
 	plainInterval  = 10 * time.Second       // interval elsewhere
 )
 
-// NewLive starts to show progress. It repeatedly calls line for the current text, and shows nothing if the text is empty. The
-// caller must call Close.
+// NewLive starts a progress display on w. It repeatedly calls its parameter line to get the current text, and shows nothing if
+// the text is empty. The caller must call Close.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
 	l.ended.Go(func() { l.show(line) })
@@ -281,8 +281,8 @@ func (l *Live) Close() {
 
 const elsewhere = "choose another folder with --out"
 
-// Folder creates the results folder and returns its path. A path given as out must be empty or must not exist. If out is "",
-// Folder creates a folder in runs/. Its name consists of the current time and a suffix (parameter name).
+// Folder creates the results folder and returns its path. The parameter out is the path; if the folder exists, it must be
+// empty. If out is "", Folder creates runs/<time>-<name>, from the current time and the parameter name.
 func Folder(out, name string) (string, error) {
 	if out == "" {
 		dir, err := newFolder(time.Now().Format("20060102-150405") + "-" + name)

@@ -92,7 +92,7 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	return nil
 }
 
-// explored formats a result for a terminal.
+// explored formats the result of lockbench explore for a terminal.
 func explored(result *explore.Result, dir string) string {
 	t := &format.Lines{}
 	for _, l := range result.Locks {
@@ -133,7 +133,7 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 	t.Add("")
 }
 
-// eventTime matches the start of an event line: the time and an optional star.
+// eventTime matches the start of an event line: the time, and a star if the event is part of the violation.
 var eventTime = regexp.MustCompile(`^[0-9.]+ \S+ +(\* )?`)
 
 // addEvent adds an event to the output, after a mark such as the number of the event. It wraps a long event.

@@ -36,7 +36,7 @@ type onServers struct {
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realCell returns the cell that runs a counterexample on real processes and servers.
+// realCell returns the trial configuration (cell) that runs a counterexample with real processes and servers.
 func realCell(c explore.Case) (trial.Cell, error) {
 	t, err := c.Trial()
 	if err != nil {

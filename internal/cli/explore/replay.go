@@ -30,7 +30,7 @@ type replayFlags struct {
 	emitTest, emitHistory string
 }
 
-// ReplayCommand returns the command replay.
+// ReplayCommand returns the command lockbench replay, which runs a counterexample again.
 func ReplayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
