@@ -19,7 +19,8 @@ import (
 
 // The baselines ping and bare record no history.
 
-// pingFor is the measured duration of a ping trial. It is preceded by a warm-up of a tenth of pingFor.
+// pingFor is the duration of the measurement in a ping trial, which measures round-trip times. A warm-up of a tenth of
+// pingFor comes first.
 const pingFor = 100 * time.Millisecond
 
 // ping measures the round-trip time to a store that has no other load.
@@ -37,11 +38,11 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		}
 		return nil
 	}
-	if err := ask(); err != nil { // the first request connects
+	if err := ask(); err != nil { // the first request opens the connection, so its time is not recorded
 		return err
 	}
 	h := figures.NewHistogram()
-	recorded := int64(0) // number of recorded pings; after a stall, the loop continues until there are enough
+	recorded := int64(0) // number of recorded pings; the loop continues until they are enough to report a median
 	for begun := time.Now(); recorded < figures.SamplesFor(0.5) || time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
 		if err := ask(); err != nil {

@@ -33,7 +33,7 @@ type Bench struct {
 
 	groups map[store]*servers.Group
 	idle   map[store]idle          // background activity of each store's servers, measured once per block of trials
-	trips  map[store]time.Duration // round-trip time of each store, measured once per block
+	trips  map[store]time.Duration // round-trip time of each store, measured once per block of trials
 	begun  time.Time
 	took   map[bench.Pair]time.Duration // duration of the last trial of each lock under each set of conditions, including overhead
 }
@@ -183,7 +183,8 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// watchIdle measures the background activity of every server. It is called once per block.
+// watchIdle measures the background activity of every server. It does nothing if this was already measured in the current
+// block, a round of trials with every lock.
 func (b *Bench) watchIdle(ctx context.Context) error {
 	if b.idle != nil {
 		return nil
@@ -242,7 +243,8 @@ func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	}
 }
 
-// estimate returns the expected remaining time of the current block and all later planned blocks.
+// estimate returns the expected remaining time of the bench. This includes the trials left in the current block and all later
+// blocks. A block is a round of trials with every lock.
 func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	one := func(p bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {

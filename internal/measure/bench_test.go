@@ -141,7 +141,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures checks relations between the figures of a small bench that hold on any machine.
+// checkFigures checks the figures of a small bench. It checks only relations that are true on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {

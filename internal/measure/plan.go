@@ -43,7 +43,8 @@ type Plan struct {
 	stores    []store
 }
 
-// store identifies a group of servers that all trials with the same store and deployment share.
+// store identifies a group of servers by the name of their store, such as redis, and by their deployment. Trials with the
+// same store and deployment share these servers.
 type store struct{ name, deployment string }
 
 func (s store) String() string {

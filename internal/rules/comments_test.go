@@ -17,8 +17,8 @@ var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "Se
 // riddle matches the beginning of a comment that does not say what the identifier stands for.
 var riddle = regexp.MustCompile(`^\w+ (is|are|was) (what|how|who|whether|when|where|why|whatever|which)\b|^\w+ tells?\b`)
 
-// TestComments checks that every exported identifier has a comment that begins with its name, that every package has one, and
-// that no comment is a riddle.
+// TestComments checks that every exported identifier has a comment that begins with its name. Every package must have a
+// package comment. No comment may begin like "x tells", which does not say what x is.
 func TestComments(t *testing.T) {
 	described, folders := map[string]bool{}, map[string]bool{}
 	report := func(path string, line int, problem string) { t.Errorf("%s:%d: %s", path, line, problem) }

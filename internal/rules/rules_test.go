@@ -17,7 +17,7 @@ import (
 // its subfolders, unless they have a separate row. Packages in the same folder of the table may import each other.
 var mayImport = map[string][]string{
 	"histories":         {},
-	"impls":             {"histories"}, // expectations of locks use types of the package histories
+	"impls":             {"histories"}, // package impls uses types of package histories to describe what a lock is expected to do
 	"impls/locktest":    {"histories", "impls", "workloads", "checker", "internal/drive", "internal/simulate", "internal/world"},
 	"workloads":         {"histories", "impls"},
 	"checker":           {"histories"},
@@ -77,7 +77,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// roomOf returns the folder of the import table that contains a folder, or "". If there are several, it returns the longest.
+// roomOf returns the key of the map mayImport that applies to a folder. This is the longest key that equals the folder or
+// contains it. If no key does, roomOf returns "".
 func roomOf(folder string) string {
 	longest := ""
 	for room := range mayImport {

@@ -40,13 +40,13 @@ var forbidden = []term{
 	{`witness(es)?`, printed, "violation example", "the witness below", ""},
 	{`gives? (it|them|\w+ \w+|a \w+) (its|their) weight`, everywhere, "evidence", "counts that give a finding its weight", "weights of a score"},
 
-	// Terms for trials and faults.
+	// The following patterns forbid unclear words for trials and faults.
 	{`(not )?seen to (take effect|have)|was not seen to`, everywhere, "(not) verified", "a fault seen to take effect", ""},
 	{`(trial|fault|run|result|attempt)s? (is|are|was|were) void|void (trial|run|result)s?`, everywhere, "discarded", "two trials were void", ""},
 	{`(trial|fault|run|attempt)s? (does|do|did) not count`, everywhere, "is discarded", "such a trial does not count", "a lock that does not count re-entries"},
 	{`st(an|oo)ds? still|standing still`, everywhere, "is paused, was paused", "the process stood still for a second", ""},
 
-	// Terms for locks and their clients.
+	// The following patterns forbid unclear words for locks and their clients.
 	{`(he|she|those|one|ones|all|anyone|everyone|another|others) who`, everywhere, "client, waiter, holder, process", "those who ask", ""},
 	{`who (asks?|asked|waits?|waited|holds?|held|renews?|releases?|retur?ns?|comes?|came|goes|gives?|gave|takes?|took|has|had)`, everywhere, "client, waiter, holder, process", "who waits is told", "developers who know locks"},
 	{`whoever|whomever|whosoever|whosever`, everywhere, "a client that", "whoever asks", ""},

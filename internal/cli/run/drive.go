@@ -19,7 +19,7 @@ import (
 // work is a planned trial.
 type work struct {
 	cell trial.Cell
-	n    int // number of the trial in its cell, from 0
+	n    int // number of the trial, from 0, among the trials with the same lock, workload and fault
 }
 
 // part is a list of trials. At most atOnce of them run at once.
@@ -28,8 +28,8 @@ type part struct {
 	atOnce int
 }
 
-// drive runs every trial of every cell and returns the first failure. A failure stops the run, unless all attempts of the
-// failed trial were discarded. An interrupt is not a failure.
+// drive runs every planned trial and returns the first failure. A failure stops the run, unless all attempts of the failed
+// trial were discarded. An interrupt is not a failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	measured, beside := r.parts()
 	show := r.newProgress(measured, beside)
@@ -80,13 +80,13 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials into three lists. The first list (result measured) has the trials whose figures are compared; they
-// run one at a time. The two other lists (result beside) run concurrently after the first one. One has the trials that mostly
-// wait, the other those that keep a core busy. With --jobs, all trials are in the first list.
+// parts divides the trials into three lists. The result measured lists the trials whose performance is compared. They run one
+// at a time. The result beside has two lists, which run concurrently after that. One has the trials that mostly wait, the
+// other has those that keep a core busy. If the flag --jobs is set, all trials are in the first list, measured.
 //
-// In each list, every cell (lock, workload and fault) is tried once before any cell is tried again. Even an interrupted run
-// may therefore have results of all cells. In the concurrent lists, successive trials use different locks, so few servers of
-// one store are needed at once.
+// Each list starts with the first trial of every combination of lock, workload and fault. The second trial of every
+// combination follows, and so on. So an interrupted run has results for many combinations. In the lists of beside,
+// successive trials use different locks, so few servers of one store are needed at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}

@@ -84,8 +84,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDefaultCells checks the default cells. Every lock must be tested. Workloads that only measure must be omitted, because
-// they give no further verdict.
+// TestDefaultCells checks which trials run by default. Every lock must be tested. Workloads that only measure performance
+// must be omitted, because they do not check further properties.
 func TestDefaultCells(t *testing.T) {
 	r := planned(t, flags{})
 	for _, l := range catalog.Own() {

@@ -28,7 +28,7 @@ type flags struct {
 	scenarios                []string
 	scenarioDocs             []run.Scenario // descriptions of the chosen scenarios, for the report
 	worker, store            string
-	deployment               string // deployment of the user's lock; "": the one that the worker names
+	deployment               string // deployment of the user's lock; "": taken from the description that its worker sends
 	observe                  bool   // whether the user's lock has no expectations
 	junit                    string // file for a JUnit report
 	notes                    []string
@@ -120,7 +120,8 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only one row for each lock")
 }
 
-// plan checks the flags and derives the cells from them. It does not start any trial.
+// plan checks the flags and returns a Runner for the combinations of lock, workload and fault to test. It does not start any
+// trial.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err

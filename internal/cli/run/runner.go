@@ -37,8 +37,8 @@ type Runner struct {
 	pool           trial.Pool // servers that trials share because no fault affects them
 }
 
-// New creates a result folder and returns a Runner with default parameters. It checks the servers that the cells need, but runs
-// no cells. Try runs cells.
+// New creates a result folder and returns a Runner with default parameters. The parameter cells lists combinations of lock,
+// workload and fault. New checks the servers that they need, but runs no trial. The method Try runs trials.
 func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
 	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
@@ -48,9 +48,9 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs cells, with the given number of trials for each cell. At most atOnce trials run at once. Notes and scenarios are
-// added to the report. The results cover all cells that this Runner has run so far. failed is the reason if a trial could not
-// be completed.
+// Try runs the given number of trials for each cell, a combination of lock, workload and fault. At most atOnce trials run at
+// once. Try adds the notes and scenarios to the report. The results cover all cells that this Runner has run so far. The
+// result failed is the error of a trial that could not be completed. The result err is the error of writing the report.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -88,8 +88,9 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// measure runs every cell and writes the report. failed is the reason if a trial could not be completed or the run ended early.
-// The results are valid even then. The manifest is written before the first trial, so that a killed run can still be reported.
+// measure runs every trial and writes the report. The result failed is the error of a trial that could not be completed, or
+// of stopping the servers. The report then covers the completed trials. The result err is the error of writing the report.
+// The manifest is written before the first trial, so that a killed run can still be reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {

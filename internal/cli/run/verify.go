@@ -128,7 +128,7 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	}
 	plan := slices.DeleteFunc(trial.Plan([]impls.Impl{own}, loads, injected), func(c trial.Cell) bool {
 		if ordinary := !c.Workload.Special && !c.Workload.Reentrant || c.Fault.Kind != faults.Nothing; ordinary && len(f.workloads) == 0 && c.Workload.Name != "counter" {
-			return true // omit this workload: it would show the same as the workload counter
+			return true // omit this workload: it would check the same properties as the workload "counter"
 		}
 		at := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
 		named := len(f.workloads)+len(f.faults) > 0
@@ -168,7 +168,7 @@ func inapplicableFaults(locks []impls.Impl, injected []faults.Fault) (notes []st
 	return notes
 }
 
-// few joins names, and only counts those after the fourth.
+// few joins names with commas. If there are more than five, it joins the first four and adds the number of the others.
 func few(names []string) string {
 	const shown = 4
 	if len(names) > shown+1 {
@@ -202,7 +202,7 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 // Such an expectation has not passed.
 func (r *Runner) inapplicable(stated []impls.Expectation) error {
 	found := console.Codes{}
-	if r.results == nil { // run has returned an error
+	if r.results == nil { // there are no results, because the method run has returned an error
 		return nil
 	}
 	for _, o := range r.results.Cells {

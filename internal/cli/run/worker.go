@@ -58,7 +58,7 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	return own, nil
 }
 
-// apply sets the fields of a lock that its worker describes.
+// apply sets the fields of a lock from the description that its worker process sent.
 func apply(own *impls.Impl, r worker.Ready) {
 	can := func(capability string) bool { return slices.Contains(r.Capabilities, capability) }
 	own.Name, own.Doc = r.Name, r.Doc
@@ -113,7 +113,7 @@ func (f *flags) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl)
 
 // pace holds times measured when a worker is first used, which show whether its runtime is slow.
 type pace struct {
-	start time.Duration // from the start of the process to its first line
+	start time.Duration // time from the start of the worker process until it wrote its first line of output
 	ping  time.Duration // 90th percentile of the round-trip time of a ping
 }
 

@@ -10,7 +10,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestApply checks which capabilities and leases a description sets.
+// TestApply checks that a worker's description of its lock determines the capabilities and the lease times of the lock.
 func TestApply(t *testing.T) {
 	own := impls.Impl{Program: &impls.Program{}}
 	apply(&own, worker.Ready{Version: 2, Name: "x", BackOffMS: 20, ShortestMS: 1000, StepMS: 1000, StartMS: 3000,
@@ -31,7 +31,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestAdapt checks that a slow runtime gets trials that it can pass, and that flags take precedence.
+// TestAdapt checks that trials of a slow worker run one at a time and with a longer lease. The flags --jobs and --ttl must
+// take precedence.
 func TestAdapt(t *testing.T) {
 	for what, c := range map[string]struct {
 		pace pace

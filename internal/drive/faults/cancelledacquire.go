@@ -15,7 +15,9 @@ var cancelledAcquire = Fault{
 	},
 }
 
-// gatesAfterAcquire delays the first acquire of the other clients, since the victim's first acquire may not be granted.
+// gatesAfterAcquire returns gates that make three clients start one after the other. The second client starts when the first,
+// the victim, is granted the lock. But it waits for at most a quarter of the TTL, because the victim's cancelled acquire may
+// not be granted. The third client starts when the second is granted the lock, or after two TTLs.
 func gatesAfterAcquire(s Scene) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

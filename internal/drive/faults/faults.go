@@ -110,9 +110,9 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens. At is a point in a client's run; the zero Moment is the time just before the clients
-// start. If Later and On are zero, the step happens at this point. If Later is set, the step happens after this delay. If On
-// is set, the step happens at a subsequent command that On selects.
+// Trigger states when a step happens. The field At is a point in a client's run. If At is zero, it is the time just before
+// the clients start. If Later and On are zero, the step happens at this point. If Later is set, the step happens that long
+// after the point. If On is set, the step happens when the command that On selects is sent or answered after the point.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
 	Later time.Duration    `json:"later_ns,omitempty"` // delay after the point At; the client continues during the delay
@@ -128,11 +128,11 @@ type Passing struct {
 	Reply    bool     `json:"reply,omitempty"` // whether to count replies to the commands instead of the commands
 }
 
-// Verb names an action.
+// Verb is the kind of an action, such as pausing a process.
 type Verb string
 
 const (
-	Stall   Verb = "stall"   // a client works for the duration By
+	Stall   Verb = "stall"   // a client's work under the lock takes the duration Action.By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
 	GiveUp  Verb = "cancel"  // a client cancels its acquire after Action.Wait; the reply to the acquire is delayed by Action.By
 	Pause   Verb = "pause"   // a process is paused
@@ -146,11 +146,11 @@ const (
 
 	Restart  Verb = "restart"  // the servers Action.Nodes are killed, and restart after Action.By; they keep their data if Action.Keeps is true
 	Down     Verb = "down"     // the servers Action.Nodes are killed and not restarted
-	Freeze   Verb = "freeze"   // the servers Action.Nodes are paused
-	Unlink   Verb = "unlink"   // the replicas Action.Nodes receive no more writes from their primary
+	Freeze   Verb = "freeze"   // the servers listed in Action.Nodes are paused
+	Unlink   Verb = "unlink"   // the replicas listed in Action.Nodes receive no more writes from their primary
 	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] promoted; if the deployment has Sentinels, they choose the replica
 	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By, or back if Action.By is negative
-	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By per second, or lose time if Action.By is negative
+	Drift    Verb = "drift"    // the clocks of the servers listed in Action.Nodes run fast by Action.By per second, or slow if Action.By is negative
 	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
 	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes
@@ -164,7 +164,7 @@ type Action struct {
 	Nodes   []int         `json:"nodes,omitempty"`
 	By      time.Duration `json:"by_ns,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`  // for the verb Lose: the connection stays open after the reply is lost
+	Silent  bool          `json:"silent,omitempty"`  // if Verb is Lose: the connection stays open after the reply is lost; otherwise it is closed
 	OneWay  bool          `json:"one_way,omitempty"` // for Cut: only bytes to the process are dropped
 	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
 }
@@ -190,7 +190,7 @@ const (
 	victimProcess int   = 0
 )
 
-// granted returns the moment at which a client is granted the lock in an iteration.
+// granted returns the point in a client's run at which its acquire in the given iteration is granted.
 func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
@@ -213,7 +213,8 @@ func aroundFirstHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
 
-// warmUp is the number of short holds before the fault in a plan of aroundLaterHold.
+// warmUp is the number of short holds of the victim before the hold that the fault affects. The function aroundLaterHold uses
+// it.
 const warmUp = 3
 
 func aroundLaterHold(s Scene, steps ...Step) Plan {

@@ -14,8 +14,8 @@ var killBetween = Fault{
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The other clients start after a timeout. By then the victim is dead, so no other client acquires the lock before the
-		// victim.
+		// The gates keep the other clients from acquiring the lock before the victim sends its first command. The first gate
+		// opens by its timeout, because the victim is killed before it is granted the lock.
 		return Plan{
 			Gates: []Gate{
 				{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

@@ -81,7 +81,8 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm makes a step wait until the process sends the selected command or receives the reply to this command.
+// arm registers the step with the network links between a process and its servers. The step is then carried out when the
+// command or reply that s.When.On selects passes through one of these links.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request

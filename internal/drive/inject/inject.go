@@ -43,7 +43,7 @@ type Injector struct {
 	world World
 	rec   *histories.Recorder
 
-	work sync.WaitGroup // counts background goroutines that carry out or heal steps
+	work sync.WaitGroup // counts background goroutines that carry out steps or undo their effects
 	over context.Context
 	end  context.CancelFunc
 
@@ -108,8 +108,8 @@ func (in *Injector) Begin() {
 	}
 }
 
-// At implements workloads.Director. It delays the client until the client's gate opens. Then it heals the steps that end at
-// moment m, and carries out the steps that m triggers.
+// At implements workloads.Director. It is called when a client reaches the point m of its run. It first waits until the
+// client's gate opens. Then it ends the faults that end at m, and injects the faults that start at m.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	if in.rests(m) {
 		return workloads.Order{Rest: true}
@@ -245,7 +245,8 @@ func (s *step) do(ctx context.Context) {
 	}
 }
 
-// end heals a step that was carried out. It does nothing if the step was already healed.
+// end undoes the effect of a step and records this in the history. It does nothing if the step has no effect to undo, or if
+// the effect was already undone.
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

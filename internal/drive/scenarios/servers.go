@@ -101,7 +101,8 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime lists scenarios with wrong lease times: a lease expires early or late, or one of several servers loses a lock.
+// ofTime lists scenarios with server faults that can change or delete a lease. A server's clock jumps, or the server evicts a
+// key, restarts without its data, or is down.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",

@@ -13,9 +13,10 @@ import (
 // shortest is the minimum duration of a recorded hold.
 const shortest = time.Microsecond
 
-// account converts the steps that a service reports for an order to operations of the history. The service's clock has an
-// uncertain offset from the clock of the history, so account chooses times within bounds. A recorded hold is never longer
-// than the real hold. If the bounds leave no time for a hold, account records the acquire as unknown and no release.
+// account converts a service's answer to an order into operations for the history. An order is a buyer's attempt to buy an
+// item. The offset between the service's clock and the clock of the history is known only within bounds. The recorded times
+// are chosen so that a recorded hold is never longer than the real hold. If the bounds leave no time for a hold, the acquire
+// is recorded with an unknown outcome, without a release.
 type account struct {
 	bounds
 	sent, received time.Duration // times at which the request was sent and its answer was received
@@ -133,7 +134,7 @@ type Figures struct {
 	Processes int           `json:"processes"`
 	Buyers    int           `json:"buyers"`
 	Segments  int           `json:"segments"` // number of segments of the stock; 1: not segmented
-	Hold      time.Duration `json:"hold_ns"`  // time for which an order simulates work while it holds the lock
+	Hold      time.Duration `json:"hold_ns"`  // duration of the simulated work under the lock for each order
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
@@ -146,11 +147,11 @@ type Figures struct {
 	P50     int64   `json:"order_p50_ns"`        // median duration of a successful order
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // number of orders sent after the sell-out
-	Reached int     `json:"late_reached_service"` // number of orders sent after the sell-out that a service received
+	Reached int     `json:"late_reached_service"` // number of orders that a service received although they were sent after the stock was sold out
 	LateP50 int64   `json:"late_p50_ns"`
 
 	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands that the lock's servers executed until the sell-out, per successful order; null if the servers do not count commands
-	StockCommands *float64 `json:"stock_commands_per_order"` // commands that the Redis server with the shop's stock executed until the sell-out, per successful order
+	StockCommands *float64 `json:"stock_commands_per_order"` // commands per successful order that the Redis server with the stock counter executed until the stock was sold out
 	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded, because the clock offset is too uncertain
 }
 

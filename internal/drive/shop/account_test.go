@@ -8,15 +8,16 @@ import (
 	"lockbench/histories"
 )
 
-// truth is an order with its exact times. The fields sent and received are relative to the start of the history. The times in
-// the field answer are relative to the start of the service (field began).
+// truth is an order (a buyer's request to a service) with its exact times. The fields sent and received are relative to the
+// start of the history. The times in the field answer are relative to the start of the service, which is in the field began.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order returns a random purchase order. The service finds every segment of the stock empty except the last one.
+// order returns an order (a buyer's request to a service) with random times. The stock has the given number of segments. All
+// of them are empty except the last one that the service tries.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {

@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is an nginx process in front of the services. After the sell-out it answers orders itself, without a request to a
-// service.
+// Gate is an nginx process that forwards orders to the shop's services. After the stock is sold out, it refuses orders
+// without forwarding them.
 type Gate struct {
 	URL   string
 	child *children.Child
@@ -167,5 +167,5 @@ func (g *Gate) await(ctx context.Context) error {
 	return nil
 }
 
-// Close kills the nginx process that serves as the gate.
+// Close kills the nginx process that forwards orders to the shop's services.
 func (g *Gate) Close() error { return g.child.Kill() }

@@ -110,8 +110,8 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	return a, err
 }
 
-// Sell runs the sale until everything is sold, limit has passed or ctx is done. Then it waits for orders in progress: for
-// the TTL plus one second, or 2 s after an interrupt.
+// Sell lets buyers send orders until everything is sold, the time limit has passed or ctx is done. Then it waits for orders
+// in progress, but cancels them after the TTL plus one second. If ctx is done, it cancels them after two seconds instead.
 func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
 	stop, soldOut := context.WithTimeout(ctx, limit)
@@ -194,9 +194,9 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations to record for an order. Usually a service answered, and reported them. If the nginx gate
-// answered instead, the only operation is a refused append. After an error, the only operation is an acquire with an unknown
-// outcome.
+// record returns the operations that the history records for an order. If a service answered, its answer lists them. A sale
+// is recorded as an append, so an order that the nginx gate refused becomes a refused append. If the request failed, the only
+// operation is an acquire with an unknown outcome.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

@@ -75,8 +75,8 @@ func reply(w http.ResponseWriter, v any) {
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
 
-// sell tries to buy an item from one segment of the stock after another. It stops if an attempt succeeds or fails, or if all
-// segments are empty.
+// sell tries to buy one item from a stock that may be split into segments. If a segment is empty, it tries another one, until
+// all are empty. After any other outcome, it does not try again.
 func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	v := visit{Service: s, segments: 1, empty: map[string]bool{}}
 	if m, ok := s.lock.(impls.Segmenter); ok {
@@ -209,7 +209,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 
 func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
 
-// Keys returns the keys of the stock.
+// Keys returns, for each of the given lock keys, the Redis key under which the remaining stock is stored.
 func (s *Stock) Keys(keys []string) []string {
 	var all []string
 	for _, k := range keys {

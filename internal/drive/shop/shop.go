@@ -1,6 +1,6 @@
-// Package shop runs a flash sale over HTTP. Services in separate processes sell a stock under a lock, and an optional gate in
-// front of them answers orders after the sell-out. The main type is Sale: it sends the orders of all buyers, records
-// operations with a histories.Recorder, and returns Figures.
+// Package shop runs a flash sale over HTTP, in which many buyers order the same item. Services in separate processes sell the
+// stock under a lock. An optional nginx gate in front of them refuses orders after the stock is sold out. The main type is
+// Sale: it sends the orders of all buyers, records operations with a histories.Recorder, and returns Figures.
 package shop
 
 import (

@@ -11,7 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestServerThatDied checks that a trial whose server was killed from outside names the server, and not the lock.
+// TestServerThatDied checks the error of a trial whose server is killed during the trial. The error must name the server, not
+// the lock, as the cause.
 func TestServerThatDied(t *testing.T) {
 	needRedis(t)
 	lock, err := findLock("set-px-lua")

@@ -89,7 +89,8 @@ func Deployed(l impls.Impl, on string) error {
 	return nil
 }
 
-// On sets the deployment of every cell of a plan and returns the plan.
+// On sets the given deployment in each cell of a plan and returns the plan. A cell is a combination of lock, workload and
+// fault.
 func On(deployment string, plan []Cell) []Cell {
 	for i := range plan {
 		plan[i].Deployment = deployment

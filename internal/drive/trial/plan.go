@@ -124,7 +124,8 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns an error if servers with the given start method do not support the cell.
+// unfit returns an error if c, a combination of lock, workload and fault, cannot run on the given servers. The parameter how
+// is the start method of the servers, such as docker.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -149,7 +150,8 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut describes what is omitted: the store if it is missing, otherwise the lock, with the workload or fault if relevant.
+// leftOut returns the name of the store or lock that a plan omits for the given reason. If the store is not installed, it
+// returns the name of the store. Otherwise it returns the name of the lock, with the workload or fault that may be the cause.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -197,9 +199,10 @@ const (
 	mostProcesses = 16 // maximum number of client processes, each of which needs proxies
 )
 
-// Planned returns a cell that injects a given fault plan instead of a built-in fault. Its parameters replace the parameters
-// of the run, except for the seed, which differs between trials. A trial is kept even if a step of the plan was not carried
-// out. Planned returns an error if real processes and servers do not support an action of the plan.
+// Planned returns a Cell (lock, workload and fault) that injects the given fault plan instead of a built-in fault. The
+// parameters p replace the parameters of the run, except for the seed, which differs between trials. A trial is kept even if
+// a step of the plan was not carried out. Planned returns an error if real processes and servers do not support an action of
+// the plan.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the caller has already adapted p to the workload
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{

@@ -10,7 +10,7 @@ import (
 	"lockbench/workloads"
 )
 
-// plannedFor returns a cell that injects one action, with parameters for a real machine.
+// plannedFor calls Planned with a fault plan of only one action, and with a lock that supports the deployment.
 func plannedFor(t *testing.T, deployment string, p workloads.Params, do faults.Action) (Cell, error) {
 	t.Helper()
 	name := "set-px"

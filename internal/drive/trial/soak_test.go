@@ -54,12 +54,12 @@ type tally struct {
 	absent    int // not applicable
 }
 
-// of returns the number of trials in which the property was applicable.
+// The method tally.of returns the number of trials in which the property was applicable.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak runs many trials. The best locks run under every fault that they are expected to survive. Every lock runs under
-// each fault that is expected to violate a property. TestSoak tolerates no FAIL, and an xpass in at most one of twenty
-// trials.
+// TestSoak runs many trials with faults. Four locks (see soakCells) run under every fault under which a property is expected
+// to hold. Every lock runs under each fault that is expected to violate a property. TestSoak fails after any FAIL, or if more
+// than one in twenty expected violations is not detected (xpass).
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -96,7 +96,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak runs the first trial of each cell, then the second trial of each cell, and so on.
+// soak runs trials of each combination of lock, workload and fault: first one trial of each, then a second, and so on.
 func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	type work struct {
 		cell *soakCell
@@ -250,7 +250,7 @@ func soakCells(n int) []*soakCell {
 	all := []*soakCell{underSentinels(n)} // the Sentinel cell comes first, because its trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // skip the lock; only a separate CI test fails if a store is not installed
+			continue // skip the lock, because its store is not installed; in CI, a separate test fails in this case
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)

@@ -31,7 +31,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // largest number of trials of any cell; a time limit can end the soak test early
+	begun := 0 // largest number of trials with the same lock, workload and fault; less than n if the soak test ended early
 	for _, c := range cells {
 		begun = max(begun, c.done+c.abandoned)
 	}

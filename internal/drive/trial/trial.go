@@ -34,7 +34,7 @@ type Setting struct {
 	Worker     []string          // command that runs a built-in lock in a separate process
 	Self       string            // path of the lockbench program, which also runs some stores and the shop services
 	Asked      Asked             // parameters that the user set for workloads that simulate a shop
-	Trials     int               // number of trials of each cell
+	Trials     int               // number of trials of each combination of lock, workload and fault
 	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs them.
 	// If Lend is nil, each trial starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
@@ -90,7 +90,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Discarded)
 }
 
-// Lasts returns the approximate duration of a trial of a cell.
+// Lasts returns the approximate duration of one trial with the given lock, workload and fault.
 func (s Setting) Lasts(c Cell) time.Duration {
 	const around = 300 * time.Millisecond // approximate time to start and judge a trial
 	return s.params(c).Duration + around
@@ -127,8 +127,9 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return c.Lock.Granting(max(asked, c.Lock.Shortest))
 }
 
-// lockParams returns the parameters of a cell's lock. Under a fault, waiters pause between two tries by default. Without a
-// pause, they would slow the other processes and could make a holder late without a fault.
+// lockParams returns the lock parameters for trials of a cell (lock, workload and fault). Under a fault, waiters pause
+// between two tries by default. Without a pause, they would slow down other processes. A holder could then outlive its lease
+// even without the fault.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || c.Lock.Program != nil || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -273,8 +274,9 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the maximum stall of a trial with a fault. A trial with a longer stall is discarded. Usually it is 3/4
-// of the difference between TTL and hold time.
+// mayBeLate returns the limit on pauses of lockbench and of worker processes in a trial with a fault. If a pause that the
+// fault did not cause is longer, the trial is discarded. Usually the limit is 3/4 of the difference between TTL and hold
+// time.
 func (t *trial) mayBeLate() time.Duration {
 	if t.Params.Hold >= t.Params.TTL {
 		return t.Params.TTL / 4 // a holder that is late anyway; a lock that renews each third of a lease bears such a stall

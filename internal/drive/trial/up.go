@@ -175,7 +175,8 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting calls the function do. It returns the counters of the servers before and after the call.
+// counting reads the counters of the servers, calls the function do, and reads the counters again. It returns both readings
+// and the network traffic in between.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
 	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
 	read := func() (map[string]float64, error) {

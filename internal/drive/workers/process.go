@@ -68,7 +68,7 @@ func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worke
 const cancelGrace = 100 * time.Millisecond
 
 const (
-	mostStart   = time.Minute      // upper limit on the start time that a worker may state
+	mostStart   = time.Minute      // maximum time to wait for a worker to start, even if the worker states a longer start time
 	describedIn = 30 * time.Second // time limit in Describe, before the worker has stated how long its start takes
 )
 
@@ -129,8 +129,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads the first line of the process. It sends nil to the channel first, or an error if the line is missing or invalid.
-// It then reads lines until the output ends or a line is invalid, and kills the process.
+// read reads the first output line of the process. It sends nil to the channel, or an error if the line is missing or
+// invalid. After a valid line, it reads further lines until the output ends or a line is invalid. Then it kills the process.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -264,7 +264,7 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 
 // giveUp cancels a request and waits a short time for its answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
-	if p.Ready.Version == 1 || p.Can(worker.CanCancel) { // version 1 has no such capability
+	if p.Ready.Version == 1 || p.Can(worker.CanCancel) { // workers of protocol version 1 cannot state whether they support cancelling
 		_ = p.tell(worker.Request{Do: "cancel", Hold: id})
 	}
 	select {
@@ -296,7 +296,7 @@ func (p *Process) tell(v any) error {
 		return p.reason(workloads.ErrGone)
 	}
 	select {
-	case <-p.gone: // read has already recorded the cause
+	case <-p.gone: // the goroutine that reads the output has already recorded the cause
 	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}

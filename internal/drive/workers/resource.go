@@ -23,8 +23,8 @@ type Guarded struct {
 	done   chan error
 }
 
-// Guard starts an HTTP server through which worker processes read and write the register, the guarded resource. The
-// URL contains a secret, so that other programs cannot write.
+// Guard starts an HTTP server through which worker processes read and write the guarded resource r. The URL contains a
+// secret, so that other programs cannot write to the resource.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,10 +22,10 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// with returns the minimal suite with an additional line in its only section.
+// The function with returns the minimal suite with an additional line in its only section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// held returns the minimal suite with an additional threshold.
+// The function held returns the minimal suite, which has no thresholds, with the given threshold added.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {

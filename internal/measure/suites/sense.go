@@ -64,8 +64,8 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects checks the locks and baselines of section c. The section must have at least one, and each name must stand for
-// the same lock in all sections.
+// subjects checks the locks and baselines of a suite's section (parameter c). The section must list at least one lock or
+// baseline. A name must stand for the same lock in all sections.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Baselines) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor baselines: want one of them", c.Name)

@@ -47,7 +47,7 @@ type Section struct {
 	Rounds    int           // minimum number of times that each client can hold a lock during the measurement
 }
 
-// Lock names a lock and sets its parameters.
+// Lock holds the name, the deployment and the parameters of a lock to measure.
 type Lock struct {
 	Name       string            // lock name, as in the table of locks
 	Deployment string            // empty: the default deployment of the lock
@@ -60,7 +60,7 @@ func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
-// Keys is a number of keys, or the constant OneEach.
+// Keys is the number of keys that the clients share, or OneEach if each client has a separate key.
 type Keys int
 
 // OneEach stands for one key per client, so that no client has to wait.

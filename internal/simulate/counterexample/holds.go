@@ -15,7 +15,7 @@ type hold struct {
 	end      time.Duration // histories.Forever if the hold did not end
 }
 
-// holdKey identifies a hold.
+// holdKey identifies a hold by its client and by its hold number in the history.
 type holdKey struct {
 	client int32
 	number int64

@@ -42,8 +42,8 @@ func TestEveryVerb(t *testing.T) {
 	}
 }
 
-// magnitudes maps each fault action to the values that its text in TestEveryVerb must contain, such as
-// durations.
+// magnitudes maps each kind of fault action to the values, such as durations, that its description must contain.
+// TestEveryVerb checks this.
 var magnitudes = map[faults.Verb][]string{
 	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
 	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},

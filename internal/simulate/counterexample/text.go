@@ -9,7 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// long is the duration above which an operation's call time is shown in addition to its return time.
+// The constant long is a duration. If an operation takes longer, the event list shows when it was called and when it
+// returned.
 const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

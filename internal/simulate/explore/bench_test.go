@@ -11,8 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkTrial runs and judges a trial as an exploring process does. It reports virtual seconds per second of processor
-// time.
+// BenchmarkTrial runs and judges simulated trials, with the settings that the child processes of explore use. It reports
+// virtual (simulated) seconds per second of processor time.
 func BenchmarkTrial(b *testing.B) {
 	for _, lock := range []string{"setnx", "set-px", "set-px-lua", "redisson", "redlock", "fenced"} {
 		b.Run(lock, func(b *testing.B) { benchmarkTrial(b, lock) })

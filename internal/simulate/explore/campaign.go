@@ -19,7 +19,7 @@ import (
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // the first seed
-	Seeds           uint64        // number of seeds per lock; 0: as many as the time limit For allows
+	Seeds           uint64        // number of seeds per lock; 0: as many as fit into the time limit (field For)
 	For             time.Duration // time limit of searching and minimising together; ignored if Seeds is not 0
 	Counterexamples int           // maximum number of counterexamples per lock
 
@@ -45,7 +45,7 @@ type Result struct {
 	Locks   []*LockResult `json:"locks"`
 }
 
-// LockResult holds the result for one lock.
+// LockResult holds the results of a search for violations of one lock, summed over all seeds.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
@@ -82,7 +82,8 @@ type StrategyResult struct {
 // batch is the number of seeds in one request to an exploring process. It is small so that all locks make progress.
 const batch = 16
 
-// searching is the percentage of a campaign's time spent on searching. The rest is for minimising.
+// The constant searching is the percentage of the time limit that is spent on searching for violations. The rest is spent on
+// minimising the violations found.
 const searching = 60
 
 // Run searches for violations, then minimises them. If ctx ends, Run returns the result so far and the context's error.
@@ -195,8 +196,9 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// timeLimit returns the time for minimising the violations of one lock. The remaining time of the campaign is divided by
-// left, the number of locks that share it.
+// timeLimit returns the time limit for minimising the violations of one lock. If the number of seeds is fixed, the limit is
+// constant. Otherwise it is an equal share of the time that the whole search has left. The parameter left is the number
+// of locks that still need a share.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // the maximum number of violations, multiplied by the time limit of one violation
@@ -293,8 +295,9 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state returns the state of the affected client when a fault begins. If all clients are affected, it is the first state
-// that any client has, in this order: held, releasing, asking, idle.
+// state returns what the affected client was doing when a fault began. The states are held (it held the lock), releasing,
+// asking (it was in an acquire) and idle. If all clients are affected, it returns the first of these states that any client
+// has.
 func (r *Run) state(inject *histories.Op) string {
 	found := map[string]bool{"idle": true}
 	for i := range r.Ops {

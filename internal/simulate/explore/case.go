@@ -22,7 +22,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Case holds everything that a trial depends on.
+// Case holds all inputs of a simulated trial: the lock, the deployment, the workload, the parameters (with the seed) and the
+// fault plan.
 type Case struct {
 	Lock       string            `json:"lock"`
 	Deployment string            `json:"deployment"`
@@ -32,7 +33,7 @@ type Case struct {
 	Plan       faults.Plan       `json:"plan"`
 }
 
-// Fault is the fault name that histories of explored trials contain.
+// Fault is the fault name in the histories of trials whose fault plan explore chose.
 const Fault = "explored"
 
 // Run holds a case with its recorded history and verdict.
@@ -44,7 +45,7 @@ type Run struct {
 	Digest  string // digest of the recorded history
 }
 
-// Trial returns the case as a trial.
+// Trial returns the simulated trial that the case describes, or an error if the trial cannot be simulated.
 func (c Case) Trial() (sim.Trial, error) {
 	lock, err := lockNamed(c.Lock)
 	if err != nil {
@@ -156,7 +157,8 @@ func Operations(lines []histories.Line) (all []histories.Op) {
 	return all
 }
 
-// observed returns the properties with a given verdict, such as violated, in the order of the judge's table.
+// observed returns the names of the properties with the given verdict, such as violated. They are in the order of the
+// findings in r.Verdict.
 func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
@@ -172,7 +174,7 @@ func (r *Run) Violated() []string {
 	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }
 
-// Example returns the run as an example for a property, with an event list and a timeline.
+// Example returns an event list and a timeline that show how the run violates the given property.
 func (r *Run) Example(property string) *counterexample.Example {
 	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Strikes: r.Strikes, Ops: r.Ops, Verdict: r.Verdict}, property)
 }
