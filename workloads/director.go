@@ -28,7 +28,8 @@ const (
 	Releasing Point = "releasing" // before the client releases a hold
 )
 
-// Order changes what a client does next. The zero value changes nothing.
+// Order instructs a client to change what it does next, for example to work longer or to stop. The zero value changes
+// nothing.
 type Order struct {
 	Stall time.Duration // duration of the work, used only at the point Granted; 0: default
 	Wait  time.Duration // timeout of the acquire, used only at the point Asking; 0: default
@@ -36,8 +37,9 @@ type Order struct {
 	Rest  bool          // the client stops without a fault; used only at the point Asking
 }
 
-// at notifies the Director, which injects faults, that the client has reached the point p. It returns the Director's
-// changes to the client's next step. Without a Director, it returns the zero Order, which changes nothing.
+// at informs the Director, which injects faults, that the client has reached the point p. It returns the Director's
+// instruction for the client's next step. Without a Director, it returns the zero Order: the client continues as
+// usual.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

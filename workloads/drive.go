@@ -85,8 +85,8 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// each returns n contexts and a function that cancels them in order. Contexts with a common parent would end in random order,
-// and a run in virtual time would not be repeatable.
+// The function each returns n contexts and a function that cancels them in order. If a common parent were cancelled
+// instead, the contexts would end in random order. A run in virtual time would then not be repeatable.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -176,7 +176,8 @@ func (d *Drive) WriteInitial() {
 	})
 }
 
-// eachSegment calls do for each segment of each key. The client passed to do records operations of lockbench itself.
+// eachSegment calls the function do for each segment of each key. A segment is a part of a key that the lock grants
+// separately. The argument harness is a client for operations of lockbench itself.
 func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
@@ -187,9 +188,9 @@ func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i,
 	}
 }
 
-// Epilogue checks the final state of a run. It reads the final values, then a new client acquires and releases each
-// key. A key that is not granted in time counts as orphaned. The parameter within is the timeout for a key. It is
-// extended if grants were longer than requested. All acquires together take at most three times this timeout.
+// Epilogue checks the final state of a run. It reads the final values. Then a new client acquires and releases each
+// key. The timeout of an acquire (parameter within) is extended if grants had longer leases than requested. All
+// acquires together take at most three times this timeout. A key that is not granted in time counts as orphaned.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
@@ -211,7 +212,9 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 // Maximum number of tries to acquire a key, if every earlier try had an unknown outcome.
 const asks = 3
 
-// take acquires and releases a key. After an unknown outcome it tries again, unless the grants of the lock never expire.
+// take acquires and releases a key. If the outcome of an acquire is unknown, the key may have been granted. The acquire
+// is then repeated, because the unnoticed grant expires with its lease. Without leases it is not repeated, because the
+// grant never expires.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

@@ -40,7 +40,8 @@ func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
 	})
 }
 
-// releaseAnothers makes a second client repeat the release of its earlier hold, while this client holds the key.
+// releaseAnothers makes a second client release the key while this client holds it. The second client uses an older
+// hold of the key, which it has already released.
 func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	before, ok := c.partner.Acquire(ctx, key, c.Params.wait())
 	if !ok {

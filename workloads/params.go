@@ -28,7 +28,7 @@ type Params struct {
 	Stock     int           `json:"stock,omitempty"`    // initial stock of each key, in the workloads that sell
 	Seed      uint64        `json:"seed"`
 
-	Arrivals Arrivals      `json:"arrivals,omitempty"`  // when iterations start
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how the start times of iterations are chosen
 	Rate     float64       `json:"rate,omitempty"`      // iterations per second of all clients together; unused if each client starts its next iteration after the previous one
 	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // length of a single pause without new iterations, to test the latency measurement
 
@@ -147,7 +147,7 @@ type Workload struct {
 	Special   bool          // unusual use of a lock: general expectations do not apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
-	Figures   bool          // not run by default, because it differs from the workload counter only in performance
+	Figures   bool          // not run by default, because it differs from the workload "counter" only in performance
 	Paired    bool          // each even-numbered client also controls the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold

@@ -22,7 +22,7 @@ type Resource interface {
 	Append(ctx context.Context, key string, fence int64) error // appends a record, such as an order
 }
 
-// Process is a process that runs clients: the lock that they share, and their access to the resource.
+// Process holds the lock that the clients of one process share, and their access to the guarded resource.
 type Process struct {
 	Lock     impls.Lock
 	Resource Resource

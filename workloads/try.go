@@ -2,7 +2,8 @@ package workloads
 
 import "context"
 
-// try acquires without waiting, and skips the work if it is refused, as a cron job does.
+// try is a workload that acquires a key without waiting. If the lock refuses, the client skips the work, as a cron job
+// does.
 func try() Workload {
 	return Workload{
 		Name: "try", Figures: true,

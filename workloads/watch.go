@@ -39,7 +39,8 @@ const mostEarly = 1000
 // NewWatch returns a Watch for one trial.
 func NewWatch() *Watch { return &Watch{holds: map[hold]watched{}, early: map[hold][]renewal{}} }
 
-// holding registers a hold after its grant has been recorded, and records its earlier renewals.
+// holding registers a hold so that its renewals are recorded, including renewals reported before this call. It must be
+// called after the grant has been recorded.
 func (w *Watch) holding(g impls.Grant, of watched) {
 	if g.Token == "" {
 		return

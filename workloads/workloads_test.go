@@ -118,8 +118,8 @@ func kinds(ops []histories.Op, client int32) (s []string) {
 	return s
 }
 
-// TestOperationsOfEachWorkload checks which operations are recorded for one client's first iteration, for the set-up and for
-// the epilogue.
+// TestOperationsOfEachWorkload checks the recorded operations of several workloads: the set-up, the first iteration of
+// a client, and the final checks.
 func TestOperationsOfEachWorkload(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter":   "acquire read write release",
@@ -197,8 +197,8 @@ func TestSegmentsAreSoldOut(t *testing.T) {
 	}
 }
 
-// TestMisuse checks that a client and the second client that it controls try every kind of misuse. It also checks that
-// the history records each result.
+// TestMisuse checks that two clients attempt every invalid release of the workload "misuse". It also checks that the
+// history records each result.
 func TestMisuse(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Duration, p.Think = 2, time.Millisecond, 0
@@ -384,7 +384,7 @@ func (d directed) At(_ context.Context, m Moment) Order {
 	return Order{}
 }
 
-// TestOrders checks how each kind of Order changes the operations of a client.
+// TestOrders checks which operations a client performs after each kind of instruction (Order) from a fault injector.
 func TestOrders(t *testing.T) {
 	p := Defaults()
 	p.Clients, p.Processes, p.Duration, p.Hold, p.Think = 1, 1, 100*time.Millisecond, time.Millisecond, time.Millisecond

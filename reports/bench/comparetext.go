@@ -69,7 +69,8 @@ func (c *Comparisons) Headline() string {
 	return text + "."
 }
 
-// String returns the run, and the lock if Subject is set, as text.
+// String returns the name of the lock and the folder of its run. If Subject is empty, it returns the folder, suite and
+// seed of the run.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -95,8 +96,9 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns a table, with escaped names, for each metric that has rows. The parameter unsafe is the format string
-// for a lock that violated exclusion. Its arguments are the value and the violated property.
+// tables returns a table, with escaped names, for each metric that has rows. If a lock violated exclusion, its value
+// and the violated property are inserted into a format string (parameter unsafe). If the format string is empty, the
+// cell contains only "violated".
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {

@@ -14,7 +14,8 @@ import (
 // shares returns the number of critical sections per client in ascending order, divided by the mean. Element i is the
 // median over the trials of the i-th smallest value.
 func shares(trials []*Trial) []float64 {
-	var places [][]float64 // places[i] holds the i-th smallest share of every trial
+	// places[i] holds one value per trial: the i-th smallest number of critical sections of a client, divided by the mean
+	var places [][]float64
 	for _, t := range trials {
 		sum := total(t.Shares)
 		if sum == 0 || places != nil && len(t.Shares) != len(places) {

@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Threshold limits a measured value, or the ratio of the value to another lock or to an earlier run.
+// Threshold limits a measured value, or its ratio to the value of another lock or of an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // section of the suite; empty: all sections

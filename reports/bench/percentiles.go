@@ -51,8 +51,8 @@ func (r *Row) distribution(class string) (distribution, error) {
 	return d, nil
 }
 
-// percentiles returns a chart for uncontended grants and a chart for contended grants. A class with at most a tenth of
-// all grants has no chart.
+// percentiles returns one chart for uncontended grants and one for contended grants. It omits a chart that would cover
+// at most a tenth of all grants.
 func (d drawing) percentiles() (all []charts.Chart, err error) {
 	classes := []string{"uncontended", "contended"}
 	var of [2][]distribution

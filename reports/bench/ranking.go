@@ -99,7 +99,7 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 // Limits of measured values. Above a limit, the test machine or lockbench determines the result, not the lock.
 const (
 	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // maximum delay of iteration starts in milliseconds (99th percentile); the planned hold time is added to it
+	lateMS       = 1.0  // maximum start delay of iterations in milliseconds (99th percentile), not counting the planned hold time
 	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
 	allProcessor = 0.95 // maximum number of processors in use, as a fraction of all processors
 )

@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// folder writes a bench folder and reads it back.
+// folder writes generated bench results to a temporary folder. It returns the folder, and the results read from it.
 func folder(t *testing.T, o options) (string, *bench.Results) {
 	t.Helper()
 	dir := t.TempDir()

@@ -31,7 +31,7 @@ type Row struct {
 
 	subject *Subject
 	point   *Point
-	counted []*Trial // trials that were not discarded, sorted by block
+	counted []*Trial // trials that were not discarded, sorted by block (round of trials)
 }
 
 // rowOf returns the results of one lock under one set of conditions. It counts discarded trials but ignores their

@@ -39,7 +39,8 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// safety returns the safety verdicts of all locks, and of self-checks with a violation. Known-broken locks are omitted.
+// safety returns the safety verdicts of the tested locks, and of self-checks with a violation. It omits the baseline
+// and known-broken locks.
 func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		if s.Role == Baseline || s.Role == Control {

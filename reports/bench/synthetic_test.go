@@ -30,7 +30,7 @@ type options struct {
 	// These options generate special cases, such as self-checks that are absent or fail.
 	NoControls   bool     // without controls
 	BlindJudge   bool     // the violation of the known-broken lock is not detected
-	WrongDelay   bool     // the measured delay is half of the added delay
+	WrongDelay   bool     // the self-check for an added delay fails, because only half of the delay is measured
 	UnseenStall  bool     // the pause of the load generator is not detected
 	UnevenAgain  bool     // the self-check that measures a lock twice fails, because the results differ
 	Fault        bool     // the last set of conditions has a fault

@@ -26,7 +26,8 @@ type maker struct {
 	block int
 }
 
-// of returns the random source for one part of the trial data.
+// The method of returns the random source for one kind of value, such as "rate". Each kind and each trial has a
+// separate random source.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
@@ -83,7 +84,8 @@ func (k maker) trial() (*bench.Trial, error) {
 	return t, err
 }
 
-// goodput returns the goodput of the simulated lock, with random noise per block and per trial.
+// goodput returns the goodput of the simulated lock. It includes random noise of the trial and of its block (round of
+// trials).
 func (k maker) goodput() float64 {
 	m := k.model()
 	rate := m.free
@@ -111,7 +113,7 @@ func (k maker) goodput() float64 {
 	return rate * k.mood() * math.Exp(0.015*k.of("rate").NormFloat64())
 }
 
-// mood returns the random factor that all trials of a block share.
+// mood returns a random factor for the performance. All trials of a block (round of trials) have the same factor.
 func (k maker) mood() float64 { return math.Exp(0.05 * k.random("block", k.block).NormFloat64()) }
 
 // uncontended returns the median latency of an uncontended acquire, in milliseconds.
@@ -164,7 +166,8 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood() // dividing by k.mood() cancels the random factor of the block, which rate contains
+		// rate contains the random factor k.mood() of the block (round of trials); the division removes it
+		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood()
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
 		f["handoff_p50"], f["handoff_p99"] = noise(roundTrip*(1+8*m.waste)), noise(roundTrip*(3+30*m.waste))

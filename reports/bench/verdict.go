@@ -162,7 +162,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// what returns a text about the fastest locks: their goodput, their lead over the next lock, and the longest wait.
+// The method what returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text

@@ -52,7 +52,7 @@ func (c *canvas) SetColor(k color.Color) {
 	}
 }
 
-// SetLineWidth sets the line width. A width of 0 draws no line; other widths come from the style sheet.
+// SetLineWidth implements vg.Canvas. A width of 0 hides lines. The style sheet sets the width of visible lines.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
 // Methods that satisfy vg.Canvas without effect. Charts never rotate or scale a drawing.

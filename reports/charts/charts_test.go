@@ -173,7 +173,7 @@ func TestStylesDiffer(t *testing.T) {
 	seen := map[Style]int{}
 	for i := range Colors * 6 {
 		s := StyleAt(i)
-		s.Marker = 0 // the marker is ignored: colour and dash alone must differ
+		s.Marker = 0 // ignore the marker: styles must already differ in colour or dash pattern
 		if j, ok := seen[s]; ok {
 			t.Errorf("%d and %d look alike", j, i)
 		}

@@ -88,8 +88,8 @@ func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a rectangle for the name of a dot. It chooses the rectangle with the least overlap, and the nearest of
-// several. If the name is left of the dot, right is false.
+// place returns a rectangle for the name of a dot. Of several positions, it chooses the one with the least overlap with
+// other elements, and among equals the nearest. The boolean right reports whether the name is to the right of the dot.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {

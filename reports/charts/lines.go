@@ -46,7 +46,7 @@ type Rule struct {
 	At       float64
 	Upright  bool
 	Text     string
-	Emphasis bool // whether the rule is thick
+	Emphasis bool // whether to highlight the line as a wide, translucent band
 }
 
 // SVG returns the chart as an SVG element.

@@ -31,7 +31,7 @@ type Row struct {
 	Text      string
 }
 
-// Mark is a marker at a value in a row.
+// Mark is a symbol in a row of the chart. The field At holds the value at which the symbol is drawn.
 type Mark struct {
 	At    float64
 	Style Style

@@ -20,7 +20,7 @@ type Class int
 // The kinds of measured durations. Classes is the number of kinds.
 const (
 	Uncontended Class = iota // granted acquire of a free key: at the call, no other client held the key or was acquiring it
-	Contended                // granted acquire of a key that, at the call, another client held or was acquiring
+	Contended                // granted acquire of a key that another client was holding or acquiring at the time of the call
 	Refusals                 // refused (busy)
 	Unknowns                 // acquire that returned with an unknown outcome
 	HandOffs                 // time from the call of a release until the acquire of a waiting client returns
@@ -85,8 +85,8 @@ type Distribution struct {
 	Curve       []Percentile `json:"curve"`       // percentiles for a chart, up to the highest percentile that at least ten samples exceed
 }
 
-// Percentile is a percentile of a distribution. The fraction Rank (0 to 1) of the samples is no longer than NS
-// nanoseconds.
+// Percentile is a percentile of a distribution of durations. The fraction Rank (0 to 1) of the durations does not
+// exceed NS nanoseconds.
 type Percentile struct {
 	Rank float64 `json:"rank"`
 	NS   int64   `json:"ns"`

@@ -30,7 +30,7 @@ type ask struct {
 	key       string // requested key; the lock may choose a segment of the key
 	due, call time.Duration
 	contended bool
-	bypassed  int // number of grants of the key to clients that called later
+	bypassed  int // number of grants of the key to clients that requested the key after this client
 }
 
 type hold struct {
@@ -178,8 +178,8 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
 }
 
-// overlaps records the wait of an acquire that was still waiting at the end of the window. The recorded wait ends with
-// the window.
+// overlaps handles an acquire that was still waiting when the measurement window ended. It records the wait until the
+// end of the window.
 func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})

@@ -50,8 +50,9 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// credentials matches the user and password of a URL. An unencoded password may contain spaces. But a number followed
-// by a space is a port, so redis://host:6379 redlock@five contains no credentials.
+// credentials matches the user and password in a URL. An unencoded password may contain spaces. A number between a
+// colon and a space is taken for a port, not for a password. So redis://host:6379 redlock@five contains no
+// credentials.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
 // named matches a password parameter in a URL or connection string.

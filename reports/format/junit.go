@@ -34,7 +34,7 @@ type JUnitCase struct {
 	Output  string        `xml:"system-out,omitempty"`
 }
 
-// JUnitMessage is the reason of a failure, an error or a skipped test case.
+// JUnitMessage is the reason for a failure, an error or a skipped test case.
 type JUnitMessage struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`

@@ -163,7 +163,7 @@ type table struct {
 type column struct {
 	Text  string
 	Doc   string // explanation of Text, shown as a tooltip
-	Rest  string // text after Text that has no tooltip
+	Rest  string // text that follows Text in the heading and has no tooltip
 	Class string
 }
 

@@ -65,7 +65,7 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// TestLanesOfAKilledClient checks that a hold ends when the client is killed.
+// TestLanesOfAKilledClient checks that, in a timeline, a client's hold ends when the client is killed.
 func TestLanesOfAKilledClient(t *testing.T) {
 	w := &checker.Witness{From: 2 * ms, To: 9 * ms, Ops: []histories.Op{
 		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},

@@ -26,7 +26,7 @@ type Environment struct {
 	Go        string    `json:"go"`
 	Lockbench string    `json:"lockbench,omitempty"` // revision of lockbench, with "+changes" if the working tree was not clean
 	Load      []float64 `json:"load,omitempty"`      // load averages over 1, 5 and 15 minutes at the start of the run
-	Server    string    `json:"server,omitempty"`    // product, version and runner of each store; not set by Collect
+	Server    string    `json:"server,omitempty"`    // for each store: product, version and how it was run, such as "redis 7.0.15 (local)"; not set by Collect
 
 	Stores []StoreDoc `json:"stores,omitempty"` // stores in display order; not set by Collect
 }

@@ -18,11 +18,11 @@ type group struct {
 	Label      string
 	Deployment string
 	Title      string // title of the scenario; empty if the group belongs to a lock
-	Warning    string // published warning about the failure mode of the scenario; empty if the group belongs to a lock
+	Warning    string // published warning about the failure mode that the scenario tests; empty if the group belongs to a lock
 	Doc        string
-	Scenario   bool    // whether the group is a scenario
+	Scenario   bool    // whether the results belong to a scenario (a known failure mode), not to one lock
 	Main       []check // checks with an expectation or a violation
-	Rest       []check // applicable checks without an expectation or a violation
+	Rest       []check // results for properties that apply, are not violated, and have no expectation
 	applicable []Observation
 }
 
@@ -30,14 +30,14 @@ type group struct {
 // expectation. The worst result counts.
 type check struct {
 	Gravest Observation
-	Label   string        // name of the lock, with the deployment unless that is the usual one
+	Label   string        // name of the lock, or lock@deployment if the deployment is not the usual one of the lock
 	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
 	Times   int // number of violations
 }
 
-// Outcome returns the worst result as text. With several trials, the text includes their number. With a single trial,
-// the text states the number of violations. If no violation was found, it states the result.
+// Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided.
+// If there are fewer than two trials, it states the number of violations or, without any, the verdict.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
@@ -72,8 +72,8 @@ func unique[T comparable](all []T) []T {
 	return once
 }
 
-// checks combines observations that differ only in the workload into one check. It omits workloads to which the
-// property does not apply.
+// checks returns one check for each set of observations that differ only in the workload. It omits workloads to which
+// the property does not apply.
 func checks(all []Observation) []check {
 	type key struct {
 		lock, deployment, scenario, property, fault, because string

@@ -20,8 +20,8 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings sets the field Standing of each measurement that must not be compared. The lock of such a measurement
-// violates an exclusion property or splits its keys.
+// setStandings sets the field Standing of each measurement whose speed must not be compared. The lock of such a
+// measurement violates an exclusion property, or splits a key into parts that it grants separately.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]

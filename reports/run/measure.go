@@ -114,8 +114,8 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	} {
 		*into = figures.DistributionOf(s[class])
 	}
-	// If no hold time is configured, goodput is limited by the time of the release, not by the hold time. So no ceiling is
-	// computed.
+	// Without a configured hold time, goodput depends mainly on the duration of a release. The hold time then gives no
+	// useful upper limit, so none is computed.
 	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
 		m.Ceiling = 1e9 / float64(hold)
 	}

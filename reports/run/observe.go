@@ -115,7 +115,7 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// tallyOf returns the numbers of observations by result, of trials, and of operations. If observations share trials, the
+// tallyOf counts the observations by result, the trials and the operations. If observations share trials, their
 // operations are counted once.
 func tallyOf(r *Results) Tally {
 	t := Tally{Disagreements: r.disagreements}
@@ -237,6 +237,6 @@ type Tally struct {
 
 // Gap identifies missing results: those of one trial, or of all trials in a planned folder.
 type Gap struct {
-	Dir    string `json:"dir"` // folder of the trial or trials
+	Dir    string `json:"dir"` // folder of the trial, or the folder that contains all the trials
 	Reason string `json:"reason"`
 }

@@ -146,8 +146,8 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSayLocks checks the sentences about locks and their colour. The colour is red if two clients held a lock at once, unless
-// the lock is known-broken. A lock with undecided trials must not be described as excluding.
+// TestSayLocks checks the sentences about locks and their colour. The colour is red if two clients held a lock at
+// once, unless the lock is known-broken. The sentences must not state exclusion for a lock with undecided trials.
 func TestSayLocks(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	r := &Results{}

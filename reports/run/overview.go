@@ -18,7 +18,7 @@ const (
 	excluded    exclusion = iota // no two holds overlapped
 	unsettled                    // no overlap was found, but some trials are undecided
 	withinLease                  // holds overlapped, but only after a lease had expired
-	overlapped                   // holds overlapped although no lease had expired, or the lock has no leases
+	overlapped                   // holds overlapped, and an expired lease does not explain this
 )
 
 // look holds the symbol, word and colour that represent a result of a lock.
@@ -177,7 +177,8 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect sets Expected to the number of met expectations. If an expectation was not met, it appends the worst result.
+// expect sets the text Expected to the number of met expectations, such as "5 of 6". If an expectation was not met, it
+// adds the worst result to the text.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]

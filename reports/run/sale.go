@@ -40,7 +40,7 @@ type saleFigures struct {
 	P50     int64   `json:"order_p50_ns"`
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // orders that clients sent after the stock was sold out
-	Reached int     `json:"late_reached_service"` // orders counted in Late that a service process received
+	Reached int     `json:"late_reached_service"` // orders that were sent after the stock was sold out and reached a service process
 	LateP50 int64   `json:"late_p50_ns"`
 
 	LockCommands  *float64 `json:"lock_commands_per_order"` // null: commands were not counted
@@ -55,7 +55,7 @@ type saleRow struct {
 	Trials            int
 	Exact             bool   // whether, in every trial, the items sold equalled the initial stock and no stock was left
 	Ratio             string // goodput divided by that of a plain sale, in which the stock is not split and no gate rejects buyers
-	Spared            string // share of the orders counted in Late that no service process received
+	Spared            string // percentage of the orders sent after the stock was sold out that reached no service process
 	LockCmd, StockCmd string // store commands per order
 }
 
@@ -108,8 +108,8 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 }
 
-// Balance returns text such as "199 of 200, 1 left": the items sold, the initial stock, and any stock left. If only
-// another trial did not sell exactly its stock, the text states this.
+// Balance returns text such as "199 of 200, 1 left": the items sold, the initial stock, and any stock left. If this
+// trial sold exactly its stock but another trial did not, the text says so.
 func (row saleRow) Balance() string {
 	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {

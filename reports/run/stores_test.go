@@ -6,7 +6,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// measured returns a measurement of a lock in the workload counter.
+// measured returns an example measurement of a lock under the workload "counter".
 func measured(store, lock string, goodput float64, standing string) Measurement {
 	return Measurement{Store: store, Lock: lock, Workload: "counter", Fault: "none", Standing: standing, Ceiling: 1,
 		Goodput: Range{Median: goodput}, Contended: figures.Distribution{N: 1}, Trials: []TrialFigures{{}}}

@@ -105,7 +105,7 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// evidence returns the sentence that states what a pass means.
+// evidence returns a sentence that explains what follows from a pass: evidence of correctness, but no proof.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }

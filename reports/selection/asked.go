@@ -108,7 +108,7 @@ type Needs struct {
 	Pauses   Pauses        `json:"pauses" yaml:"pauses"`
 	Recovery time.Duration `json:"recovery_within_ns" yaml:"recovery_within"` // maximum time from the death of a holder to the next grant; 0: no limit
 
-	Clients  int           `json:"clients" yaml:"clients"`                         // clients that wait for the busiest lock at once
+	Clients  int           `json:"clients" yaml:"clients"`                         // number of clients that wait at the same time for the busiest lock
 	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // grants per second that the busiest lock must reach; 0: no minimum
 	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // maximum acceptable wait of a client; 0: no limit
 	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // whether the lock must be fair
@@ -131,7 +131,7 @@ type Harm string
 
 const (
 	Corruption Harm = "corruption"  // the guarded data becomes wrong, for example an account balance
-	WastedWork Harm = "wasted-work" // an operation is repeated, which costs time but does no other damage
+	WastedWork Harm = "wasted-work" // the same work is done twice, which costs time but causes no other damage
 )
 
 // Means is a mechanism that can replace a lock.

@@ -69,8 +69,8 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// Turns returns a table row for each change of a weight or value that gives another leader. A row holds the name of the weight
-// or value, the current value, the value at which the leader changes, and the new leader.
+// Turns returns a table row for each change of a weight or measured value that makes another candidate the best. The
+// columns are the name of the weight or value, its current and changed value, and the new best candidate.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]

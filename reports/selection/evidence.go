@@ -9,7 +9,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Evidence holds the sources and all observations on which a decision is based.
+// Evidence holds the verdicts and measurements on which the selection of a lock is based. Sources are the runs and
+// benchmarks that produced them.
 type Evidence struct {
 	Sources  []Source       `json:"sources"`
 	Findings []Finding      `json:"findings"`

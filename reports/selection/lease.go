@@ -6,7 +6,7 @@ import "github.com/samber/lo"
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that covers the longest pause and, without renewal, also the work
+	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that prevents two holders at once, even during the longest pause in the requirements
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // durations from which the predictions are calculated
 	Curve     []LeasePoint `json:"curve"`               // predictions, sorted by increasing lease
@@ -16,7 +16,7 @@ type LeaseAdvice struct {
 // LeaseInput is a duration from which the predictions are calculated.
 type LeaseInput struct {
 	Name     string   `json:"name"` // one of hold, pauses, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // kind of evidence; if it is Unknown, predictions use the duration 0
+	Tag      Tag      `json:"tag"`  // kind of evidence for the durations; Unknown: no evidence, and predictions treat the duration as 0
 	Times    Times    `json:"times"`
 	N        int      `json:"n,omitempty"`     // number of recorded durations; 0 if it is unknown or no duration was recorded
 	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
@@ -42,7 +42,7 @@ type Confirmed struct {
 	Scale     float64   `json:"scale"`  // durations in the trials divided by the durations in the requirements
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused
-	Overlaps  int       `json:"overlaps"` // holds in which another client was granted the lock before the holder had finished
+	Overlaps  int       `json:"overlaps"` // number of holds during which the process was paused and another client was granted the lock
 	Low       float64   `json:"low"`      // Low and High are the 95 % interval (Clopper-Pearson) of the observed share
 	High      float64   `json:"high"`
 	Agrees    bool      `json:"agrees"` // whether the prediction lies in the interval
@@ -53,7 +53,8 @@ type Confirmed struct {
 // Share returns the observed share of overlapped holds.
 func (c Confirmed) Share() float64 { return float64(c.Overlaps) / float64(max(c.Pauses, 1)) }
 
-// InUse returns the tested lease divided by Scale, in nanoseconds. It is the corresponding lease in real use.
+// InUse returns the lease in production, in nanoseconds, that corresponds to the tested lease. Trials multiply
+// durations by the factor Scale, so InUse divides by it.
 func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
 // PausedHolds counts the holds during which the holder was paused, in all trials with the same lease.

@@ -17,7 +17,8 @@ import (
 // Reason selects the sentence that explains an answer or a value of a candidate. Figures are inserted into the sentence.
 type Reason string
 
-// The reasons for answers and values of candidates. The variable sentences holds the sentence for each reason.
+// The reasons that a report gives for its statements about a candidate. The map sentences holds the sentence for each
+// reason.
 const (
 	Applies           Reason = "applies"
 	DoesNotApply      Reason = "does-not-apply"
@@ -99,8 +100,8 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-// sentence returns the sentence that explains the answer or value in c. If example is false, it omits the conditions and the
-// example of a violation.
+// sentence returns the sentence that explains the table cell c: an answer to a requirement, or a measured value. If
+// example is false, the sentence omits the test conditions and the example of a violation.
 func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
 	if !known {

@@ -28,7 +28,7 @@ type Tag string
 const (
 	Unknown    Tag = "unknown" // no evidence; never treated as yes
 	Measured   Tag = "measured"
-	Documented Tag = "documented" // from the documentation or the expectations of the lock
+	Documented Tag = "documented" // statement in the lock's documentation, or expectation of the lock's author
 	Assumed    Tag = "assumed"    // follows from a stated or default requirement, not from evidence
 )
 
@@ -100,7 +100,7 @@ type Decision struct {
 
 	Eliminated []Elimination `json:"eliminated"` // eliminated candidates, in display order
 	Survivors  []string      `json:"survivors"`
-	Dominated  []Dominated   `json:"dominated"`  // remaining candidates that have no score because another candidate is better
+	Dominated  []Dominated   `json:"dominated"`  // remaining candidates without a score: another candidate is better in one criterion and worse in none
 	Scores     []Score       `json:"scores"`     // scores of the remaining candidates that are not dominated, from best to worst
 	Weightings int           `json:"weightings"` // number of tried combinations of weights
 	Wins       []Win         `json:"wins"`       // candidates, sorted by the number of combinations of weights in which they lead
@@ -121,7 +121,7 @@ type Elimination struct {
 type Dominated struct {
 	Option string `json:"option"`
 	By     string `json:"by"`
-	In     string `json:"in"` // criterion in which the candidate By is better
+	In     string `json:"in"` // name of the criterion in which the other candidate (field By) is better
 }
 
 // Score holds the score of a candidate, from 0 to 1. The score is the mean of Parts, weighted by the weights of the criteria.
@@ -147,7 +147,7 @@ type Turn struct {
 	Weight *float64 `json:"weight,omitempty"` // weight of the criterion at which the leader changes; the other weights keep their proportions
 	Option string   `json:"option,omitempty"` // candidate whose measured value is varied
 	Value  *float64 `json:"value,omitempty"`
-	To     string   `json:"to"` // candidate that leads beyond this weight or value
+	To     string   `json:"to"` // name of the candidate that gets the best score at this weight or value
 }
 
 // Change holds the outcome that would follow from the same evidence if one requirement were different.

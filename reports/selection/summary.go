@@ -138,8 +138,8 @@ func (v *view) Confidence() (level, reason string) {
 		format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"))
 }
 
-// caveat returns the main disadvantage of the recommendation. For a lock with leases and without checked fencing tokens, it is
-// a pause longer than the lease.
+// caveat returns a sentence about the main disadvantage of the recommendation. If the lock has leases and no fencing
+// tokens are checked, the sentence warns of pauses longer than the lease.
 func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck

@@ -18,8 +18,9 @@ type terminal struct {
 	format.Lines
 }
 
-// Text writes a summary of the report for a terminal: the recommendation with its lease, confidence and main caveat, the
-// eliminated candidates, the scores, and the first trade-offs and changes.
+// Text writes a summary of the report for a terminal. It contains the recommendation with its lease, confidence and
+// main disadvantage, the eliminated candidates, and the scores. It also lists a few other disadvantages, and a few
+// changes of requirements that would change the recommendation.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {

@@ -132,7 +132,8 @@ func (v *view) line(c Cell) line {
 // String returns the title and the text.
 func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, ": ") }
 
-// Short returns the title and the brief text.
+// Short returns the title and the shortened text of a statement about a candidate. The text omits test conditions and
+// examples.
 func (l line) Short() string { return strings.TrimPrefix(l.Title+": "+l.Brief, ": ") }
 
 // Label returns the title, the answer, the kind of evidence and the text, for use as a tooltip.
@@ -178,7 +179,8 @@ func (v *view) For() []line {
 	})
 }
 
-// judged holds a candidate with its answers and, if it was not eliminated, its figures.
+// judged holds a candidate and, for each requirement, the answer whether the candidate meets it. It also holds the
+// measured values of a candidate that was not eliminated.
 type judged struct {
 	Option      Option
 	Anchor      string
@@ -234,7 +236,7 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Open returns the candidate's answers that are "no" or "unknown".
+// Open returns a line for each requirement that the candidate is not known to meet.
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {

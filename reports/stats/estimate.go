@@ -56,7 +56,7 @@ func finite(low, high float64) (lo, hi *float64) {
 	return &low, &high
 }
 
-// Median returns the median of values, or 0 without values.
+// Median returns the median of values, or 0 if values is empty.
 func Median(values []float64) float64 {
 	sorted, n := slices.Sorted(slices.Values(values)), len(values)
 	if n == 0 {

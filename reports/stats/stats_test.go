@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// draw returns an estimate from random values: noise around a mean, multiplied by the effect of each block.
+// draw returns an estimate from simulated values, one for each block (round of trials). Each value is the product of a
+// middle value, the factor of the block, and random noise.
 func draw(r *rand.Rand, middle, noise float64, blocks []float64) Estimate {
 	var values []float64
 	var at []int

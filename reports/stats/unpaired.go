@@ -39,9 +39,9 @@ func Unpaired(a, b Estimate) Comparison {
 	return c
 }
 
-// outside returns the rank k of the confidence limits: the k-th smallest and the k-th largest ratio. If both samples
-// have the same distribution, the Mann-Whitney statistic U is below k with probability at most 2.5 %. If there are too
-// few values, outside returns 0.
+// outside returns k such that the k-th smallest and the k-th largest ratio limit the 95 % confidence interval. If both
+// samples have the same distribution, the Mann-Whitney statistic U is below k with probability at most 2.5 %. If there
+// are too few values, outside returns 0.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
 	if n*m > 2500 { // the normal approximation suffices
