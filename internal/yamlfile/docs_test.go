@@ -41,7 +41,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// keysOf returns the keys of the nested mapping that is the value of the named key.
+// keysOf finds the key with the given name. The value of this key is a nested mapping, whose keys keysOf returns.
 func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	for _, k := range keys {
 		if k.Name == name {
@@ -51,7 +51,8 @@ func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	return nil
 }
 
-// TestDocs checks that the documented keys are up to date and that the first example of each page can be read.
+// TestDocs checks that the tables of configuration keys in the documentation are up to date. It also checks that the
+// first YAML example on each page is valid.
 func TestDocs(t *testing.T) {
 	suite, needs := suites.Table(), requirements.Table()
 	for file, tables := range map[string]map[string][]yamlfile.Key{

@@ -17,8 +17,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ReadJSON reads a JSON file like Read, without a limit on the file's length. Text must be quoted, and is not
-// normalised.
+// ReadJSON reads a JSON file into the variables of its keys, as Read does for YAML. Unlike Read, it accepts files and
+// lists of any length. A text must be a JSON string, and its line ends are kept.
 func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	f.json = true
@@ -80,7 +80,8 @@ func DecodeJSON(whole []byte, into any) error {
 	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
 }
 
-// first returns an error with the position and text of the first mistake, in one line without the file name.
+// The method first returns an error for the first mistake in the file. The error is one line with the position and the
+// text of the mistake, without the file name. If no mistake was recorded, the result is the parameter err.
 func (f *File) first(err error) error {
 	if len(f.all) == 0 {
 		return err

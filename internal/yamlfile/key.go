@@ -36,7 +36,7 @@ type Key struct {
 	Min, Max float64       // bounds of a number
 	From, To time.Duration // bounds of a duration
 	Top      uint64        // maximum of a whole number; its minimum is in Min
-	Values   []string      // valid names; nil: any name that matches the pattern of names
+	Values   []string      // valid names; nil: any name of at most 40 lower-case letters, digits and dashes
 	Instead  string        // word that is accepted in place of a whole number
 	// Of returns the keys of a nested mapping. Its argument points to the variable that receives the mapping. If Form
 	// is not Mapping, the file may contain a single value instead of the mapping.

@@ -111,8 +111,8 @@ func position(n ast.Node) (line, column int) {
 // Stated reports whether the file contains a value at a path, such as sections[0].name.
 func (f *File) Stated(path string) bool { return f.at["$."+path] != nil }
 
-// Wrong adds a mistake at a path. If the file does not contain the path, the mistake is at the longest prefix that the
-// file contains.
+// Wrong records a mistake in the value at a path of keys, such as sections[0].name. If the file lacks this path, the
+// mistake is recorded at the longest prefix that exists.
 func (f *File) Wrong(path, format string, args ...any) {
 	path = "$." + path
 	for f.at[path] == nil {

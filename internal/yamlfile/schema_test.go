@@ -2,7 +2,8 @@ package yamlfile
 
 import "reflect"
 
-// Schema returns the JSON schema of the keys. The schema does not restrict names or the range of durations.
+// Schema returns the JSON schema of a mapping with the given configuration keys. For names and durations, the schema
+// restricts only the format: it contains no lists of valid names and no bounds of durations.
 func Schema(keys []Key) map[string]any {
 	properties, together := map[string]any{}, map[string]any{}
 	for _, k := range keys {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table returns a Markdown table that documents the keys.
+// Table returns a Markdown table that documents the given configuration keys, one row per key.
 func Table(keys []Key) string {
 	var b strings.Builder
 	b.WriteString("| key | value | default | |\n|---|---|---|---|\n")

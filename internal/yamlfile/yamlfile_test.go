@@ -24,7 +24,7 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is an integer. A file may contain the word "many" instead of the integer 0.
+// many is an integer type for tests. In a file, the word "many" stands for the value 0.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -156,8 +156,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPaths checks the position that an error message for a path contains. If the path does not exist in the file, the
-// position is that of its longest existing prefix.
+// TestPaths checks the line and column in an error message about a path of keys, such as times.p50. If the file lacks
+// the path, they must be those of the longest prefix that exists.
 func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {

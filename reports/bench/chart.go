@@ -10,7 +10,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// drawing holds one row of results for each drawn lock, best first, and a note on the locks that are not drawn.
+// drawing holds the data of a chart: one row of results for each lock that is drawn, best lock first. The field left is
+// a note that lists the other locks and why they are not drawn.
 type drawing struct {
 	*view
 	Point
@@ -87,7 +88,8 @@ type extreme struct {
 	value float64
 }
 
-// extremes returns the least and the greatest value. It also reports whether every item has a value.
+// extremes calls the function value for each element of a slice, and returns the smallest and the largest value. The
+// third result is false if an element has no value.
 func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (least, most extreme, all bool) {
 	all = true
 	for _, one := range of {

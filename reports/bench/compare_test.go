@@ -25,8 +25,8 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 	return bench.Compared{}
 }
 
-// TestCompareRuns checks the verdicts when two runs are compared. It also checks that trials are treated as independent
-// samples, not as pairs.
+// TestCompareRuns checks the verdicts of a comparison of two runs, such as "better". It also checks that trials are
+// treated as independent samples, not as pairs.
 func TestCompareRuns(t *testing.T) {
 	base := quick(t, options{})
 	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
@@ -70,7 +70,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // ignore the missing self-check known-delay
+		base.Withheld, new.Withheld = nil, nil // ignore the failed self-check "known-delay", which needs results without contention
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {

@@ -177,7 +177,9 @@ func checkExample(t *testing.T, r *Run, property string) {
 	}
 }
 
-// TestGrantsAreShown checks that the event list shows each grant of the witness at the time of the grant.
+// TestGrantsAreShown checks that the event list contains the time of each operation in the violation example. For a
+// release it is the time of the call, for any other operation the time of the return. Operations after the end of the
+// violation are ignored.
 func TestGrantsAreShown(t *testing.T) {
 	r := runUnder(t, "set-px", "holder-stall")
 	text := strings.Join(r.Example("lease-exclusion").Events(), "\n")

@@ -164,16 +164,16 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether a counterexample with the given property and faults can be omitted because c is kept. c must
-// violate the same property, and its faults must all be among the given faults. If the parameter fails is true, c
-// must also be a failed expectation.
+// covers reports whether c makes another counterexample, with the given property and faults, unnecessary. For this, c
+// must violate the same property, and the given faults must include all faults of c. If the parameter fails is true, c
+// must also violate a property that was expected to hold.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add adds the counterexample s, unless a stored one shows the same violation with the same or fewer faults. It then
-// removes stored counterexamples that s replaces for the same reason. A larger counterexample never replaces a
-// smaller one.
+// add stores the counterexample s, unless a stored one makes s unnecessary (see Counterexample.covers). If add stores
+// s, it removes each stored counterexample that s makes unnecessary. A larger counterexample never makes a smaller one
+// unnecessary.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0

@@ -78,8 +78,8 @@ func (e *explorer) end() {
 }
 
 // Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds. The parameter from
-// is the first seed, and count is the number of seeds. Seed.Failed is set in the outcome of a seed that hangs or
-// crashes the child process.
+// is the first seed, and count is the number of seeds. If the case of a seed hangs or crashes the child process,
+// Seed.Failed is set in the outcome.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
@@ -102,8 +102,9 @@ func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return r.Minimised, err
 }
 
-// Replay runs a case and returns the result, with a timeline of the given width in characters. If GOMAXPROCS is 1,
-// it runs the case in this process. Otherwise it starts a child process from program.
+// Replay runs the case in f and returns the result, with a timeline that is width characters wide. If GOMAXPROCS is 1,
+// it runs the case in this process, otherwise in a child process. The parameter program is the command that starts the
+// child process.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)

@@ -15,7 +15,7 @@ type Seed struct {
 	Virtual    time.Duration `json:"virtual_ns"`
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
-	Judged     []string      `json:"judged"`             // properties for which the verdict has a result
+	Judged     []string      `json:"judged"`             // properties with a definite verdict: they hold or are violated
 	Violated   []string      `json:"violated,omitempty"` // violated properties
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect

@@ -36,7 +36,8 @@ func newPool(t *testing.T, how string, size int) *Pool {
 	return p
 }
 
-// explorable returns the locks that can be explored.
+// explorable returns the Redis locks that can run in simulated trials (see Subject.Refused). It omits locks that use no
+// store.
 func explorable() []Subject {
 	var all []Subject
 	for _, l := range catalog.OnRedis() {
@@ -326,8 +327,8 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	}
 }
 
-// TestFixed replays cases in which a defect of a lock of lockbench violated an expectation. The defects are fixed,
-// so every expectation must be met now.
+// TestFixed replays cases in which a lock of this repository once violated a property that it was expected to satisfy.
+// The defects are fixed, so the lock must not violate the property again.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")

@@ -121,8 +121,9 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// The function first applies the change to the case with each value in turn, until a changed case is accepted. A case
-// is accepted if it still violates the property and is not larger. The function reports whether a case was accepted.
+// The function named first tries to simplify the case with one of the given values. For each value in turn, it applies
+// change to a copy of the case and runs the copy. It stops and returns true when a copy still violates the property and
+// is not larger. If no copy does, it returns false.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }

@@ -48,8 +48,9 @@ func makers() []maker {
 	}
 }
 
-// steps returns new steps for a fault plan; the caller sets their names. The order of the random draws must not
-// change, because it determines the case of every seed.
+// steps returns the steps of the fault that m describes, for use in a fault plan. The caller sets the names of the
+// steps. The order in which steps draws random numbers must not change. Otherwise each seed would determine a different
+// case.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)

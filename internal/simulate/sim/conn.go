@@ -104,10 +104,10 @@ type pipe struct {
 	mu             sync.Mutex   // guards the fields below
 	soleWriter     bool         // whether only one goroutine writes, so that data need not pass through the outbox
 	bell           *time.Timer  // timer that wakes the only reader
-	rings          time.Time    // time for which the timer (field bell) is set; zero if the timer is stopped or fires at once
+	rings          time.Time    // time at which the timer (field bell) fires; zero if the timer is stopped or was set to fire at once
 	waits          bool         // whether a reader waits for the timer (field bell) to fire
 	held           []proxy.Part // data that must wait, because the writer is paused or a fault rule delays earlier data
-	deciding       bool         // whether fault rules for a request or reply have not returned yet
+	deciding       bool         // whether a fault rule is still deciding what happens to earlier data; until then, later data waits in the field held
 	welcome        []byte       // unread bytes of the reply to the command HELLO
 	discards       bool         // whether to discard everything sent from now on
 	last           time.Time    // arrival time of the last message
@@ -238,7 +238,7 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the other end would not receive the end of the stream
+		p.pair.sever() // if the field mute is set, the link drops the end of the stream, so close the other end here
 	}
 }
 
@@ -309,8 +309,8 @@ func (p *pipe) receive(b []byte) (int, error) {
 	}
 }
 
-// take copies the next bytes to b. Without unread bytes, next is the time to try again, or zero to wait for a change of
-// the pipe. The caller holds the mutex.
+// take copies unread bytes to b. Without unread bytes, it returns the time at which to try again. A zero time means to
+// wait until the pipe changes. The caller must hold the mutex.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -328,7 +328,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		switch first.bytes = first.bytes[n:]; {
 		case len(first.bytes) > 0:
 		case len(p.queue) == 1:
-			p.queue = p.queue[:0] // reuse the slice
+			p.queue = p.queue[:0]
 		default:
 			p.queue = p.queue[1:]
 		}

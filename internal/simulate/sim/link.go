@@ -48,8 +48,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do for each connection of the link. It orders the connections by their last message to the server. The
-// order of creation is not reproducible, because concurrent clients share a connection pool.
+// each calls the function do for every connection of the link, ordered by the last message to the server. It does not
+// use the order of creation. That order is not reproducible, because concurrent clients share a connection pool.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -107,8 +107,8 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends the stored data, until the writer is paused or a fault rule has to decide. The caller holds the
-// mutex.
+// advance sends the stored data (field held). It stops when the writer is paused, or when a fault rule must decide
+// about a message. The caller must hold the mutex.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -254,8 +254,9 @@ func (o *outbox) leave() {
 	}
 }
 
-// before compares two letters by link, direction, content and connection. A letter is the data written to one pipe in
-// one nanosecond. The result is negative if the letter a must be sent first.
+// before defines the order in which letters are sent, for slices.SortFunc. A letter is the data written to one pipe in
+// one nanosecond. The result is negative if a is sent before b. The order depends on the link, then the direction, the
+// content and the connection.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
@@ -269,12 +270,12 @@ type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
 	first   int // offset of the arrival times in nanoseconds; differs between links, so that their messages rarely coincide
-	step    int // nanoseconds by which the offset of the arrival times increases with each message on the link
+	step    int // nanoseconds added to the offset (field first) for each message on the link
 	counts  [2]atomic.Uint64
 }
 
-// The constant often is a number of processes. The messages of at most this many processes rarely arrive in the same
-// nanosecond. With more processes, this happens more often.
+// The constant often is the largest number of processes whose messages rarely arrive in the same nanosecond. With more
+// processes, messages arrive in the same nanosecond more frequently.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {

@@ -78,7 +78,7 @@ func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return first
 }
 
-// driveVirtually runs a lock and returns its history, one line per operation.
+// driveVirtually runs a trial of a lock in virtual time. It returns the recorded history, one line per operation.
 func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)

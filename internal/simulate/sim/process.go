@@ -71,7 +71,7 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum time that the function answer waits after its context has ended.
+// lastWord is the maximum time for which the function answer waits for a result after its context has ended.
 const lastWord = 2 * time.Second
 
 // answer calls the function do and returns its result. If the context ends first, answer waits at most for the duration
@@ -98,7 +98,7 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // the lock has not returned in time
+		case <-timer.C: // the call of the function do has not returned in time
 		}
 	}
 	var nothing T
@@ -145,8 +145,9 @@ func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock returns a lock whose requests run in the process. It implements the same optional interfaces as the process's
-// lock.
+// asLock returns a lock that passes each request to the lock of the simulated process. Requests wait while the process
+// is paused, and fail after it is killed. The returned lock implements the interfaces impls.Prober and impls.Segmenter
+// if the lock of the process does.
 func (p *process) asLock() impls.Lock {
 	prober, canProbe := p.lock.(impls.Prober)
 	if canProbe {
@@ -218,7 +219,7 @@ const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // time at which the latest caller of the method next must wake up
+	last time.Time // latest wake-up time that the method next has assigned to a goroutine
 }
 
 // next returns how long the caller must sleep. Concurrent callers get different durations, so that they wake up one after

@@ -71,7 +71,7 @@ func TestPausedProcess(t *testing.T) {
 			t.Errorf("a request with a timeout: %v after %v", err, time.Since(stopped))
 		}
 		select {
-		case <-h.Lost: // closed when the process resumes after an hour, because the lease of one minute has expired
+		case <-h.Lost: // h.Lost is closed when the process resumes, because the pause lasts an hour but the lease only a minute
 		case <-time.After(2 * time.Hour):
 			t.Error("the loss was not reported")
 		}

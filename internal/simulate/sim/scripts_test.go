@@ -200,7 +200,8 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced stores a record of the lock "fenced" that is free or held, with a queue of waiters.
+// arrangeFenced stores a random state of the lock "fenced": a record and a queue of waiters. The record describes
+// either a free or a held lock. The record and the queue are occasionally invalid.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
 	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)

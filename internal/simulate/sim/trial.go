@@ -30,7 +30,7 @@ type Trial struct {
 	Fault        string // name of the fault in the history and in expectations
 	Plan         faults.Plan
 	Expectations []histories.Expectation // if nil, Record uses the expectations that the lock states for the fault
-	slow         bool                    // whether to run scripts in the emulator, which is slower; for tests
+	slow         bool                    // for tests: whether the emulator interprets scripts itself, instead of the faster function runScript
 }
 
 // oneWay is the mean latency of a message, similar to the latency of a proxy on the same machine.
@@ -89,7 +89,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
-	case t.Lock.ThirdParty: // for example, go-redis waits for a random time before a retry
+	case t.Lock.ThirdParty: // third-party libraries may behave randomly; for example, go-redis waits for a random time before a retry
 		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)

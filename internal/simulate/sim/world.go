@@ -169,12 +169,12 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is the number of nanoseconds at the start of each period in which no message arrives. Virtual time is
-// divided into periods of length quantum. Goroutine i starts in nanosecond i of a period, so that goroutines do not
-// start at the same time.
+// reserved is the length in nanoseconds of the first part of each period of virtual time (see quantum). No message
+// arrives in this part. Client i wakes only in nanosecond i+1 of a period. Its wake-up therefore coincides neither with
+// that of another client nor with the arrival of a message.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // period of the timetable: a message may arrive only in one particular nanosecond of each period
+const quantum = 1009 * time.Nanosecond // virtual time is divided into periods of this length; each message may arrive only in one particular nanosecond of a period
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {
@@ -186,7 +186,7 @@ type network struct {
 	outbox    *outbox
 	rulings   turnstile
 
-	mu   sync.Mutex   // guards dead; never held while waiting
+	mu   sync.Mutex   // guards the field dead; never held while waiting
 	dead map[int]bool // killed processes
 }
 

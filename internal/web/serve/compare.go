@@ -15,7 +15,7 @@ import (
 // comparePage holds the comparison of two folders. Without two folders it only shows the form to choose them.
 type comparePage struct {
 	A, B     string
-	Of       []group // groups of folders to choose from
+	Of       []group // folders that the user can choose from: a group of runs and a group of benchmarks
 	Problem  string
 	Tables   []comparedTable
 	Withheld []string
@@ -70,7 +70,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
 		switch len(pick) {
-		case 2: // the list shows the newer folder first, and the comparison starts from the older folder
+		case 2: // the list is newest first, but the comparison uses the older folder as its base
 			p.A, p.B = pick[1], pick[0]
 		case 1:
 			p.Problem = "Choose two folders to compare: one was chosen."

@@ -166,7 +166,8 @@ func (s *Server) folder(name string) folder {
 	return f
 }
 
-// look reads the summary of a folder, with the cells of a run or a benchmark.
+// look reads a result folder and returns its summary. For a run or a benchmark, the summary includes the planned
+// combinations of lock, workload and fault (field cells).
 func (s *Server) look(name string) folder {
 	f := folder{Name: name}
 	f.Kind, f.manifest = s.kindOf(name)

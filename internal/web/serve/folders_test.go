@@ -138,8 +138,8 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-// writeBench writes the results of a benchmark with the given seed, from recorded test data. It multiplies the
-// goodput of the lock "fenced" by factor.
+// writeBench writes the results of a benchmark with the given seed, based on recorded test data. The goodput of the
+// lock "fenced" is multiplied by the given factor.
 func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))
@@ -156,7 +156,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // includes the negative controls that use the lock "fenced"
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // this condition also selects the self-checks that measure the lock "fenced", such as "fenced-again"
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))
@@ -277,8 +277,8 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds fails the test unless the text contains all strings of the parameter has, and none of the parameter lacks. A
-// string of the parameter has may be escaped as HTML.
+// holds checks which strings a text contains. The text must contain each string in the parameter has, unchanged or
+// escaped as HTML. It must contain no string in the parameter lacks.
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

@@ -107,8 +107,9 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns the start and the end of the default view. The view surrounds the first violation or, without a
-// violation, the first overlap. Otherwise the view begins at the start of the history.
+// standard returns the start and the end of the default view of a history. The view surrounds the first violation.
+// Without a violation, it surrounds the first overlap of two holds. Without an overlap, it begins at the start of the
+// history.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)

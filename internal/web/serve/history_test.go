@@ -185,8 +185,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// FuzzView checks that the view for any valid query lies within the history. The query of this view must give the
-// same view again.
+// FuzzView checks that every valid query selects a view within the history. It also checks that formatting this view as
+// a query, and parsing that query, gives the same view.
 func FuzzView(f *testing.F) {
 	for _, q := range []string{"", "from=1&to=2", "from=1.5", "to=0.000001", "from=9e9&to=x", "from=-1", "from=1&to=1", "client=3&key=k0", "client=harness", "client=4294967296",
 		"key=%3Cscript%3E", "from=99999999999999999999999999", "from=0.0000001&to=0.0000002", "from=NaN&to=Inf", "from=1/3&to=2", "client=-1", "from=.&to=.."} {

@@ -54,7 +54,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 // folderPage holds one folder, with its cells and links to reports and histories.
 type folderPage struct {
 	folder
-	Cells   []cell // cells of a run or a benchmark
+	Cells   []cell // planned combinations of a run or a benchmark, for example of lock, workload and fault
 	Reports []string
 	Others  []string // names of folders with which this folder can be compared
 	s       *Server
@@ -115,7 +115,7 @@ type overview struct {
 	MoreKeys bool
 	Width    time.Duration // duration of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first overlaps; OverlapCount is the number of all overlaps
+	Overlaps []*overlap // the first few overlaps of holds; OverlapCount is the total number
 	Faults   []checker.Band
 	Warnings []string
 

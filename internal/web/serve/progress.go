@@ -70,8 +70,8 @@ type mark struct {
 	Text  string
 }
 
-// Counts returns a text with the numbers of finished, planned and discarded trials. For a run under way, the text
-// also states the time left, if known. Otherwise it states the time since the last write.
+// Counts returns a text with the numbers of finished, planned and discarded trials. For a run under way, the text also
+// states the time left, if it is known. For any other run, the text states the time since the last write.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
@@ -86,8 +86,8 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of cells in the stage with the given name, such as "waiting" or "interrupted". A cell is a
-// planned combination, for example of lock, workload and fault.
+// Cut returns the number of planned combinations with the given status, such as "waiting" or "interrupted". In a run, a
+// combination consists of a lock, a workload and a fault.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {

@@ -41,7 +41,7 @@ const (
 	mostRequests  = 64 // concurrent requests
 	mostFolders   = 2000
 	mostScans     = 2         // maximum number of histories that are read at once
-	mostUnmarked  = 2_000_000 // maximum number of lines between two mark lines of a history; a reader keeps these lines in memory
+	mostUnmarked  = 2_000_000 // maximum number of lines between two marks of a history (see histories.Line); a reader keeps these lines in memory
 	mostFileBytes = 256 << 20 // maximum size of a JSON file in bytes
 	mostPageBytes = 64 << 20  // maximum size of a report
 	mostNewest    = 6         // number of newest trials whose verdicts are shown during a run
@@ -59,12 +59,12 @@ const (
 	mostParts    = 500 // maximum number of holds in one overlap; without exclusion, an overlap may last as long as the run
 	mostJumps    = 24
 
-	// Limits for the window of a history.
+	// Limits on the part of a history that is drawn and listed on a page.
 	narrowest  = time.Microsecond
 	mostOps    = 300 // maximum number of operations that are drawn and listed one by one
 	mostLanes  = 40
 	mostBars   = 4000
-	resolution = 450 // a gap between holds of a client is not drawn if it is shorter than 1/resolution of the window
+	resolution = 450 // a gap between holds of a client is drawn only if it lasts at least 1/resolution of the drawn period
 	mostHatch  = 60
 	mostBeyond = 20_000 // maximum number of events that are read after the window, to find the ends of operations and holds
 )

@@ -81,7 +81,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestCompareRuns checks that the comparison shows shared checks with different results, and folds the other checks.
+// TestCompareRuns tests the page that compares two runs. The page lists the checks that are in both runs but have
+// different results. It hides all other checks in collapsed sections.
 func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	for name, second := range map[string]string{"a": "broken", "b": "broken"} {
@@ -311,7 +312,7 @@ func TestInProgress(t *testing.T) {
 	reported := get(h, "/folder/20261120-100000-killed")
 	holds(t, "reported", plain(reported), []string{"It was stopped before its end", "✗ two held at once: 1 1 FAIL", "Incomplete"}, nil)
 	holds(t, "reported", reported.Body.String(), nil, []string{"result result-pass"})
-	// A lock that excluded in an unfinished run is not green.
+	// A lock in an unfinished run is not shown in green, even if it has excluded other clients so far.
 	m := manifestOf(theTime().Add(-time.Hour), "sound", "broken")
 	m.Ended = time.Time{}
 	first := filepath.Join(dir, "20261118-100000-first")

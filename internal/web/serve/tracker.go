@@ -50,8 +50,9 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, ctx.Err()
 }
 
-// tracker follows the holds while a history is read. A hold begins with the grant. It ends when the client releases
-// the key, learns that the hold was lost, or ends.
+// tracker derives the holds and overlaps of a history while the history is read, and passes them to a reader. A hold
+// begins when the lock is granted. It ends when the client calls release, learns that the hold was lost, or is ended by
+// a fault.
 type tracker struct {
 	*projection.Projection
 	at       time.Duration

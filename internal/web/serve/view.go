@@ -134,7 +134,7 @@ func (v view) In() view { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
 // Out returns the view zoomed out to twice its length.
 func (v view) Out() view { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
 
-// Left returns the view moved back by half its length.
+// Left returns the view moved towards the start of the history, by half the length of the view.
 func (v view) Left() view { return v.at(v.From-v.half(), v.To-v.half()) }
 
 // Right returns the view moved forward by half its length.

@@ -126,7 +126,8 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop calls ask, which requests the process to stop. If the process has not ended after two seconds, Stop kills it.
+// Stop calls the function ask to make the process stop. If ask fails, or the process does not end within two seconds,
+// Stop kills it.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil
@@ -156,7 +157,8 @@ func (c *Child) Kill() error {
 	return nil
 }
 
-// awaitGone waits until every process of a group has ended, and then removes the group from the keeper's list.
+// awaitGone waits until every process of a group has ended. Then it removes the group from the list of groups that a
+// helper process kills when lockbench ends.
 func (c *Child) awaitGone(group int) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(pollInterval) {
 		if states, err := threadStates(group); err != nil || states == "" {
@@ -182,7 +184,7 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// endsWithin waits for the process to end, at most for the timeout, and reports whether it ended.
+// endsWithin waits until the process ends or the timeout expires, and reports whether the process has ended.
 func (c *Child) endsWithin(timeout time.Duration) bool {
 	select {
 	case <-c.done:

@@ -201,7 +201,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 	onLinux(t) // on other systems, children do not end with the thread that started them
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // without the keeper, nothing else kills the descendants of the child
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // this test kills the helper process (keeper) that would kill the descendants of the child, so kill them here
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

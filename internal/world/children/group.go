@@ -4,7 +4,8 @@ package children
 
 import "syscall"
 
-// apart starts the keeper in a new session, so that it does not receive signals to the harness's session.
+// apart returns attributes that start the keeper, a helper process, in a new session. Signals to the session of
+// lockbench, such as Ctrl-C, then do not reach the keeper.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }

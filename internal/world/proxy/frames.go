@@ -39,7 +39,7 @@ type scanner struct {
 	raw   bool    // whether the data is not RESP; it is then forwarded without parsing
 	held  []byte  // bytes of the current frame that have not been forwarded
 	part  string  // bytes that have not been parsed; some may have been forwarded already
-	seen  int     // number of leading bytes of the field part that contain no line end
+	seen  int     // number of bytes at the start of the field part that are known to contain no line end
 	bulk  int     // number of bytes of the current string that have not arrived, including the line end after the string
 	open  []level // incomplete arrays that contain the current element, outermost first
 	frame frame   // the parsed part of the current frame
@@ -48,7 +48,7 @@ type scanner struct {
 // level describes an array or other aggregate whose elements have not all arrived.
 type level struct {
 	left      int  // number of elements that have not arrived
-	attribute bool // whether the aggregate is an attribute; a value follows the attribute
+	attribute bool // whether the aggregate is a RESP3 attribute, which describes the value that follows it
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
@@ -95,9 +95,10 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether the bytes of an incomplete frame are forwarded at once. An incomplete inline command is
-// forwarded, because it has no effect on the server. Waiting for a line end could take forever, because data that is
-// not RESP may contain no line end.
+// streams reports whether to forward the bytes of an incomplete frame before the rest arrives. It does so for frames
+// longer than maxHeld bytes, for data that is not RESP, and for inline commands. An inline command may never be
+// completed, because data that is not RESP may contain no line end. Forwarding an incomplete inline command is safe,
+// because it has no effect on the server.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -143,8 +144,8 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain parses a complete bulk string inside an array, the most common element. It returns the number of parsed bytes,
-// or 0 if text does not begin with a complete bulk string.
+// plain parses a complete bulk string inside an array. It is a fast path for the most common kind of array element. It
+// returns the number of parsed bytes, or 0 if text does not begin with such a string.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -280,8 +281,8 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	return s.value() // an empty or null array is complete at once
 }
 
-// value is called when a value is complete. It removes the arrays that are now complete from the stack, and reports
-// whether the frame is complete.
+// The method value must be called after each complete value. It removes the arrays that are now complete from the stack
+// (field open), and reports whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]

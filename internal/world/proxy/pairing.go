@@ -26,8 +26,8 @@ type asked struct {
 	confirm int // number of confirmations that have not arrived, if the command subscribes or unsubscribes
 }
 
-// ask records a command with the given number of words, including the command's name. first reports whether no earlier
-// command was pending.
+// ask records a command with the given number of words, including the command's name. It returns true if no earlier
+// command was waiting for a reply.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ func NewConversation() *Conversation { return &Conversation{up: scanner{requests
 // Part holds bytes to be forwarded.
 type Part struct {
 	Bytes    []byte // slice of the input chunk, or a new slice that nothing else uses
-	Complete bool   // whether Bytes end a command, reply or message; At and Command are set only then
+	Complete bool   // whether a command, reply or message ends at the end of Bytes; only then are the fields At and Command valid
 	At       Point
 	Command  Command // without Conn
 	First    bool    // whether no earlier command was pending when the command was sent
@@ -177,8 +177,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet records in the given Part what the complete frame f is: a command, a reply or a published message. An empty line
-// or array is not recorded as a command, because servers send no reply to it.
+// meet classifies the complete frame f as a command, a reply or a published message. It stores the result in the
+// parameter part. Empty lines and empty arrays do not count as commands, because servers do not reply to them.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
@@ -221,7 +221,7 @@ const (
 )
 
 // line is a queue that delays items. Items leave the queue in order, none before its due time. At most one goroutine
-// may call put, and one take.
+// may call put, and at most one goroutine may call take.
 type line struct {
 	loads chan load
 	room  *semaphore.Weighted // in bytes

@@ -32,13 +32,13 @@ const (
 	Both               = ToServer | ToClient
 )
 
-// Protocol is the protocol that a link expects.
+// Protocol identifies the network protocol of the connections that a link forwards.
 type Protocol uint8
 
-// RESP is the Redis protocol. Opaque is any other protocol, which the link does not parse. With Opaque, each chunk of
-// data from a client counts as one request. A request matches every Rule with the Point Request. The first chunk from
-// the server after a request counts as the reply. If a client sends several requests before a reply, only one reply is
-// recognised. The first request and each request after a reply count as round trips. Counters.Commands stays 0.
+// RESP is the Redis protocol. Opaque is any other protocol, which the link does not parse. Each chunk of data from a
+// client then counts as one request. Each request matches every Rule whose Point is Request, regardless of
+// Rule.Commands. The first chunk from the server after a request counts as the reply. If a client sends several
+// requests before a reply, they share one reply and count as one round trip. Counters.Commands stays 0.
 const (
 	RESP Protocol = iota
 	Opaque

@@ -340,7 +340,8 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 	}
 }
 
-// BenchmarkPair measures the latency of a SET command, directly and through a link.
+// BenchmarkPair measures the latency of a SET command, sent either directly to the server or through the proxy (type
+// Link).
 func BenchmarkPair(b *testing.B) {
 	addr := server(b, local)
 	l, err := Listen(addr, RESP)

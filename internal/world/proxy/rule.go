@@ -25,7 +25,7 @@ type Fate uint8
 // next reply for the missing one.
 const (
 	Pass   Fate = iota
-	Drop        // drop the message; same as Close for a command, a reply or a message longer than 1 MB
+	Drop        // drop a message of at most 1 MB; for a longer message, a command or a reply, Drop is the same as Close
 	Close       // stop delivery in both directions and close both connections
 	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )

@@ -20,7 +20,8 @@ var fromClient, fromServer = []string{
 	"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n", "*1\r\n$-1\r\n", "+O", "K\r\n", "+OK\r\n+OK\r\n", "+a\nb\r\n", "_\r\n",
 }
 
-// TestWhole checks that Conversation returns the same parts with and without the fast path.
+// TestWhole checks that the fast path Conversation.Whole does not change the results of parsing. Random chunks are
+// parsed with and without Whole, and the parts must be equal.
 func TestWhole(t *testing.T) {
 	taken := 0
 	for seed := range uint64(5000) {

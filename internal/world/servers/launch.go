@@ -105,8 +105,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns TCP ports that are not in use and that it has not returned before. It returns a port again if the system
-// offers only such ports, portAttempts times in a row.
+// free returns the given number of TCP ports that are not in use. It avoids ports that it has returned before. If
+// portAttempts attempts find only such ports, free returns one of them again.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {

@@ -92,7 +92,8 @@ func (p *Process) run(ctx context.Context) error {
 	return nil
 }
 
-// Await calls do until it succeeds. It returns an error if the server ends or Store.StartTimeout passes.
+// Await calls the function do repeatedly until it returns nil. It returns an error if the server ends or
+// Store.StartTimeout passes first.
 func (p *Process) Await(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()

@@ -48,7 +48,7 @@ func (g *Group) Sweep(run string) error {
 	return errors.Join(errs...)
 }
 
-// Runs returns the number of keys of each run on the servers, by run ID.
+// Runs returns how many keys each run has on the servers. The map is indexed by run ID.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()

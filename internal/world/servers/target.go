@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Target is an address of one or several of a user's servers. The address may contain secrets, but printing a Target
-// omits the secrets.
+// Target is the address of one or more servers that belong to a user. The address may contain secrets; they are omitted
+// when a Target is printed.
 type Target struct {
 	of             *Store
 	scheme         string

@@ -54,8 +54,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips the test if a store is not installed. The environment variable LOCKBENCH_REQUIRE is a comma-separated
-// list. If it contains the value of required, the test fails instead.
+// needStore skips the test if a store is not installed. If the environment variable LOCKBENCH_REQUIRE lists the
+// parameter required, needStore fails the test instead. The list is comma-separated.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {

@@ -59,8 +59,8 @@ func Supported(s servers.Spec) error {
 	return servers.Supported(of, s)
 }
 
-// Resolve returns the start method that is used for a store's servers on this machine. The argument how is the
-// requested method, such as servers.Auto.
+// Resolve returns the method that is used to start a store's servers on this machine, such as servers.Local. The
+// parameter how is the requested method, such as servers.Auto for an automatic choice.
 func Resolve(how, store string) string {
 	of, err := Find(store)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package etcd describes how to run etcd, as one server or as an ensemble. The servers run inside this program: see
-// package builtin.
+// Package etcd describes etcd to package servers, which starts either one server or three replicated servers. Store
+// returns this description. A local etcd server is a child process that runs the lockbench program itself (see package
+// builtin).
 package etcd
 
 import (
@@ -77,7 +78,8 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// with calls the function do with a new client of the servers. The client stops retrying when the context ends.
+// with creates a client of the servers, passes it to the function do, and closes it. The client stops retrying when the
+// context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {

@@ -4,5 +4,6 @@ package postgres
 
 import "os/exec"
 
-// runs does nothing on this operating system, so the server runs as the current user.
+// On this operating system, the method runs cannot change the user of a command, so it does nothing. The server
+// therefore runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

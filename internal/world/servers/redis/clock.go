@@ -19,7 +19,7 @@ import (
 const (
 	compiler       = "cc"
 	clockTimeout   = time.Second          // maximum time until the server reports the moved clock
-	clockTolerance = 5 * time.Millisecond // tolerance when the moved clock is checked; the clock is read in microseconds and may be adjusted gradually
+	clockTolerance = 5 * time.Millisecond // maximum error of the moved clock in the check; allows for rounding and for gradual clock adjustment
 
 	clockVariable = "LOCKBENCH_CLOCK" // environment variable that tells the library shim/clock.c the path of the clock file
 )

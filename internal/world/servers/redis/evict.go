@@ -24,8 +24,9 @@ const (
 	fillerBatch  = 8
 )
 
-// evict limits the server's memory and adds filler keys until the server evicts the key. The server evicts the least
-// recently used keys first. If clients use the key, some fillers may be evicted before the key.
+// evict makes the server evict the given key. It limits the server's memory and adds filler keys until the key is
+// evicted. The server evicts the least recently used keys first. It may therefore evict fillers before a key that
+// clients use.
 func evict(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
@@ -56,7 +57,7 @@ func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	for _, s := range []setting{
 		{"notify-keyspace-events", "Ee"}, // publish evictions
 		{"maxmemory-policy", "allkeys-lru"},
-		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set last, because the policy must be in effect when evictions begin
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // the memory limit is set last, so that the eviction policy is already in effect
 	} {
 		was, err := c.ConfigGet(ctx, s.name).Result()
 		if err != nil {

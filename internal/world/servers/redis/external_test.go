@@ -73,8 +73,8 @@ func TestPasswordFromEnvironment(t *testing.T) {
 	}
 }
 
-// startExternalOn starts a local server with a password. It then starts a group that uses this server by its address,
-// like a user's server.
+// startExternalOn starts a local server that requires a password. It returns a Group that treats this server as a
+// user's server: lockbench only knows its address and password.
 func startExternalOn(t *testing.T) *servers.Group {
 	t.Helper()
 	owner := startGroup(t, servers.Local, servers.Single).Nodes[0]
