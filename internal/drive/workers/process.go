@@ -72,18 +72,6 @@ const (
 	describedIn = 30 * time.Second // time limit in Describe, before the worker has stated how long its start takes
 )
 
-// Describe starts a worker process to read the description of its lock. A worker of protocol version 1 does not know this
-// request. It may fail, or answer as if it were opened.
-func Describe(ctx context.Context, k *children.Keeper, command []string, params map[string]string) (worker.Ready, error) {
-	b := usualBounds()
-	b.ready = describedIn
-	p, err := startWithin(ctx, b, k, command, worker.Open{Describe: true, Nodes: []string{}, Params: params}, nil)
-	if err != nil {
-		return p.Ready, err
-	}
-	return p.Ready, p.Close()
-}
-
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
