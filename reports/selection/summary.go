@@ -144,7 +144,8 @@ func (v *view) caveat() string {
 	o := v.options[v.Decision.Recommended[0]]
 	leased, checked := o.Lease == Fixed || o.Lease == Renewed, o.Fences && v.Needs.Fence != NoCheck
 	if leased && !checked {
-		text := "If a holder pauses past the end of its lease, another client is granted the lock, and both work at once"
+		text := fmt.Sprintf("If a holder pauses past the end of its lease (no pause of up to %s does that), another client is granted the lock, and both work at once",
+			setting(v.Needs.Pauses.Longest))
 		observed, found := lo.Find(v.Decision.Against, func(c Cell) bool { return c.Reason == Violated && c.Option == o.Name })
 		if facts := v.observed(observed); found && facts["fault"] == "process-pause" {
 			text += fmt.Sprintf(" (observed in %s of %s, lease %s)", facts["violated"], facts["of"], facts["lease"])

@@ -58,5 +58,6 @@ func recordedTwice(t *testing.T, trial Trial) string {
 	if err != nil || m.Discarded != discarded {
 		return fmt.Sprintf("%v, discarded %q and %q", err, discarded, m.Discarded)
 	}
+	r.Header.Marks, lines = false, lines[1:] // a file begins with a mark at 0, because its header promises marks
 	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
 }
