@@ -27,11 +27,19 @@ func (r *Results) verdict() html.Verdict {
 	if t.Disagreements > 0 {
 		say(html.Bad, "Monitor and oracle disagree %s: a fault of lockbench, and nothing below can be relied on.", format.Often(t.Disagreements))
 	}
-	for _, told := range r.heldAtOnce() { // stands, also if the run is incomplete
-		say(html.Bad, "%s.", told)
-	}
+	incomplete := ""
 	if judged := len(r.Measurements); r.Run.Interrupted || r.Run.Ended.IsZero() || judged < len(r.Run.Plan) {
-		say(html.Unsure, "Incomplete: %s of %s judged.", format.Count(judged), format.Plural(len(r.Run.Plan), "planned cell"))
+		incomplete = fmt.Sprintf("Incomplete: %s of %s judged", format.Count(judged), format.Plural(len(r.Run.Plan), "planned cell"))
+	}
+	held := r.heldAtOnce()
+	switch { // a violation stands, also if the run is incomplete
+	case incomplete != "" && len(held) > 0:
+		held[0] = incomplete + "; " + held[0]
+	case incomplete != "":
+		say(html.Unsure, "%s.", incomplete)
+	}
+	for _, sentence := range held {
+		say(html.Bad, "%s.", sentence)
 	}
 	if t.Trials == 0 {
 		say(html.Unsure, "Nothing was judged.")

@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		{"/?q=bench+synthetic", 200, []string{"2 folders of 12", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No readable folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
-		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "excluded", "1 FAIL", "1 of 2 locks excluded in every trial", "two held at once", "as expected", "/history/20261118-100000-first/lock1/contend+none/001",
+		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "excluded", "1 FAIL", "let two clients hold at once", "two held at once", "as expected", "/history/20261118-100000-first/lock1/contend+none/001",
 			"/files/20261118-100000-first/report/index.html", "Compare with"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
 		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "two held at once</span> <small>as expected", "report/index.html"}, []string{"withheld"}},
