@@ -81,7 +81,7 @@ type Counts struct {
 	Takeovers  int `json:"takeovers"`
 
 	Faults      int `json:"faults,omitempty"`       // number of faults injected and verified
-	Losses      int `json:"losses,omitempty"`       // number of losses of a hold that the lock reported
+	Losses      int `json:"losses,omitempty"`       // number of holds that the lock reported as lost
 	FalseLosses int `json:"false_losses,omitempty"` // number of reported losses of holds that the store still had
 	Stale       int `json:"stale,omitempty"`        // number of operations that a resource refused because of an old fencing token
 }

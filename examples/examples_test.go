@@ -34,11 +34,13 @@ func need(t *testing.T, what, how string) {
 	t.Skipf("%s is missing: %s", what, how)
 }
 
-// commands holds a function for each example worker on Redis that installs what the worker needs and returns its command line.
+// commands holds a function for each example worker that runs on Redis. The function makes the worker ready to run and
+// returns its command line.
 var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goModule("go-redislock")}
 
-// python returns a function that returns the command line of an example in Python. The parameter needs is a Python
-// package that the example imports, such as redis. The name of its Debian package has the prefix python3-.
+// python returns a function for an example in Python. That function returns the command line of the example. If a
+// required Python package is missing, it skips or fails the test. The parameter needs is the name of that package, such
+// as redis. The name of its Debian package has the prefix python3-.
 func python(folder, needs string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
@@ -54,8 +56,8 @@ func python(folder, needs string) func(*testing.T) []string {
 	}
 }
 
-// node returns a function that returns the command line of an example for Node.js. The function first installs the npm
-// packages of the example if they are missing.
+// node returns a function for an example in Node.js. That function installs the npm packages of the example if they are
+// missing, and returns the example's command line.
 func node(folder, needs string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()

@@ -44,7 +44,7 @@ func goCommand(t *testing.T, folder string, args ...string) (said string, err er
 	return string(text), err
 }
 
-// TestGoWorkerModule runs the tests of the module with which a Go program becomes a worker.
+// TestGoWorkerModule runs go vet and the tests of impls/worker/go, the Go module with the worker library.
 func TestGoWorkerModule(t *testing.T) {
 	for _, args := range [][]string{{"vet", "."}, {"test", "-count=1", "."}} {
 		if said, err := goCommand(t, "../impls/worker/go", args...); err != nil {

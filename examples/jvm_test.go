@@ -24,7 +24,7 @@ func build(t *testing.T, tool, hint, compilerError, dir string, command []string
 		need(t, tool, hint)
 	}
 	var said []byte
-	for _, c := range [][]string{command, fallback} { // command needs no network if all packages are cached; fallback may use the network
+	for _, c := range [][]string{command, fallback} { // the first command needs no network if all packages are cached; the fallback command may use the network
 		if len(c) == 0 {
 			continue
 		}
@@ -43,9 +43,9 @@ func build(t *testing.T, tool, hint, compilerError, dir string, command []string
 	need(t, tool, hint+"\n"+string(said))
 }
 
-// maven builds a Maven project with the worker library and returns the command that runs its main class. For an
-// example, the library is at its usual place in the repository. For a template, it is copied into the project, as by
-// the command lockbench new-worker.
+// maven builds a Maven project with the worker library and returns the command that runs its main class. An example
+// uses the library in the folder impls/worker/java. A template gets a copy of the library, like a project that the
+// command lockbench new-worker creates.
 func maven(t *testing.T, folder, main string) []string {
 	t.Helper()
 	parts := map[string]string{"examples/it": folder, "impls/worker/java/src": javaWorker + "/src"}

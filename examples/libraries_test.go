@@ -17,7 +17,8 @@ import (
 	"lockbench/impls/worker"
 )
 
-// scripted holds the programs that test the libraries in impls/worker. The programs behave alike.
+// scripted holds, by language, the command that runs the test worker for the library in impls/worker. The test workers
+// behave alike, so that the same tests apply to all libraries.
 var scripted = map[string][]string{"python": {"python3", "testdata/scripted.py"}, "node": {"node", "testdata/scripted.mjs"}}
 
 // eachLibrary runs a test for the library of each language.
@@ -39,13 +40,13 @@ type talk struct {
 	in    io.WriteCloser
 	lines chan []byte
 	cmd   *exec.Cmd
-	log   bytes.Buffer // standard error of the worker; read it only after the method exits has returned
+	log   bytes.Buffer // standard error of the worker; to be read only after the worker has exited
 	ready worker.Ready
 }
 
 const opening = `{"lockbench_worker":2,"nodes":["redis://user:secret@127.0.0.1:1/0"],"prefix":"p:","process":1,"seed":3,"ttl_ms":600`
 
-// converse starts a worker and writes its first line.
+// converse starts a worker and writes the given line to its standard input.
 func converse(t *testing.T, first string, command ...string) *talk {
 	t.Helper()
 	c := &talk{t: t, lines: make(chan []byte, 100), cmd: exec.CommandContext(t.Context(), command[0], command[1:]...)}
@@ -301,7 +302,7 @@ func TestLibraryLetsTheLockWait(t *testing.T) {
 func TestLibraryNotices(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, command...)
-		c.ask(acquire(1, "early", 0), granted(1, "early")) // the notices come after the reply
+		c.ask(acquire(1, "early", 0), granted(1, "early")) // the worker sends its notices (renewals and a loss) after its reply to the acquire
 		c.want(worker.Line{Renewed: 1, OK: true, Validity: int64(5 * time.Second)})
 		c.want(worker.Line{Renewed: 1, Refused: worker.NotHeld})
 		if l := c.want(worker.Line{Lost: 1}); l.Elapsed <= 0 || l.Elapsed > int64(time.Second) {

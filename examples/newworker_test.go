@@ -13,8 +13,8 @@ import (
 	"lockbench/impls/worker"
 )
 
-// installs holds a function for each language. The function installs the dependencies of a new worker in a folder and
-// returns the command line of the worker. If this is impossible, it skips the test.
+// The variable installs holds a function for each language. The function installs the dependencies of a new worker in
+// the folder dir, and returns the worker's command line. If it cannot install them, it skips the test.
 var installs = map[string]func(t *testing.T, dir string, x worker.Template) string{
 	"python": func(t *testing.T, _ string, x worker.Template) string {
 		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // requirements.txt names another version of redis
@@ -32,9 +32,9 @@ var installs = map[string]func(t *testing.T, dir string, x worker.Template) stri
 	"go": install("go", "go"),
 }
 
-// install returns a function that runs the install command of a template and returns the command line of the worker. If
-// this is impossible, the test is skipped. However, it fails if the environment variable LOCKBENCH_REQUIRE contains the
-// parameter name.
+// install returns a function that runs the install command of a template and returns the worker's command line. If the
+// program is missing or the command fails, that function skips the test. It fails the test instead if the environment
+// variable LOCKBENCH_REQUIRE contains the given name.
 func install(program, name string) func(*testing.T, string, worker.Template) string {
 	return func(t *testing.T, dir string, x worker.Template) string {
 		t.Helper()

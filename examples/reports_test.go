@@ -32,7 +32,7 @@ func TestReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var from struct { // stored input of the decision
+		var from struct { // data stored with the report: the requirements, candidates and evidence on which its decision is based
 			Needs   selection.Needs    `json:"needs"`
 			Options []selection.Option `json:"options"`
 			selection.Evidence

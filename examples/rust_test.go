@@ -67,7 +67,7 @@ func TestRustTemplate(t *testing.T) {
 	t.Run("resource", func(t *testing.T) { resource(t, a) })
 }
 
-// TestShortInRust checks the number of lines of the adapter in Rust.
+// TestShortInRust checks that the adapter in Rust is a short example: its source code has between 15 and 30 lines.
 func TestShortInRust(t *testing.T) { short(t, "postgres-rust/src/main.rs", 30) }
 
 // TestCargoLock checks that the lock file has checksums and names no registry but the default one.

@@ -167,7 +167,7 @@ func library(t *testing.T, command []string) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, command, open)
 			p.ready()
-			_, _ = io.WriteString(p.in, text) // the process may end while it reads
+			_, _ = io.WriteString(p.in, text) // ignore the error: the worker may exit before it has read the whole text
 			p.ends(true)
 		})
 	}
@@ -293,7 +293,7 @@ func notices(p *dialog) {
 	p.ask(worker.Request{ID: 203, Do: "acquire", Key: "loses", Owner: "b", TTLMS: 600})
 	p.ask(worker.Request{ID: 204, Do: "release", Key: "loses", Owner: "b", Hold: 203})
 	time.Sleep(100 * time.Millisecond)
-	p.ask(worker.Request{ID: 205, Do: "ping"}) // any other line would report a loss after the release, or the same loss twice
+	p.ask(worker.Request{ID: 205, Do: "ping"}) // the next line must be the reply; any other line would report a loss after the release, or the same loss twice
 }
 
 func guards(p *dialog) {
@@ -366,7 +366,7 @@ func cancels(t *testing.T, command []string, open worker.Open) {
 	p.ends(false)
 }
 
-// adapter is an example worker for the lock of a library.
+// adapter describes an example worker that lets lockbench test the lock of an existing library.
 type adapter struct {
 	name, store string
 	lost        bool // whether the worker reports a loss
@@ -374,7 +374,8 @@ type adapter struct {
 	command     []string
 }
 
-// check drives two processes of an adapter with a real server.
+// check runs two processes of the adapter against a real server. It checks exclusion and, if supported, nested acquires
+// and the report of a loss.
 func (a adapter) check(t *testing.T) {
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: a.store, Deployment: servers.Single})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // etcd grants.
 const sessionTTL = 2 * time.Second
 
-// kept holds the examples that keep the lease of a held lock alive.
+// The variable kept lists the examples that keep the lease alive while a client holds the lock.
 var kept = []struct {
 	name, store string
 	command     func(*testing.T) []string
@@ -120,7 +120,8 @@ func keptReleases(t *testing.T, a impls.Lock, checks bool) {
 	}
 }
 
-// loses checks that a holder that was paused beyond its lease reports the loss.
+// The function loses pauses the holder of a lock until another client has acquired the lock. It then checks that the
+// resumed holder reports the loss.
 func loses(t *testing.T, a, b *workers.Process) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()

@@ -140,9 +140,9 @@ func (r *Reader) Close() {
 }
 
 // Next returns the next line, or io.EOF at the end. A truncated last line is only a warning. Any other malformed line
-// is an error that states the line number. If the header announces marks, the first line returned is a mark at time 0.
-// A mark states that the history is complete up to its time. Replay therefore omits all operations of a file without
-// further marks.
+// is an error that states the line number. If the header announces marks, Next first returns a mark at time 0. A mark
+// states that the history is complete up to its time. Replay omits all operations called after the last mark. In a file
+// without marks, these are all operations.
 func (r *Reader) Next() (Line, error) {
 	if first := !r.begun; first {
 		if r.begun = true; r.Header.Marks {
@@ -284,7 +284,7 @@ const (
 	fStall
 )
 
-// set parses one field into l. It returns a bit that identifies the field, or 0 for an unknown field.
+// The method set parses one field and stores it in the line l. It returns the field's bit, or 0 for an unknown field.
 func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 	op := &l.Op
 	switch string(name) {

@@ -56,8 +56,8 @@ func differs() []differ {
 	}
 }
 
-// searchFenced checks exclusion and the order of tokens as two models. One model of both would be too strict: after its
-// lease expired, a paused client may get a lower token than its successor.
+// searchFenced checks exclusion and the order of fencing tokens with two separate models. A combined model would be too
+// strict: after its lease expired, a paused client may get a lower token than its successor.
 //
 // searchFenced also checks that both models accept each history that the combined model accepts.
 func searchFenced(g *generated) (bool, bool) {
@@ -114,8 +114,8 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	return p, ""
 }
 
-// toCompare returns the number of histories per model: the value of LOCKBENCH_DIFFERENTIAL if it is set, otherwise a
-// default.
+// toCompare returns the number of random histories that the test generates and checks for each model. The environment
+// variable LOCKBENCH_DIFFERENTIAL replaces the default number.
 func toCompare(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
 		return n

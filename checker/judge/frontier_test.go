@@ -92,8 +92,8 @@ func (f *frontier[S]) called(a *action) {
 	f.open = append(f.open, a)
 }
 
-// returned handles the return of an action: it drops the states in which the action cannot have taken effect. It
-// reports whether any state remains.
+// The method returned handles the return of an action. It keeps only those states in which the action can have taken
+// effect, and reports whether any state remains.
 func (f *frontier[S]) returned(a *action) bool {
 	slot := slices.Index(f.open, a)
 	f.work = append(f.work[:0], f.at...)
@@ -199,7 +199,8 @@ type leaseState struct {
 // leased models a mutex with leases. A hold excludes other clients until its release or the earliest end of its lease.
 // The hold can be released until the latest end of its lease.
 //
-// A negative a.who means a release by a client that does not hold the mutex.
+// The field who of an action is the number of a hold. It is negative for a release by a client that does not hold the
+// mutex.
 var leased = model[leaseState]{leaseState{holder: nobody}, func(s leaseState, a *action) (bool, leaseState) {
 	next := s
 	if a.who >= 0 && s.holder == a.who {

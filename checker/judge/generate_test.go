@@ -16,10 +16,10 @@ type generated struct {
 	header  histories.Header
 	ops     []histories.Op
 	actions []action
-	bad     bool // the history may violate the model
+	bad     bool // whether the generated history may contain violations
 	late    bool // a client was killed, or its hold was lost, at or before the time at which its acquire returned
 	lost    bool // the lock reported some hold as lost; the store may have kept that hold until the lease expired
-	rash    int  // if violations are allowed, a grant ignores the previous hold with probability 1/rash
+	rash    int  // if violations are allowed, on average one of this many grants ignores the previous hold
 	number  int64
 	next    []time.Duration // earliest time of the next call, by client
 	lives   []int32
@@ -250,8 +250,8 @@ func (g *generated) byAnother(a histories.Op) {
 	g.add(op, -2)
 }
 
-// doubts generates acquires and releases of which some have an unknown outcome. In half of the histories, other clients
-// are refused (busy).
+// The method doubts generates acquires and releases, some of them with an unknown outcome. In half of the histories, it
+// also generates acquires by other clients that are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// mutex simulates clients that acquire and release one lock per key. If the fields faulty and late are 0, at most one
-// client holds a lock at a time.
+// mutex simulates clients that acquire and release locks, one lock per key. If the probabilities in fields faulty and
+// late are 0, at most one client holds a lock at a time.
 type mutex struct {
 	r       *rand.Rand
 	ops     []histories.Op
@@ -81,9 +81,9 @@ func (m *mutex) header() histories.Header {
 	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
 }
 
-// marked returns the lines of a history file with the given operations. After every n operations (parameter every) it
-// adds a mark. A mark states that the file is complete up to its time. Before each mark, marked lists the operations
-// that have not returned.
+// marked returns the lines of a history file: the given operations, and a mark after each group of operations. The
+// parameter every is the number of operations in a group. A mark states that the file is complete up to its time. The
+// operations that are still outstanding at that time are listed before the mark.
 func marked(ops []histories.Op, clients, every int) []histories.Line {
 	queues := make([][]histories.Op, clients) // remaining operations, by client
 	for _, op := range ops {

@@ -17,8 +17,8 @@ func one(client int32, number int64, from, to, validity time.Duration) []histori
 }
 
 // TestSampleFindsTheMonitorsViolations checks that Porcupine confirms a violation near the end of a long history.
-// Porcupine checks only a sample of a long history. Once another checker has found a violation on a key, Porcupine
-// skips no further part of the key's history.
+// Porcupine usually checks only a random sample of the later operations. It must check all remaining operations on a
+// key once a property monitor has found a violation on that key.
 func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)

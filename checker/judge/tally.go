@@ -8,7 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// maxBands is the maximum number of faults listed in a verdict. Further faults are only counted.
+// maxBands is the maximum number of faults that a verdict lists with their start and end. Further faults are counted,
+// but not listed.
 const maxBands = 1000
 
 type tally struct {

@@ -32,7 +32,7 @@ func TestViewer(t *testing.T) {
 				continue
 			}
 			drawn++
-			for range 20 { // repeat, because a random order of two items may be equal by chance
+			for range 20 { // draw the page several times: Porcupine returns results in random order, and two orders may agree by chance
 				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
 					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
 				}

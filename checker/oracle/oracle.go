@@ -44,8 +44,8 @@ type Oracle struct {
 
 type searched struct {
 	key     *projection.Key
-	pairs   []pair  // holds of a short history; if there are too many, they are passed to the field stream
-	stream  *stream // checks a long history in parts; nil for a short history, whose holds are in the field pairs
+	pairs   []pair  // all holds of a short history; nil if the history is long
+	stream  *stream // checker for a long history, in parts; nil if the history is short
 	held    int
 	result  porcupine.CheckResult
 	windows int
@@ -170,7 +170,7 @@ func (o *Oracle) violated(v int, s *searched) bool {
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
-		keys, held := 0, 0 // numbers of keys and holds, equal in all views
+		keys, held := 0, 0 // numbers of keys and holds checked in this view
 		for i := range o.keys[v] {
 			s := &o.keys[v][i]
 			if s.held == 0 {

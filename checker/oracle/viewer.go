@@ -65,9 +65,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations returns the acquire and the release of each hold as operations for Porcupine. The parameter overlapped is
-// the time at which the violation ended. Some renewals may be unknown, so each hold is assumed to last at least until
-// that time.
+// operations returns the acquire and the release of each hold as operations for Porcupine. Some renewals may be
+// unknown. Each hold is therefore assumed to last at least until the violation ended (parameter overlapped).
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration

@@ -11,7 +11,7 @@ import (
 const (
 	windowSize = 16      // minimum number of operations in a window
 	maxWaiting = 1 << 15 // maximum number of queued events
-	free       = -1      // holder of a free mutex
+	free       = -1      // holder number which means that no client holds the mutex
 )
 
 // stream splits the history of a key into windows that Porcupine can check one by one. A window ends just before a
@@ -25,7 +25,7 @@ type stream struct {
 	waiting  []instant
 	enough   int // minimum queue length at which events are processed
 	drained  int64
-	n        int // number of holds added
+	n        int // number of holds added to the stream so far
 	w        *window
 	inside   []known // holds that have not ended
 	ending   []known // holds that have ended but whose release has not returned
@@ -43,7 +43,7 @@ type known struct {
 // Queuing a grant early limits the number of queued events.
 type early struct {
 	known
-	leaving bool // whether the expected end of the hold was also queued
+	leaving bool // whether not only the grant but also the expected end of the hold has been queued
 }
 
 // moment is a kind of event: the call of a release, or the return of an acquire or release. At equal times, calls come
@@ -77,7 +77,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 		e = &early{known: s.granted(p)}
 	}
 	if e.leaving && e.endCall != p.endCall {
-		s.doubtful = true // a renewal has extended the hold, but its earlier end was already processed
+		s.doubtful = true // a renewal has postponed the end of the hold, but the previous end was already queued
 		return
 	}
 	if e.leaving && e.endReturn == p.endReturn {
@@ -210,8 +210,8 @@ func (s *stream) next(e instant) {
 	}
 }
 
-// window is a part of the history of a key. The field holder identifies the hold at the start of the window; it is free
-// (a constant) if no client held the key.
+// window is a part of the history of a key. The field holder is the number of the hold at the start of the window. It
+// is -1 (the constant free) if no client held the key then.
 type window struct {
 	acts     []act
 	holder   int

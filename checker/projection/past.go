@@ -27,7 +27,8 @@ type PastAcquire struct {
 // clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// at returns the slot of a hold number. Recent acquires have different slots, because hold numbers are sequential.
+// The method at returns the place where the acquire with the given hold number is stored. Hold numbers are sequential,
+// so recent acquires do not overwrite each other.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
@@ -58,7 +59,8 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
-// Change records the end of a hold if c is Closed. It ignores other changes.
+// Change records the end of a hold when its release has returned or will never return (c is Closed). It ignores all
+// other changes of a hold.
 func (p *Past) Change(h *Hold, c Change) {
 	if c != Closed {
 		return

@@ -144,7 +144,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	p.abandon(k, h, fault)
 }
 
-// Gone handles a fault that ends a client. All holds of the client end at the call of the fault.
+// Gone handles a fault that kills a client or makes it go away. All holds of the client end at the start of the fault.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -164,7 +164,7 @@ func (p *Projection) Gone(op *histories.Op) {
 	}
 }
 
-// abandon ends a hold because a fault has ended its client. The store may still have the hold.
+// abandon ends a hold whose client was killed or went away. The store may keep the key locked.
 func (p *Projection) abandon(k *Key, h *Hold, fault *histories.Op) {
 	h.Fault = fault
 	p.end(k, h, fault.Call)
@@ -272,8 +272,8 @@ func (p *Projection) Finish() {
 	}
 }
 
-// HeldBy returns the current hold of the key by the client of op, or nil. The hold must have the same Life as op, which
-// increases after an acquire or release with an unknown outcome.
+// HeldBy returns the current hold of the key by the client of op, or nil. The hold must have been acquired with the
+// same Life as op. The Life of a client increases after each acquire or release with an unknown outcome.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {

@@ -13,12 +13,12 @@ import (
 // acquires of the key are not checked.
 const maxDoubts = 1024
 
-// tries checks that a lock refuses a try (busy) only while a client holds the key. It applies only to locks that
-// promise this.
+// tries checks that a lock refuses a try (busy) only while the key is held. It checks only locks that promise this.
 //
-// A refusal is correct if the try overlaps an earlier hold. It is also correct if the next granted acquire was called
-// before the refusal returned. An acquire with an unknown outcome may hold the key until its lease would have expired.
-// Refusals during that time are correct too.
+// A refusal is correct in each of these cases:
+//   - The try was called before the end of an earlier hold.
+//   - The next granted acquire was called before the refusal returned, so it may already have held the key.
+//   - An acquire with an unknown outcome may have held the key during the try, until its lease expired.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]

@@ -20,7 +20,7 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // number of grants, of grants received after the hold had ended, and of grants whose hold has an unknown end
+	grants, empty, unstated int // numbers of grants; empty counts those received after the hold had ended, unstated those whose hold has an unknown end
 	open                    projection.PerKey[[]*overlap]
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold
@@ -39,8 +39,8 @@ func (x *exclusion) Monitors() string { return x.Property }
 // Violated reports whether a violation was found on a key.
 func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
-// overlap is a possible violation: the hold second was granted before the holds in firsts had ended. The lock may still
-// report later that one of these holds was lost earlier.
+// overlap is a possible violation: one hold (field second) was granted before the end of earlier holds (field firsts).
+// It is not a violation if the lock reports afterwards that these holds were lost before that grant.
 type overlap struct {
 	second *projection.Hold
 	firsts []*projection.Hold
@@ -90,8 +90,8 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps adds an entry to the queue of possible violations of a key. If the queue then has more than maxOpen entries,
-// the oldest entry counts as a violation.
+// The method overlaps adds a possible violation to the queue of its key. If the queue then has more than maxOpen
+// entries, the oldest entry is removed and counts as a violation.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {

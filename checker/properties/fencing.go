@@ -25,7 +25,8 @@ type tokens struct {
 	ordered int // number of grants requested after an earlier grant was received; their tokens must be higher than the earlier token
 }
 
-// minted holds the grants of one key to compare with later grants, in the order in which they were received.
+// minted stores recent grants of one key, in the order in which they were received. The tokens of later grants are
+// compared with their tokens.
 type minted struct {
 	grants []*projection.Hold
 	top    []*projection.Hold         // top[i] is the grant with the highest token among grants[:i+1] and the grants removed before them

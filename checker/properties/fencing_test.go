@@ -10,7 +10,7 @@ import (
 )
 
 // TestStoredTokensAreBounded checks that the number of stored tokens is bounded. A new token that is lower than a
-// dropped token must still be a violation.
+// discarded token must still be reported as a violation.
 func TestStoredTokensAreBounded(t *testing.T) {
 	x := &tokens{monitor: monitor{Facts: &Facts{}}, open: map[int32]time.Duration{}}
 	k := &projection.Key{Name: "a"}

@@ -32,9 +32,9 @@ type guarded struct {
 	acked    int64
 	unknown  int64
 	reads    map[int32]histories.Op // last read that no write has followed, by client
-	written  pages                  // for each value, the number of the first hold that read it and then wrote
+	written  pages                  // for each value, the number of the first hold that read this value and then replaced it
 	recent   map[int64]update       // latest update (a read and the write based on it), by the value read
-	bases    []int64                // keys of the map recent, oldest first
+	bases    []int64                // the keys of the map in the field recent, in the order in which they were added
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
 	register register
@@ -117,8 +117,8 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// based finds the read on which a write is based. It reports a violation if an earlier write is based on a read of the
-// same value.
+// The method based finds the read from whose value a client computed a write. It reports a violation if an earlier
+// write was computed from the same value.
 func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {

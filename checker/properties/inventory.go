@@ -20,7 +20,7 @@ type product struct {
 	initial   int64
 	final     map[string]int64 // remaining stock at the end, by key
 	ordered   int64
-	beyond    histories.Op // first acknowledged purchase order by which the total exceeded the initial stock
+	beyond    histories.Op // first acknowledged purchase order that brought the total ordered quantity above the initial stock
 	soldOut   histories.Op // first purchase order that was refused because nothing was left in stock
 	segments  int
 	inventory bool // the product was ordered

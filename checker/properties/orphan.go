@@ -20,7 +20,7 @@ type used struct {
 	asked    bool
 	epilogue histories.Outcome
 	reached  bool         // a new client has tried to acquire the key at the end of the run
-	last     histories.Op // release of the last hold, or its acquire if it was not released
+	last     histories.Op // release of the last hold; if that hold was not released, the acquire of that hold
 }
 
 func (x *orphans) Event(k *projection.Key, ev histories.Event) {

@@ -11,7 +11,7 @@ import (
 	"lockbench/histories"
 )
 
-// wrong is the reason why a client must not release a key.
+// wrong identifies the reason why the release of a key must be refused.
 type wrong uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	late                // the lease has certainly expired
 	others              // the hold belongs to another client
 	never               // the acquire was refused
-	wrongs              // number of reasons
+	wrongs              // number of values of the type wrong
 )
 
 var wrongNames = [wrongs]string{"second release", "after the lease", "of another client's hold", "without a grant"}

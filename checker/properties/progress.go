@@ -72,8 +72,9 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. from is the return
-// time of the acquire. The result is Forever if grants do not expire.
+// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. The acquire returned,
+// or its client was killed or went away, at the given time (parameter from). The result is histories.Forever if grants
+// do not expire.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
 	if x.unbounded {
 		return histories.Forever
@@ -89,7 +90,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 		x.unbounded = x.unbounded || h.Until == histories.Forever
-	case c == projection.Closed && h.Fault != nil: // a fault ended the holder, so the key may stay locked until the lease expires; the property recovery checks this delay
+	case c == projection.Closed && h.Fault != nil: // the holder was killed or went away, so the key may stay locked until the lease expires; the property recovery checks this delay
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
@@ -116,7 +117,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains returns the time up to which a hold justifies refusing other clients.
+// The method explains returns the time until which the lock may refuse other clients because of the hold h.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever || x.Header.Silent {
 		return histories.Forever
@@ -124,8 +125,9 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure measures how long clients have waited for a key that counts as free. It counts a violation if that time
-// exceeds the bound. granted is the hold that ends the wait, or nil.
+// measure determines how long clients have waited for a key since it became free. It counts a violation if they waited
+// for longer than the maximum recovery time. The parameter granted is the hold whose grant ends the wait, or nil if the
+// wait continues.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return
@@ -149,9 +151,9 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 	}
 }
 
-// undisturbed returns the earliest time since which a client has waited without a fault that affects it. After a fault,
-// a client library may wait for a lost reply until its own timeout. Such a wait is not a defect of the lock. The result
-// is 0 if faults affected no waiting client, and histories.Forever if they affected all.
+// undisturbed returns the earliest call time of the outstanding acquires that no fault affected. After a fault, a
+// client library may wait for a lost reply until its own timeout. Such a wait is not a defect of the lock. The result
+// is 0 if faults affected none of the acquires, and histories.Forever if they affected all.
 func (x *waiting) undisturbed(w *awaited) time.Duration {
 	first, disturbed := histories.Forever, false
 	for _, a := range w.open {

@@ -91,8 +91,8 @@ type Facts struct {
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
 
-// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. from is the return
-// time of the acquire.
+// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. The acquire returned,
+// or its client was killed or went away, at the given time (parameter from).
 func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 {
 		return histories.Forever
@@ -176,7 +176,7 @@ func (*monitor) Event(*projection.Key, histories.Event)                      {}
 func (*monitor) Change(*projection.Key, *projection.Hold, projection.Change) {}
 func (*monitor) Fault(histories.Event)                                       {}
 
-// first counts a violation. It reports whether this is the first violation.
+// The method first counts a violation, and reports whether it is the first violation of this monitor.
 func (m *monitor) first() bool {
 	m.violations++
 	return m.violations == 1
@@ -188,16 +188,16 @@ func (m *monitor) show(key string, from, to time.Duration, ops []histories.Op, f
 	m.witness = &checker.Witness{Key: key, From: from, To: to, Sentence: m.tell(format, args...), Ops: ops}
 }
 
-// reason is a verdict for a history without violations, such as Undecided, and its explanation. The method finding uses
-// a reason only if its field applies is true.
+// reason is a verdict other than Held for a history without violations, with its explanation (field why). The verdict
+// is used only if its condition (field applies) is true.
 type reason struct {
 	applies  bool
 	observed checker.Observed
 	why      string
 }
 
-// finding returns the verdict Violated if a violation was found. Otherwise it returns the verdict of the first reason
-// whose field applies is true. If no reason applies, it returns Held.
+// finding returns the result of the monitor. The verdict is Violated if a violation was found. Otherwise it is the
+// verdict of the first reason whose condition is true. Without such a reason, the verdict is Held.
 func (m *monitor) finding(evidence string, reasons ...reason) checker.Finding {
 	out := checker.Finding{Observed: checker.Held, Evidence: evidence, Violations: m.violations}
 	if m.violations > 0 {

@@ -18,12 +18,12 @@ type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
 	passed    int // number of keys granted in time after a fault ended a waiting client
-	uncovered int // number of undecided faults: no other client waited long enough to show a violation
+	uncovered int // number of faults without a verdict, because no other client waited long enough to show a violation
 }
 
 type bereft struct {
 	key    *projection.Key
-	open   []asked       // outstanding acquires, except by clients that a fault has ended
+	open   []asked       // outstanding acquires, without those of clients that were killed or went away
 	idle   time.Duration // time when the last outstanding acquire ended
 	victim *victim       // nil if no client was killed or went away since the last grant
 }
@@ -35,7 +35,7 @@ type victim struct {
 	held    bool          // whether the client held the key; if false, it waited for the key
 	behind  bool          // another client still holds the key
 	waited  bool          // another client held the key at the fault and has released it since
-	since   time.Duration // start of the recovery time: the fault, or the latest possible end of another client's hold if that is later
+	since   time.Duration // start of the recovery time: the fault or, if later, the time from which no other client holds the key
 	asked   time.Duration // time at which other clients started to wait
 }
 
@@ -54,7 +54,7 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	n := len(b.open)
 	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
 	if len(b.open) == n {
-		return // a fault has ended the client
+		return // the acquire is not in b.open, because its client was killed or went away
 	}
 	b.idle = op.Return
 	// After an acquire with an unknown outcome, the client may have held the key until the acquire returned. The recovery
@@ -70,9 +70,9 @@ func (v *victim) moveTo(t time.Duration) {
 	v.asked = max(v.asked, v.since)
 }
 
-// rest handles an acquire that is called at the time now. The lock is judged by how long clients waited for the key
-// after the fault. If no client waited shortly before now, rest restarts that wait at now. It does not restart a wait
-// that already exceeded the maximum recovery time.
+// rest handles the call of an acquire at the given time. The lock is judged by how long clients waited for the key
+// after the fault. If no client waited shortly before the call, the recorded wait starts again at the call. However, a
+// wait that already exceeded the maximum recovery time is kept.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -117,7 +117,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v.behind = v.behind && !v.held
 	switch old := b.victim; {
 	case !v.held && i < 0:
-	case old != nil && !v.held: // this client may have been granted the key since the old fault; its recovery time starts at the new one
+	case old != nil && !v.held: // this client may have acquired the key after the earlier fault, so the recovery time starts at the new fault
 		old.moveTo(fault.Call)
 	default:
 		b.victim = v
@@ -135,7 +135,7 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	case c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0:
 		v.behind, v.waited = false, true
 		if v.moveTo(h.Closed); h.Release.Outcome != histories.OK {
-			b.victim = nil // the key may not be free, because the release did not succeed
+			b.victim = nil // the key may still be held, because the release did not succeed
 		}
 	}
 }

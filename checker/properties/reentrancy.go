@@ -17,7 +17,7 @@ type reentrant struct {
 	entries  int // number of nested acquires
 	inners   int
 	shown    *projection.Hold // hold that the reported violation concerns
-	indirect bool             // whether the reported violation is a grant to another client; it may have causes other than a defect in reentrancy
+	indirect bool             // whether the reported violation is a grant to another client, which may have causes other than a defect in reentrancy
 	unclear  int              // number of possible violations that a server fault may explain
 }
 
@@ -92,7 +92,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			switch { // the hold o must last until its last release, so this grant to another client is a violation
+			switch { // after the release of a nested acquire, hold o still lasts, so a grant to another client is a violation
 			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:

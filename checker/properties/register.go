@@ -7,7 +7,7 @@ import "lockbench/histories"
 // order is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // for each client: operation with the highest token that returned before the outstanding operation was called
+	before  map[int32]histories.Op // by client: when its outstanding operation was called, the operation with the highest token among those that had returned
 }
 
 func (r *register) called(op *histories.Op) {
@@ -20,12 +20,12 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of op. If the resource should have refused op, the result higher is an earlier operation
-// with a higher token. Otherwise higher is nil. The result counts reports whether the resource had to check the token
-// of op.
+// returned handles the return of op. If the resource should have refused op, the first result is an earlier operation
+// with a higher token. Otherwise the first result is nil. The second result reports whether the resource had to check
+// the token of op.
 //
-// The parameter checks is the mode of the resource. In the mode "checking" it checks the tokens of reads and writes. In
-// the mode "checking-writes" it checks only the tokens of writes.
+// The parameter checks is the mode of the resource. In the mode "checking", the resource checks the tokens of reads and
+// writes. In the mode "checking-writes", the resource checks only the tokens of writes.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -15,7 +15,7 @@ type renewals struct {
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
-	measured bool // whether the field least is valid, because at least one renewal was measured
+	measured bool // whether at least one renewal was measured; if not, the minimum (field least) is not valid
 }
 
 // lease describes the current lease of a hold that has not ended.

@@ -67,7 +67,8 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// The server reports only the first unknown argument. If it reports --no-such-option, it supports --tls-port.
+		// The server reports only the first unknown argument. If that is --no-such-option, the server knows --tls-port,
+		// which comes before it.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}

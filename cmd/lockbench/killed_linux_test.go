@@ -212,7 +212,7 @@ func (r *started) judged() int {
 	return len(files)
 }
 
-// everything is a list of command-line arguments. They start a lockbench run with pauses, kills and restarts, on
+// The variable everything holds the command-line arguments of a lockbench run with pauses, kills and restarts, on
 // several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
@@ -263,7 +263,7 @@ func (r *started) pauseSome(chance *rand.Rand) {
 
 // TestCtrlC checks that an interrupted run reports its results and leaves no process or folder behind.
 func TestCtrlC(t *testing.T) {
-	t.Parallel() // the test mostly waits
+	t.Parallel()
 	r := start(t, everything...)
 	time.Sleep(3 * time.Second)
 	listened := listening(r.processes())
@@ -291,7 +291,7 @@ func TestCtrlC(t *testing.T) {
 
 // TestSecondCtrlC checks that a second interrupt ends a run at once. The run must leave no process or folder behind.
 func TestSecondCtrlC(t *testing.T) {
-	t.Parallel() // the test mostly waits
+	t.Parallel()
 	r := start(t, everything...)
 	r.within(30*time.Second, "has servers", func() string {
 		if len(listening(r.processes())) == 0 {
@@ -319,7 +319,7 @@ func TestSecondCtrlC(t *testing.T) {
 
 // TestTwoAtOnce checks that two runs at the same time in the same folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel() // the test mostly waits
+	t.Parallel()
 	ways := []string{"embedded"}
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 // TestInterruptedByUser checks that long-running commands end after one interrupt, print a message, and exit with code
 // 130.
 func TestInterruptedByUser(t *testing.T) {
-	t.Parallel() // the test mostly waits
+	t.Parallel()
 	program := must(exec.LookPath("lockbench"))
 	for name, c := range map[string]struct {
 		args []string

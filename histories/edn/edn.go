@@ -21,8 +21,8 @@ import (
 // up to its time. Marks limit the memory of histories.Replay.
 const markEvery = 4096
 
-// jepsens replaces the start time in the injection value of a fault that Jepsen recorded. Jepsen's entry for the end of
-// a fault does not contain the start time.
+// jepsens is the start time in the injection value of each fault that Jepsen recorded. The real start time is not used,
+// because Jepsen's entry for the end of a fault does not contain it.
 const jepsens time.Duration = -1
 
 // Format is the EDN notation of Jepsen, to be passed to histories.Open.
@@ -46,8 +46,8 @@ type history struct {
 	entries int
 }
 
-// injection identifies a fault by its client, name and start time. Faults with equal values end in the order in which
-// they began.
+// injection identifies a fault by its client, name and start time. If several faults have the same injection value,
+// they end in the order in which they began.
 type injection struct {
 	client int32
 	fault  string
@@ -57,7 +57,7 @@ type injection struct {
 type client struct {
 	open   *histories.Op // operation that has not returned, or nil
 	line   int           // line number of the call
-	valued bool          // the call has a :value
+	valued bool          // whether the EDN entry for the call of that operation has the field :value
 	life   int32
 	last   time.Duration
 }
@@ -301,8 +301,8 @@ func (h *history) fault(e *entry) error {
 	return h.self(&op)
 }
 
-// selfStarted handles an operation that the lock itself started, such as a watchdog's renewal. The operation has a
-// single entry.
+// selfStarted handles an operation that the lock itself started, such as a watchdog's renewal. The history contains one
+// entry for the whole operation, instead of one for the call and one for the return.
 func (h *history) selfStarted(e *entry) error {
 	if !e.op.Kind.SelfStarted() || !e.has(":call") {
 		return fmt.Errorf("process :lock does a %s: want :renew or :lost, with :call", e.op.Kind)
