@@ -105,8 +105,8 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// mostExcess is the maximum result of Excess. So a very long lease extends the time limits for waiting clients by at
-// most one minute.
+// mostExcess limits the result of Excess. Even a very long lease therefore extends the time limits for waiting clients
+// by at most one minute.
 const mostExcess = time.Minute
 
 // Excess returns the time by which a granted lease is longer than the requested one, from 0 to one minute. The time
@@ -115,7 +115,8 @@ func Excess(granted, requested time.Duration) time.Duration {
 	return min(max(0, granted-requested), mostExcess)
 }
 
-// Expectation returns the expectation about a property. Its field Expected is Unspecified if the header has none.
+// Expectation returns the expectation about a property. If the header contains none, the field Expected of the result is
+// Unspecified.
 func (h *Header) Expectation(property string) Expectation {
 	for _, c := range h.Expectations {
 		if c.Property == property {

@@ -23,7 +23,7 @@ func recordSome(t *testing.T, rec *Recorder) {
 			log.Call(Op{Kind: Acquire, Key: "k", Hold: log.NextHold()})
 			time.Sleep(time.Millisecond)
 			if i%5 == 0 {
-				if err := rec.Mark(time.Duration(i)); err != nil { // this mark lists one client's operation and the fault
+				if err := rec.Mark(time.Duration(i)); err != nil { // one acquire and the fault have not returned; Mark also writes these two open operations
 					t.Fatal(err)
 				}
 			}

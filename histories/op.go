@@ -20,9 +20,9 @@ type Kind uint8
 
 // The zero Kind is invalid, so that a missing kind is detected.
 const (
-	Acquire Kind = iota + 1 // acquire a lock
+	Acquire Kind = iota + 1 // request the lock; the outcome states whether it was granted
 	Renew                   // renew the lease of a hold
-	Release                 // end a hold
+	Release                 // end a hold; refused if the store no longer has the hold
 	Lost                    // the lock reports that a hold was lost
 	Read                    // read the guarded resource
 	Write                   // write the guarded resource
@@ -42,9 +42,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted reports whether the lock or lockbench, and not the client, starts operations of this kind. Such
-// operations may overlap other operations of the client. Replay delivers only their returns. For the kind Inject, it
-// also delivers the calls.
+// SelfStarted reports whether operations of this kind are started by the lock or by lockbench, not by the client. Such
+// operations may overlap other operations of the client. For these operations, Replay delivers only the return. For the
+// kind Inject, Replay delivers both the call and the return.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
 // Outcome is the result of an operation. The zero value is Unknown.
@@ -78,7 +78,7 @@ const (
 // Results of a Probe operation.
 const (
 	ProbeFree  int64 = iota // the key is free
-	ProbeMine               // the key still belongs to the hold of the probe
+	ProbeMine               // the key belongs to the hold with the number Op.Hold
 	ProbeOther              // the key belongs to another hold
 )
 
@@ -130,7 +130,7 @@ func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 // Forever is later than any time in a history.
 const Forever = time.Duration(1<<62 - 1)
 
-// Result is the result of an operation, for Log.Return.
+// Result holds the outcome of an operation, and the values that the operation returned. Log.Return records it.
 type Result struct {
 	Outcome             Outcome
 	Depth               uint16
@@ -148,8 +148,8 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// Parse sets *into to the index of text in names. If text is not in names, it sets *into to 0 and returns an error. The
-// parameter what is the kind of value to mention in the error, such as "outcome".
+// Parse looks up text in the list names, and stores its index in *into. If the list does not contain the text, Parse
+// stores 0 and returns an error. The error message names the kind of value, such as "outcome", from the parameter what.
 func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		*into = T(i)

@@ -19,7 +19,7 @@ type Recorder struct {
 	logs  []*Log
 	full  chan struct{}
 
-	grows bool // a full log grows instead of being drained
+	grows bool // whether a full log grows; otherwise its operations are written out to make room
 
 	mu    sync.Mutex // guards the fields below
 	enc   sink
@@ -74,7 +74,8 @@ func (r *Recorder) Log(client int32) *Log {
 // Since returns the time since the start of the history.
 func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
 
-// Full returns a channel that receives a value when a log is half full. The receiver should call Drain.
+// Full returns a channel that receives a value when a log is half full. The receiver should then call Drain, before the
+// log is full.
 func (r *Recorder) Full() <-chan struct{} { return r.full }
 
 // Drain writes the operations that have returned.
@@ -138,8 +139,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain writes the operations of a log that have returned. It appends those that have not returned to the parameter
-// open, unless open is nil. It swaps buffers, so that the client does not wait while operations are encoded.
+// drain writes the completed operations of a log. It returns the slice open with the pending operations of the log
+// appended, or nil if open is nil. It swaps buffers, so that the client does not wait during the encoding.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -179,7 +180,7 @@ type Log struct {
 	busy bool
 	done []Op
 
-	begun time.Duration // time of the last call of Begin; 0 after Tell
+	begun time.Duration // time at which the client last called Begin; 0 once the client has called Tell
 
 	faults []*Op // faults that have not ended
 }
@@ -240,8 +241,8 @@ func (l *Log) Note(op Op) {
 // Inject records the start of a fault. A fault in a client's Log affects that client, and may overlap other operations
 // of the client.
 //
-// The caller must call the returned function end when the fault has ended. The outcome is OK if the fault was verified.
-// Otherwise the argument problem must describe why the fault was not verified.
+// Inject returns a function. The caller must call this function when the fault has ended. The first argument must be OK
+// if the fault was verified. Otherwise the second argument must state why the fault was not verified.
 func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ type Event struct {
 
 // Time returns when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return && e.Op.Kind != Lost { // a loss happens at its Call and is reported at its Return
+	if e.Return && e.Op.Kind != Lost { // the hold was lost at the time Call; the lock reported the loss at the time Return
 		return e.Op.Return
 	}
 	return e.Op.Call
@@ -32,7 +32,7 @@ func (e Event) Time() time.Duration {
 
 // Coverage describes which part of a history was replayed.
 type Coverage struct {
-	Until    time.Duration // time of the last mark or, without marks, of the last event; the history is complete up to this time
+	Until    time.Duration // the history is complete up to this time: the time of the last mark (see Recorder.Mark) or, without marks, of the last event
 	Marks    int
 	Ops      int           // number of operations called
 	LeftOut  int           // number of operations called after Until; they are not judged
@@ -69,7 +69,8 @@ func Lines(lines []Line) func() (Line, error) {
 	return oneByOne(lines, func(line Line) Line { return line })
 }
 
-// Ops returns a source for Replay that returns the given operations as lines, without marks.
+// Ops returns a source for Replay that returns the given operations as lines. The source has no marks (see
+// Recorder.Mark), so Replay visits every event.
 func Ops(ops []Op) func() (Line, error) {
 	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
 }
@@ -103,14 +104,14 @@ type injection struct {
 
 // sequence is the state of one client, whose operations must not overlap.
 type sequence struct {
-	last time.Duration // time of the last return
+	last time.Duration // time at which the previous operation of the client returned
 	open time.Duration // call time of the open operation, if busy is set
-	busy bool          // whether an earlier line lists an operation of the client that has not returned
+	busy bool          // whether an earlier line lists an open operation of the client
 }
 
 type queued struct {
 	at time.Duration
-	ev int32 // 2*i for the call of ops[i] (in the type replay), 2*i+1 for its return
+	ev int32 // number of the event: 2*i for the call of the operation replay.ops[i], 2*i+1 for its return
 }
 
 func (p *replay) add(op *Op) error {
@@ -216,7 +217,7 @@ func (p *replay) deliver(before time.Duration) error {
 	return nil
 }
 
-// faultsFirst compares two calls at the same time. The call of a fault comes before other calls.
+// faultsFirst orders two calls that happen at the same time. The call of a fault comes before other calls.
 func (p *replay) faultsFirst(a, b queued) int {
 	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
 	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
@@ -225,7 +226,7 @@ func (p *replay) faultsFirst(a, b queued) int {
 	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
-// keep keeps only the operations that have an event in rest. The slice rest contains the queued events that have not
+// keep removes the operations whose events have all been visited. The parameter rest contains the events that have not
 // been visited.
 func (p *replay) keep(rest []queued) {
 	moved := make(map[int32]int32, len(rest))
@@ -247,7 +248,7 @@ func (p *replay) keep(rest []queued) {
 // closed.
 type Memory struct {
 	Header Header
-	Lines  []Line // the same lines that a Reader returns
+	Lines  []Line // lines of the history, as a Reader returns them
 }
 
 const memoryCapacity = 16

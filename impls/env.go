@@ -28,8 +28,8 @@ type Env struct {
 	Dial    Dialer     // opens every connection; nil: net.Dialer
 	Rand    *rand.Rand // safe for concurrent use
 
-	// Renewed, unless nil, is called after each renewal that the lock makes by itself. sent is the time from the call of
-	// Acquire to sending the renewal. g has the new validity. err is nil if the renewal succeeded, ErrNotHeld if the store
+	// Renewed, unless nil, is called after each automatic renewal. sent is the time at which the renewal was sent, measured
+	// from the call of Acquire. g contains the new validity. err is nil if the renewal succeeded, ErrNotHeld if the store
 	// refused it, and otherwise indeterminate.
 	Renewed func(g Grant, sent time.Duration, err error)
 

@@ -60,7 +60,7 @@ type Grant struct {
 	Depth     int           // nesting depth; 1: outermost grant; 0: the lock does not count nested grants
 	SentAfter time.Duration // time from the call of Acquire to sending the request that was granted
 	Validity  time.Duration // promised duration of the hold, counted from the time at which the granted request was sent (see SentAfter); Unbounded: no end; 0: unknown
-	Ref       int64         // number with which the lock finds its record of the hold; 0: none
+	Ref       int64         // ID under which the lock stores its record of the hold; 0: no record
 }
 
 // Hold is a grant with a channel that is closed when the hold is lost.
@@ -91,14 +91,14 @@ type Renewer interface {
 }
 
 // Segmenter is a lock that splits a key into segments. Each request locks one segment, and successive requests use
-// different segments. Acquire sets the key of the returned Hold to the segment, even with an error.
+// different segments. Acquire sets the key of the returned Hold to the segment, even if it returns an error.
 type Segmenter interface {
 	// Segments returns the segments of a key. Each grant locks one of these segments.
 	Segments(key string) []string
 }
 
-// Prober is a lock that can query the store for the holder of a key. Faults are not injected into the connection of the
-// query.
+// Prober is a lock that can query the store for the holder of a key. If a hold is lost in a trial with faults, lockbench
+// sends this query from a process without faults.
 type Prober interface {
 	// Probe returns the token stored for the key, or "" if the key is free. left is the remaining time of the hold, or
 	// Unbounded if the hold does not expire.
@@ -138,8 +138,8 @@ type Program struct {
 	Version    int           // version of the worker protocol
 	Start      time.Duration // time limit for the first line of a process
 	Step       time.Duration // every lease is a multiple of this duration; 0: any lease
-	Waits      bool          // whether an acquire waits inside that program, so that lockbench cannot know when the granted request was sent
-	Silent     bool          // whether the lock may renew holds without a report
+	Waits      bool          // whether an acquire waits inside the worker program, so that lockbench does not know when the granted request was sent
+	Silent     bool          // whether the lock may renew holds without reporting the renewals
 	Deaf       bool          // whether an acquire cannot be cancelled
 	Rereleases bool          // whether a release may be repeated if its outcome is unknown
 }

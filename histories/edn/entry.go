@@ -11,7 +11,8 @@ import (
 	"lockbench/histories"
 )
 
-// headerEntry is the value of :f in two entries that only lockbench writes: the header and the end of the history.
+// headerEntry is the value of the key :f in two entries: the header and the end of the history. Only lockbench writes
+// these entries, not Jepsen.
 const headerEntry = "lockbench"
 
 // onlyKey is the key of operations that do not name a key, as in tests of a single lock.
@@ -20,15 +21,15 @@ const onlyKey = "lock"
 // Names of processes that are not clients.
 const (
 	nemesis     = "nemesis"
-	selfStarted = "lock" // the lock itself, for operations that no client started
+	selfStarted = "lock" // process of the operations that the lock itself starts, such as automatic renewals
 )
 
 // entry is one map of a Jepsen history: the call or the return of an operation.
 type entry struct {
-	op      histories.Op // fields of the entry; Call and Return are valid only if the entry has :call
+	op      histories.Op // the operation; its Call and Return are valid only if the entry has the key :call
 	kind    string       // the :type, such as "invoke"
 	f       string
-	process string // nemesis, selfStarted, or empty for a client
+	process string // "nemesis" for a fault, "lock" for an operation that the lock started, or "" for a client
 	line    int
 	numbers map[string]int64 // values of the numeric fields
 	keyed   bool             // the entry has a key
@@ -66,7 +67,7 @@ func (h *history) parse(f *form) (*entry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
-	if e.process != nemesis && seen[":fault"] { // a field :fault that a Jepsen test has added, not the name of a fault
+	if e.process != nemesis && seen[":fault"] { // only an entry of the nemesis names a fault; in other entries, :fault is a field that the Jepsen test added
 		e.op.Fault = ""
 		h.unknown[":fault"]++
 	}

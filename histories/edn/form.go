@@ -24,7 +24,7 @@ const (
 	str                     // text
 	whole                   // n
 	vector                  // vector or list; the field items contains its elements
-	mapping                 // stored in items: each key is followed by its value
+	mapping                 // the field items contains the entries, each key followed by its value
 	set                     // items
 )
 
@@ -218,7 +218,7 @@ func (f *forms) token() (string, error) {
 		if err != nil && (err != io.EOF || len(b) == 0) {
 			return "", err
 		}
-		character := len(b) == 1 && b[0] == '\\' // after a backslash, any byte is part of the character, such as \{
+		character := len(b) == 1 && b[0] == '\\' // in a character literal such as \{, the byte after the backslash is not a delimiter
 		if ends := isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0; err != nil || len(b) > 0 && !character && ends {
 			if err == nil && c != '\n' {
 				f.unread()

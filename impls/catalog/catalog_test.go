@@ -84,7 +84,7 @@ func request(owner string, wait time.Duration) impls.Request {
 }
 
 func TestTryWaitAndCancel(t *testing.T) {
-	t.Parallel() // the test mostly waits
+	t.Parallel() // other tests can run meanwhile, because this test mostly waits
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
 			return // the lock "none" never refuses a request

@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// beside returns a second address for each server, and a dialer that maps the second address to the real one. Dialing any
+// The function beside returns a second address for each server, and a dialer that maps it to the server. Dialing any
 // other address fails the test.
 func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()

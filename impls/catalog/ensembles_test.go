@@ -60,7 +60,7 @@ func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Grou
 	return started(t, specOf(t, impl, deployment))
 }
 
-// site holds a test, a lock and the lock's servers.
+// site holds what a test of one lock needs: the testing.T, the lock, and the servers of the lock.
 type site struct {
 	*testing.T
 	impl  impls.Impl
@@ -101,7 +101,7 @@ func (s site) open(process int, renewed func(impls.Grant, time.Duration, error))
 	return l
 }
 
-// within is the timeout of each wait in a test.
+// The constant within is the timeout of each wait in a test.
 const within = 30 * time.Second
 
 func (s site) take(l impls.Lock, req impls.Request) impls.Hold {

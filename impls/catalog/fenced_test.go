@@ -45,8 +45,8 @@ func inQueue(t *testing.T, g *servers.Group, n int64) {
 	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
-// record returns the first element of the Redis list that the lock fenced stores for a key. This element describes the
-// current hold, here with a lease of one minute.
+// record returns the first element of the Redis list that the lock "fenced" writes for a key. The element describes the
+// current hold. The lease of this hold is one minute.
 func record(token string, fence int64, depth int, owner string) string {
 	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together holds the servers that several tests share. Each test uses a different key prefix on them.
+// The variable together holds the servers that several tests share. Each test uses keys with a different prefix.
 var together pool
 
 type pool struct {

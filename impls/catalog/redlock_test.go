@@ -33,7 +33,7 @@ func open(t *testing.T, name string, env impls.Env) impls.Lock {
 	return lock
 }
 
-// raw returns a client of one server, without a lock.
+// raw returns a Redis client that sends commands directly to one server, not through a lock.
 func raw(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	opts, err := redis.ParseURL(url)

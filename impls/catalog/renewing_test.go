@@ -11,7 +11,7 @@ import (
 	"lockbench/impls"
 )
 
-// told records the renewals reported by a lock.
+// The type told collects the renewals that a lock reports by calling Env.Renewed.
 type told struct {
 	mu   sync.Mutex
 	sent []time.Duration

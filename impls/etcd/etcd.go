@@ -56,8 +56,8 @@ func Queue() impls.Impl {
 			}
 			config.DialOptions = []grpc.DialOption{
 				Dial(env),
-				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // without this, a call that fails at once is repeated without a delay
-				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // short, because leases may be short
+				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // without a connection, a call waits; otherwise it would fail at once and be repeated without a delay
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // gRPC's default of 20 s is longer than many leases
 					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
 			}
 			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {

@@ -59,7 +59,7 @@ func leased(l impls.Impl) []impls.Expectation {
 	return all
 }
 
-// renewed returns the expectations of a lock that renews by itself.
+// renewed returns the expectations of a lock that renews its leases automatically.
 func renewed() []impls.Expectation {
 	const because = "the lock renews its hold for as long as its process runs"
 	return slices.Concat(

@@ -20,7 +20,7 @@ import (
 // clients observe, and to the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
-// Holds returns the expectations that the given properties hold.
+// Holds returns one expectation for each given property: the property is expected to hold.
 func Holds(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToHold, because, properties)
 }
@@ -62,8 +62,8 @@ func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
-// Under limits the given expectations to trials with one of the given faults. The argument faults holds their names,
-// separated by spaces.
+// Under limits the given expectations to trials with one of the given faults. The parameter faults is a list of fault
+// names, separated by spaces.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

@@ -6,8 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is a reason for expectations about a resource that checks fencing tokens. Such a resource refuses a holder with an
-// expired lease after it has seen a higher token.
+// Checked is a string that gives the reason for an expectation (parameter because). It applies if the resource checks
+// fencing tokens. Such a resource refuses a holder with an expired lease after it has seen a higher token.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
@@ -48,8 +48,8 @@ func Survives(faults, because string) []impls.Expectation {
 	return Under(faults, Excludes(because), Holds(because, "no-orphan", "progress"))
 }
 
-// Recovers returns the expectations for faults that kill or abandon the holder. The lease must exclude other clients until
-// it expires, and another client must then be granted the lock in time.
+// Recovers returns the expectations for faults after which the holder never releases the lock. Until the lease expires, no
+// other client may be granted the lock. After the expiry, another client must be granted the lock in time.
 func Recovers(faults, because string) []impls.Expectation {
 	return Under(faults, Holds(because, "recovery", "no-orphan"),
 		Holds("a client that is gone does nothing more, and the lease excludes the others until it expires", Exclusion...))

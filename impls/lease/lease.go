@@ -20,7 +20,7 @@ type Lease struct {
 	Lost  chan struct{}
 	Depth int // number of nested holds; guarded by the mutex of the lock that uses the Lease
 
-	start time.Time   // time of the call of Acquire
+	start time.Time   // time at which Acquire was called
 	first *time.Timer // timer that starts the renewal goroutine; nil if the goroutine starts with the hold
 
 	ctx    context.Context
@@ -41,8 +41,8 @@ func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease after a grant or a renewal. sent is the time of the request. lasts is the duration that the
-// store granted. Confirm returns false if the hold has already ended.
+// Confirm extends the lease after a grant or a renewal. The parameter sent is the time of the request. The parameter
+// lasts is the duration that the store granted. Confirm returns false if the hold has already ended.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,9 +96,8 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake starts the renewals of a hold at the given time, unless End is called first. It calls the function lookAfter in a new
-// goroutine. That function must call h.LookAfter, which renews the hold. Most holds are released earlier and need no
-// goroutine.
+// Wake calls the function lookAfter in a new goroutine at the given time, unless End is called first. The function must call
+// h.LookAfter, which renews the hold. Most holds are released before that time, and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }

@@ -82,7 +82,7 @@ func TestGrantedTooLate(t *testing.T) {
 					t.Errorf("%v late: it is not lost", late)
 				}
 			}
-			close(h.done) // End waits until a renewal goroutine closes the channel done, but this test has no such goroutine
+			close(h.done) // End waits until the renewal goroutine closes h.done; this test has no such goroutine, so it closes h.done itself
 			h.End()
 		})
 	}

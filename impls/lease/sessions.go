@@ -116,7 +116,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.left = !h.over
-		return h.left || waiting.Over(h.Lost) // otherwise the hold was released
+		return h.left || waiting.Over(h.Lost) // false if the hold was released
 	}
 	watch := func() {
 		select {
@@ -137,8 +137,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep records a hold. It starts the function run and the functions in the parameter also, each in a new goroutine. If run
-// returns true, the hold has ended without a release, and its session is dropped.
+// keep records a hold. It starts the function run, and each function in the slice also, in a new goroutine. If run returns
+// true, the hold has ended without a release, and keep drops the session of the hold.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,11 +249,13 @@ var ErrOutOfQueue = errors.New("the waiter is no longer in the queue")
 
 // Place is the position of a session in the queue for a key. The session at the first position holds the key.
 type Place interface {
-	// Await waits until the session is the first in the queue. It returns ErrBusy if the context patient ends first.
+	// Await waits until the session is the first in the queue. It returns ErrBusy if the second context (parameter patient)
+	// ends first.
 	Await(ctx, patient context.Context) error
 	// Leave removes the session's entry from the queue. It returns ErrNotHeld if the entry no longer exists.
 	Leave(context.Context) error
-	// Grant returns the grant for the first place in the queue, and the Renewal for the session.
+	// Grant returns the grant of the session, which must be first in the queue. The Renewal describes how to renew the lease
+	// of the session.
 	Grant(context.Context) (impls.Grant, Renewal, error)
 }
 

@@ -45,7 +45,8 @@ func Explore(t *testing.T, open Open, o Options) {
 // perSeed bounds the time for one fault plan, which usually takes a few milliseconds.
 const perSeed = 100 * time.Millisecond
 
-// explore returns the failures, one for each property, and notes on seeds that cannot be shown.
+// explore returns one failure for each violated property. It also returns one note for each seed whose repeated runs led
+// to different histories.
 func (s *suite) explore(ctx context.Context) (failures []failure, notes []string, err error) {
 	explore.Register(s.lock)
 	subject := explore.Subject{Lock: s.Name, Deployment: s.Deployment}

@@ -8,8 +8,8 @@
 //
 //	func open(env impls.Env) (impls.Lock, error) { ... }
 //
-// Run drives workloads and injects faults in real time, and Explore searches for violations in virtual time. Both state what
-// docs/reference/expectations.md expects of any lock with the declared capabilities.
+// Run drives workloads and injects faults in real time, and Explore searches for violations in virtual time. Both use the
+// expectations that docs/reference/expectations.md lists for a lock with the declared capabilities (see Options).
 //
 // Run and Explore start the test binary again, with -test.run set to the calling test, and exchange lines with it on its
 // standard input and output. A TestMain, and the test before the call, must therefore not write to standard output or read
@@ -146,7 +146,7 @@ func Run(t *testing.T, open Open, o Options) {
 	})
 	for _, c := range cells {
 		t.Run(c.Workload.Name+","+c.Fault.Name, func(t *testing.T) {
-			t.Parallel() // trials mostly wait
+			t.Parallel() // other trials can run meanwhile, because a trial mostly waits
 			failures, notes, err := s.try(t.Context(), c, t.ArtifactDir(), &pool)
 			for _, note := range notes {
 				t.Log(note)

@@ -49,7 +49,7 @@ func failed(t *testing.T, open Open, o Options) []failure {
 	return all
 }
 
-// want checks that the failures include a property, and that the text contains each part.
+// want checks that a failure of the given property exists, and that its text contains each of the given strings.
 func want(t *testing.T, failures []failure, property string, parts ...string) {
 	t.Helper()
 	i := slices.IndexFunc(failures, func(f failure) bool { return f.property == property })

@@ -48,8 +48,8 @@ func expiredTwice(properties ...string) []impls.Expectation {
 
 type clientClock struct{}
 
-// enter returns a filter that does not match a held document. The upsert then tries to insert a second document with the
-// same name, and fails.
+// enter returns the filter and the update of an upsert. If the document is held, the filter does not match it. The
+// upsert then tries to insert a second document with the same _id, which fails because _id is unique.
 func (clientClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
 	now := time.Now()
 	return append(named, bson.E{Key: "expires", Value: bson.D{{Key: "$lte", Value: now}}}),

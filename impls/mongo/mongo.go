@@ -119,7 +119,7 @@ type clock interface {
 	current() bson.E
 	// renewal returns an update that sets the expiry to ttl from now.
 	renewal(ttl time.Duration) any
-	// left returns the owner of a document, and the remaining time of the document's lease.
+	// The method left returns the owner of a document, and the remaining time of the lease.
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 

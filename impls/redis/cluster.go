@@ -89,7 +89,7 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	return "", fmt.Errorf("no given server has the address %s in the cluster", addr)
 }
 
-// askAll queries each server's address inside the cluster, and stores the answers.
+// askAll asks each given server for its address inside the cluster, and stores the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()

@@ -83,7 +83,7 @@ type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // part of the queue entry: the process id, and the duration of the lease that a hand-off starts; "" for a try
+	place    string // process id and duration of the lease after a hand-off, in the format of a queue entry; "" for a try, which is not queued
 	start    time.Time
 	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
@@ -215,9 +215,9 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay before a waiter repeats its request. The delay is at most one second, and at most the holder's
-// remaining lease (parameter left). It is also at most an eighth of the requested lease (parameter ttl). The reason is that
-// the lease after a hand-off counts from the waiter's last request.
+// lookIn returns the delay before a waiter repeats its request. The delay is at most one second, an eighth of the requested
+// lease (ttl), and the holder's remaining lease (left). After a hand-off, the lease counts from the waiter's last request,
+// so a longer delay would leave less of it.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {

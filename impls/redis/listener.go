@@ -42,7 +42,7 @@ type waiter struct {
 }
 
 const (
-	readyWithin = time.Second     // timeout for the confirmation of the subscription; requests are then sent without a confirmation
+	readyWithin = time.Second     // timeout for the confirmation of the subscription; after the timeout, requests are sent even without it
 	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
@@ -102,7 +102,7 @@ func (l *listener) receive() {
 				confirmed = true
 				close(l.ready)
 			}
-			l.lookAll() // messages sent before the confirmation are lost
+			l.lookAll() // messages published before the subscription was confirmed are lost, so each waiter repeats its request
 		case *redis.Message:
 			l.hand(m.Payload)
 		}

@@ -142,8 +142,8 @@ type simple struct {
 	release release
 }
 
-// openSimple returns a function that opens a simple lock on one Redis server or cluster. The parameter steps is a function
-// that returns the two functions of the lock: attempt and release.
+// openSimple returns a function that opens a simple lock on one Redis server or cluster. The function steps returns the
+// attempt function and the release function of the lock.
 func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)

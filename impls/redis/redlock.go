@@ -82,8 +82,9 @@ type votes struct {
 
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// ask calls do for several servers concurrently, each with a timeout. It returns once the function enough accepts the
-// answers so far, or once all servers have answered. A refused connection counts as a refusal.
+// ask calls do(ctx, n) for each given server n concurrently, with a timeout for each call. It returns when all servers
+// have answered or timed out. It returns earlier if enough(v) is true for the votes v received so far. A refused
+// connection counts as a refusal.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	type answer struct {
 		at  int
@@ -152,7 +153,7 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 }
 
 // release deletes the token from the given servers, even if ctx has ended. It returns when every server has answered or
-// timed out, or earlier if the answers suffice (parameter enough).
+// timed out. It returns earlier if enough(v) is true for the votes v received so far.
 func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
 	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
@@ -186,7 +187,8 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	return g, l.unsure(v, "extended")
 }
 
-// leaseOf returns the requested TTL of a grant. The validity is smaller than the TTL by the allowance for clock drift.
+// leaseOf returns the requested TTL of a grant. It calculates the TTL from the grant's Validity, which is the TTL minus
+// the allowance for clock drift.
 func leaseOf(g impls.Grant) time.Duration {
 	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
 }

@@ -11,9 +11,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantCountFixed is the lock reentrant-count without its defects. Only a grant sets the owner's marker. The marker is
-// valid for one key and one lease, and counts nested holds. The last release clears the marker, and deletes the key if it
-// has the token. The lease can still expire during a hold, and other processes cannot re-enter.
+// ReentrantCountFixed is a re-entrant lock that corrects the two defects of ReentrantCount. An owner counts as the holder
+// only after a grant, for the granted key, until the lease expires. The lock counts nested holds. The last release deletes
+// the key if the key still has the owner's token.
+//
+// Two limits remain. The lease can expire during a hold, and the lock is re-entrant only within one process.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,

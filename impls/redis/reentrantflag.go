@@ -23,7 +23,8 @@ func ReentrantFlag() impls.Impl {
 			expect.Violated("a thread whose marker is set, even by a refusal, is granted without a request", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		// getThenDelete returns ErrNotHeld if the store has another token. The published release has no result.
+		// getThenDelete returns ErrNotHeld if the store has another token. The release in the article, from which this lock is
+		// copied, returns no result.
 		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }
@@ -37,8 +38,9 @@ func markedForEver() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
-// marked is a lock that stores a token for each owner at its first try. From then on, it treats the owner as the
-// holder. Like the thread-local variable in the published code, this token applies to all keys and is never cleared.
+// marked is a lock from an article. It stores a token for an owner when the owner first tries to acquire the lock. From
+// then on, it treats the owner as the holder of every key. The token is never deleted. The article keeps the token in a
+// thread-local variable.
 type marked struct {
 	single
 

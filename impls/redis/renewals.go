@@ -41,9 +41,10 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// start begins to renew a grant after each third of its lease. The parameter start is the time at which Acquire was called.
-// If a hold with this name is already being renewed, a nested grant shares its renewals. An outermost grant replaces them.
-// The channel lost is closed when a renewal is refused or the renewals are replaced.
+// The method start begins to renew a grant after each third of its lease. The parameter start is the time at which Acquire
+// was called. Nested holds have the same name, and share the renewals of the outermost hold. A new outermost hold with the
+// same name replaces these renewals. The returned channel is closed when a refusal ends the renewals, or when they are
+// replaced.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ type subscription struct {
 	channel string
 	life    context.Context
 	ready   chan struct{} // closed when the server has confirmed the subscription
-	woken   chan struct{} // capacity 1; contains an element from the arrival of a notification until a waiter receives it
+	woken   chan struct{} // buffer of capacity 1; contains a notification until a waiter receives it
 
 	waiters int  // guarded by subscriptions.mu
 	active  bool // whether ready is closed; guarded by subscriptions.mu
@@ -42,8 +42,8 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join subscribes to a channel. It returns nil if the context or the lock has ended. Each subscription needs a call of
-// leave. If the subscription fails, the reader subscribes again after it reconnects.
+// join subscribes to a channel. It returns nil if the context has ended or the lock is closed. Otherwise the caller must
+// later call leave. If the subscription fails, the reading goroutine subscribes again after it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -144,8 +144,8 @@ func (s *subscriptions) close() {
 	s.pubsub.Close() // ends the reader's connection
 }
 
-// await waits until the channel news is closed or receives a value, or until the timeout atMost expires. A negative timeout
-// means no limit. await returns false if ctx or the lock has ended.
+// await waits for at most the given time until the given channel receives a value or is closed. A negative time means no
+// limit. await returns false if ctx has ended or the lock is closed.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFirstServerIsNamed checks that the error is that of the first server without an answer, whatever the order of the
-// errors.
+// TestFirstServerIsNamed checks that votes.err returns the error of the first server in the list, not of the first to
+// fail.
 func TestFirstServerIsNamed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		v := votes{missed: make([]error, 3)}

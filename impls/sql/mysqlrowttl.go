@@ -34,9 +34,9 @@ type mysqlRowTTLLock struct{ rows }
 
 var _ impls.Renewer = mysqlRowTTLLock{}
 
-// insertOrTakeOver inserts a row, or takes over an expired row. MySQL executes the assignments in order, so the expiry
-// changes only if the token has changed. The number of affected rows is 1 for an insert, 2 for a take-over, and otherwise
-// 0.
+// insertOrTakeOver inserts a row, or takes over an expired row. MySQL executes the assignments in order: the second one
+// compares the token that the first one has set. The expiry therefore changes only if the token has changed. The number
+// of affected rows is 1 for an insert, 2 for a take-over, and otherwise 0.
 const insertOrTakeOver = `INSERT INTO ` + lockTable + ` (name, token, expires)
 	VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
 	ON DUPLICATE KEY UPDATE

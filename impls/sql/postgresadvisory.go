@@ -73,7 +73,7 @@ func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgres
 	s := &postgresSession{}
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if s.raw != nil { // the library opens another connection, to another address of the host or to send a cancel request
+		if s.raw != nil { // the library opens another connection, either to try the host's next address or to send a cancel request
 			return nil, errors.New("a session is one connection")
 		}
 		raw, err := dial(ctx, network, addr)

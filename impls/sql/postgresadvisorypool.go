@@ -23,7 +23,7 @@ import (
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
-		Lease: 300 * time.Millisecond, // the lock ignores the lease; a short one limits the waits of tests for locks that are never released
+		Lease: 300 * time.Millisecond, // short, because a test waits for the lease if the lock is never released; the lock itself ignores the lease
 		Doc:   "the advisory lock through a pool of connections: the release reaches a session that does not hold it",
 		Expect: slices.Concat(
 			expect.Violated("no release reaches the session that holds", "no-orphan"),
@@ -50,7 +50,7 @@ type postgresPoolLock struct {
 	env    impls.Env
 	config *pgx.ConnConfig
 	next   atomic.Uint64
-	conns  [pooled]chan *postgresSession // each channel holds one connection (nil: not connected), which a statement takes out while it runs
+	conns  [pooled]chan *postgresSession // connection pool: each channel contains an idle connection, or nil if it is not open; a running statement removes it
 }
 
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {

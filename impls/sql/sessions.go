@@ -20,7 +20,7 @@ type session interface {
 	// take requests the named lock and waits at the server. It returns false if another session held the lock during the
 	// whole wait.
 	take(ctx context.Context, name string, wait time.Duration) (bool, error)
-	// give releases a name. It returns false if the session does not hold it.
+	// The method give releases the named lock. It returns false if the session does not hold this lock.
 	give(ctx context.Context, name string) (bool, error)
 	ping(ctx context.Context) error
 }
@@ -30,8 +30,8 @@ type unleased struct{}
 func (unleased) Alive(context.Context) bool { return true }
 func (unleased) TTL() time.Duration         { return 0 }
 
-// slice is the maximum duration of one wait at the server. Because a wait is short, the server answers soon after the
-// caller's timeout, and the result is known.
+// The constant slice is the maximum duration of one wait at the server. A longer wait is split into several requests.
+// The server therefore answers soon after the caller's timeout, so the result is known.
 const slice = 200 * time.Millisecond
 
 // minPeriod is the minimum period between answered pings of a session. It applies if the request has no TTL or a short one.

@@ -18,7 +18,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Error numbers of MariaDB and MySQL, and the table of locks.
+// Error numbers of MariaDB and MySQL, and the name and definition of the table that stores the locks.
 const (
 	duplicateKey    = 1062
 	waitedTooLong   = 1205

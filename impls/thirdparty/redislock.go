@@ -21,7 +21,7 @@ import (
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
 		"bsm/redislock v0.10 as documented: a script sets a free key, and a waiter tries every 500 ms (LinearBackoff)",
-		slices.Concat(leased(expect.Observed), // neither result is expected, because few waiters request the lock while a hold outlives its lease
+		slices.Concat(leased(expect.Observed), // no expectation: violations are possible but rare, because few waiters request the lock while a hold outlives its lease
 			expect.In("long-hold", expect.Observed("waiters that try every 500 ms seldom come while a holder is late", "mutual-exclusion"),
 				expect.Holds("the next client is granted after the lease, and a late release frees no other client's key", "lease-exclusion"))))
 }
@@ -90,7 +90,7 @@ func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 	case wait == 0:
 		a.RetryStrategy = redislock.NoRetry()
 	case wait < 0:
-		wait = math.MaxInt64 // without a deadline the library would stop after one lease
+		wait = math.MaxInt64 // without a deadline the library would stop retrying after one lease
 	}
 	ctx, cancel := waiting.Limit(ctx, wait)
 	defer cancel()
