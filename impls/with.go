@@ -1,6 +1,6 @@
 package impls
 
-// remote is a lock in another process. Its other interfaces are known only at run time.
+// remote is a lock in another process. Whether it also implements Prober or Segmenter is known only at run time.
 type remote interface {
 	Lock
 	Renewer

@@ -154,7 +154,7 @@ func (l *redSyncLock) Close() error {
 // and whether an answer was not read.
 type answered struct {
 	redsyncredis.Pool
-	unread  atomic.Bool // whether the answer to a sent request was not read
+	unread  atomic.Bool // whether a request that may have reached the server got no reply
 	granted atomic.Bool // whether the server granted the lock and still has the grant
 }
 

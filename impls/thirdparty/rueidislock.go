@@ -18,12 +18,12 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Rueidislock is the library github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on any number of
-// servers. Redis notifies waiters and the holder of each change of a key (client-side caching). A lease is extended when
-// half of it has passed.
+// Rueidislock is the library github.com/redis/rueidis/rueidislock with its default options. A lock consists of three keys, and a
+// holder must set two of them. The number of servers does not matter. Redis notifies waiters and the holder of each change of a
+// key (client-side caching). A lease is extended when half of it has passed.
 //
-// The library promises a context that ends when the lock is lost. It does not report extensions, so the validity of a grant
-// is unbounded. Its release returns nothing.
+// The library promises a context that ends when the lock is lost. It does not report extensions, so the validity of a grant is
+// unbounded. Its release returns nothing.
 func Rueidislock() impls.Impl {
 	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, renewed automatically, waiting by client-side caching",
 		func(*rueidislock.LockerOption) {},
@@ -39,7 +39,8 @@ func RueidislockTuned() impls.Impl {
 		expect.Under("slow-network", expect.Violated(rueidisForgets, "progress")))
 }
 
-// rueidisForgets is the reason for the expectation that a waiter may wait forever.
+// rueidisForgets is the reason why clients may wait forever for a free lock. The library may delete a key without a notice to the
+// waiters.
 const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) is abandoned and its key deleted, possibly without a notice: all clients wait for a free lock"
 
 func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slow []impls.Expectation) impls.Impl {
@@ -107,7 +108,8 @@ func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls
 	return l, nil
 }
 
-// connection holds a function that connects at its first call, and returns the locker at every call.
+// connection connects to Redis at the first call of open. Every call of open returns the same Locker, which is the library's
+// client, or the same error.
 type connection struct {
 	open func() (rueidislock.Locker, error)
 }

@@ -18,7 +18,7 @@ import (
 type objects[T any] struct {
 	mu    sync.Mutex
 	held  map[string]T        // the library's objects for current holds, by token
-	spent map[string]spent[T] // last released object, by key
+	spent map[string]spent[T] // for each key, the library's object for the last released hold
 }
 
 type spent[T any] struct {
@@ -91,8 +91,8 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over returns the error of an abandoned request: ErrBusy if the wait timed out, ErrClosed if the lock was closed, and
-// otherwise err.
+// over ends an abandoned attempt and returns its error. The error is ErrBusy if the wait timed out, ErrClosed if the lock was
+// closed, and otherwise err.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil

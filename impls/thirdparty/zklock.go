@@ -122,7 +122,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	select {
 	case err = <-locked:
 	case <-w.Done():
-		known := c.State() == zk.StateHasSession // while connected, the client can tell the server to end the session
+		known := c.State() == zk.StateHasSession // a connected client can ask the server to end the session, which cancels the request
 		c.Close()
 		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
 			err = errors.New("the wait ended, and the request may be queued until the session ends")

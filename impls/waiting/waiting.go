@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// CommandTimeout bounds a command whose context has no earlier deadline. An abandoned command is indeterminate, so the
-	// timeout is long enough for a slow machine.
+	// CommandTimeout bounds a command whose context has no earlier deadline. After a timeout, the outcome of the command is
+	// unknown. The timeout is therefore long, so that it rarely expires even on a slow machine.
 	CommandTimeout = 5 * time.Second
 	// AnswerGrace is the extra time for a reply after a waiter's timeout. Without it, a command in flight would be
 	// cancelled and indeterminate.
@@ -37,8 +37,8 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Timeouts returns two contexts for an acquire. The context patient ends when the timeout of the acquire (parameter wait)
-// expires. The context limit ends AnswerGrace later, so that the reply to a command in flight is still read.
+// Timeouts returns two contexts for an acquire. The first context ends when the timeout of the acquire expires. The second ends
+// AnswerGrace later, so that the reply to a command in flight is still read.
 func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
 		return ctx, ctx, func() {}
@@ -122,7 +122,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Group tracks the background work of a lock. In contrast to a sync.WaitGroup, work may begin during Close. Close does not
 // wait for such work.
 type Group struct {
-	mu     sync.Mutex // guards the field closed and the calls of all.Add; not locked while background work runs
+	mu     sync.Mutex // guards the field closed and the calls of WaitGroup.Add; not locked while background work runs
 	closed bool
 	all    sync.WaitGroup
 }
@@ -139,7 +139,7 @@ func (g *Group) Go(work func()) {
 	}()
 }
 
-// Do calls the function work in the caller's goroutine.
+// Do calls the given function in the caller's goroutine. Close waits for the call if it began before Close.
 func (g *Group) Do(work func()) {
 	if g.begin() {
 		defer g.all.Done()

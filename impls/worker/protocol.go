@@ -81,7 +81,7 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 
 // The optional capabilities of a worker. All workers support acquire, release, ping, read, write and append.
 const (
-	CanRenew     = "renew"     // renews at the client's request
+	CanRenew     = "renew"     // the worker can renew a hold when requested
 	CanProbe     = "probe"     // the worker can read the holder of a key from the store
 	CanRenewSelf = "watchdog"  // the lock renews its holds automatically; the worker need not report the renewals
 	CanReenter   = "reentrant" // a holder can acquire its lock again
@@ -140,7 +140,7 @@ type Line struct {
 	Value     int64  `json:"value,omitempty"`       // value that was read
 
 	Lost    int64 `json:"lost,omitempty"`       // in a notice of a lost hold: id of the acquire that created the hold
-	Renewed int64 `json:"renewed,omitempty"`    // notice of a renewal: the id of the acquire that created the hold
+	Renewed int64 `json:"renewed,omitempty"`    // in a notice of a renewal: id of the acquire that created the hold
 	Elapsed int64 `json:"elapsed_ns,omitempty"` // time from receiving the acquire until the hold was lost or the renewal was sent
 }
 
@@ -150,7 +150,7 @@ func (r *Request) Grant() impls.Grant {
 		Validity: time.Duration(r.Validity), Ref: r.Hold}
 }
 
-// RequestOn returns a request about the hold that the grant g created. The parameter do is the kind of request, "release" or
+// RequestOn returns a request for the hold that the grant g created. The kind of the request (parameter do) is "release" or
 // "renew".
 func RequestOn(do string, g impls.Grant) Request {
 	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,

@@ -45,9 +45,11 @@ func AboutLock(l impls.Impl) About {
 	return a
 }
 
-// Serve reads requests from in, handles them concurrently, and writes replies to out. It returns nil after the end of the
-// input or a shutdown request. After the first line of input, Serve calls its parameter about for a description of the lock.
-// Unless only the description was requested, it then calls its parameter open to open the lock.
+// Serve reads requests from its input, handles them concurrently, and writes replies to its output. It returns nil after the end
+// of the input or a shutdown request.
+//
+// After the first line of input, Serve calls its first function argument, which describes the lock. Unless only the description
+// was requested, Serve then calls its second function argument, which opens the lock.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -180,7 +182,7 @@ func (s *server) close() error {
 // held tracks the current and recently released holds of a worker, so that the worker can report losses and renewals. It does
 // not contain nested holds.
 type held struct {
-	over  map[int64]chan struct{} // by id of a current hold; closed when the release begins
+	over  map[int64]chan struct{} // for each current hold, by id of its acquire: a channel that is closed when the release begins
 	named map[string]int64        // id of the latest hold, by the name of the hold (its key and token)
 	ended []string                // names of released holds; the first is the oldest
 	early map[string][]Line       // renewals that arrived before the reply to the acquire, by name of the hold
@@ -198,8 +200,8 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly is the maximum number of stored renewals that arrived before their grant.
 const mostEarly = 1000
 
-// renewed returns the id of the acquire that created the hold with the given name. If no such hold is recorded yet, renewed
-// returns 0. It then keeps the notice of the renewal (parameter l) until the hold is recorded.
+// renewed returns the id of the acquire that created the hold with the given name. If that hold is not recorded yet, renewed
+// returns 0 and stores the renewal l. The stored renewal is reported when the hold is recorded.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -220,7 +222,8 @@ func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
 	return over, early
 }
 
-// end removes a current hold, before its release. It ignores nested holds.
+// end removes a hold from the current holds and closes its channel. It must be called before the hold is released. It ignores
+// nested holds.
 func (h *held) end(id int64, name string) {
 	over := h.over[id]
 	if over == nil {
@@ -230,7 +233,7 @@ func (h *held) end(id int64, name string) {
 	delete(h.over, id)
 	h.ended = append(h.ended, name)
 	if len(h.ended) > remembered {
-		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // keep the name if it is also the name of a current hold
+		if oldest := h.ended[0]; h.over[h.named[oldest]] == nil { // keep the entry if a current hold has the same name
 			delete(h.named, oldest)
 		}
 		h.ended = h.ended[1:]

@@ -16,11 +16,11 @@ var sources embed.FS
 // and a build file. It runs as it is.
 type Template struct {
 	Language string
-	Adapter  string // file in which a user replaces the lock
+	Adapter  string // file that a user edits to test another lock
 	Install  string // command that installs the packages or builds the worker, in the worker's folder
 	Command  string // command that starts the worker, in the worker's folder
 
-	folder, library string // folder has the files in the variable sources; library is the folder of the library in a new worker
+	folder, library string // folder is the template's folder in the embedded files; library is the library's folder in a new worker
 }
 
 // Templates returns the template of each language.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTemplates checks that each template contains its adapter and a library.
+// TestTemplates checks that the files of each template include the adapter and the library that implements the worker protocol.
 func TestTemplates(t *testing.T) {
 	library := map[string]string{"python": "lockbench_worker.py", "node": "lockbench-worker.mjs", "java": "src/main/java/lockbench/Worker.java",
 		"rust": "lockbench-worker/src/lib.rs", "go": "lockbenchworker/worker.go"}

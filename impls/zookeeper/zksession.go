@@ -64,7 +64,8 @@ func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl t
 	}
 }
 
-// Silent discards the client library's log: each error is returned as well.
+// Silent discards the log of the client library. The log is not needed, because the library also returns each error to its
+// caller.
 type Silent struct{}
 
 // Printf does nothing.
@@ -114,8 +115,8 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial converts a dialer (parameter by) to the type that the client library needs. Each connection that it opens also parses
-// the server's first reply, which contains the granted timeout.
+// dial converts the given dialer to the type that the client library needs. Each connection that it opens also parses the
+// server's first reply, which contains the granted timeout.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -129,7 +130,7 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 			w.within = min(longestGreeting, s.lasts()/3)
 		}
 		s.wire.Store(w)
-		if s.servers.life.Err() != nil { // End was called meanwhile, and may have missed this connection
+		if s.servers.life.Err() != nil { // End was called while this connection was being opened, and may not have closed it
 			_ = w.Close()
 		}
 		return w, nil
@@ -187,8 +188,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next returns the next server to connect to. If an earlier attempt to connect failed, Next waits first. After close has
-// been called, stop is true, so that the library checks whether its client was closed.
+// Next returns the next server to connect to. After a failed attempt to connect, Next waits before it returns. The result stop
+// makes the library check whether its client was closed. It is true after the method close was called.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)

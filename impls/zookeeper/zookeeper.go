@@ -32,7 +32,8 @@ func Queue() impls.Impl {
 	}
 }
 
-// zooKeeperExpect returns the expectations of the ZooKeeper locks. wakes describes which waiters a release wakes.
+// zooKeeperExpect returns the expectations of the ZooKeeper locks. The parameter wakes is the reason why waiters make progress:
+// it says which waiters a release wakes.
 func zooKeeperExpect(wakes string) []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("the lowest number holds, and the server assigns each number once"),
@@ -200,7 +201,7 @@ func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
 		return impls.Grant{}, lease.Renewal{}, err
 	}
 	renew := func(ctx context.Context) error {
-		if err := syncZK(ctx, p.s, path); err != nil { // sync fails without a leader, although a follower still answers reads for a while
+		if err := syncZK(ctx, p.s, path); err != nil { // a follower answers reads for a while after the leader is lost, but sync then fails
 			return err
 		}
 		_, err := stat(ctx, p.s, path)

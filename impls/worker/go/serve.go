@@ -34,20 +34,21 @@ type server[C, H any] struct {
 
 	mu       sync.Mutex // guards the fields below
 	cancels  map[int64]context.CancelFunc
-	holds    map[int64]*held[H] // by the id of the acquire
+	holds    map[int64]*held[H] // current and recently released holds, by the id of the acquire
 	released []int64            // ids of released holds, oldest first
 }
 
-// held is the state of a hold, from its acquire on.
+// held is the state of a hold. It exists from the start of the acquire, because the library may report renewals before the
+// acquire ends.
 type held[H any] struct {
 	Hold[H]
 	over     chan struct{} // closed when the first release begins
-	ended    bool          // whether the channel over is closed
+	ended    bool          // whether a release has begun
 	answered bool          // whether the reply to the acquire was written
 	early    []reply       // renewals that the library reported before the reply to the acquire was written
 }
 
-// or returns a, unless a is the zero value.
+// or returns a if it is not the zero value, and otherwise b.
 func or[T comparable](a, b T) T {
 	var zero T
 	if a == zero {
@@ -350,7 +351,7 @@ func (s *server[C, H]) reach(ctx context.Context, r request) (int64, error) {
 	}
 	res, err := direct.Do(q)
 	if err != nil {
-		return 0, fmt.Errorf("reach the resource: %w", errors.Unwrap(err)) // a url.Error, which quotes the URL
+		return 0, fmt.Errorf("reach the resource: %w", errors.Unwrap(err)) // the text of the url.Error contains the secret URL
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, longestLine))

@@ -21,13 +21,15 @@ import (
 // Renew and Probe if they are set.
 type Lock[C, H any] struct {
 	Name, Doc         string
-	Store, Deployment string        // default: store redis, deployment single; see docs/reference/worker-protocol.md
-	Can               []string      // capabilities that do not follow from the functions below, such as Watchdog
-	Backoff           time.Duration // interval at which waiters call Try (20 ms), or longest delay of waiters within Acquire
-	Shortest, Step    time.Duration // Shortest is the minimum lease, and every lease is a multiple of Step; 0: no restriction
-	StartTime         time.Duration // longest time from the start of the process to the end of Open; 0: 10 s
-	Busy, NotHeld     error         // the library's errors that mean ErrBusy and ErrNotHeld, if it has such errors
-	ReleasesUnknown   bool          // whether Release accepts a hold that was never granted to this process; such a hold has no Handle
+	Store, Deployment string   // default: store redis, deployment single; see docs/reference/worker-protocol.md
+	Can               []string // capabilities that do not follow from the functions below, such as Watchdog
+	// Backoff is the delay of a waiter between two calls of Try; 0 means 20 ms. If Acquire is set, Backoff is the longest delay
+	// between two attempts of a waiter inside Acquire.
+	Backoff         time.Duration
+	Shortest, Step  time.Duration // Shortest is the minimum lease, and every lease is a multiple of Step; 0: no restriction
+	StartTime       time.Duration // longest time from the start of the process to the end of Open; 0: 10 s
+	Busy, NotHeld   error         // the library's errors that mean ErrBusy and ErrNotHeld, if it has such errors
+	ReleasesUnknown bool          // whether Release accepts a hold that was never granted to this process; such a hold has no Handle
 
 	Open func(Env) (C, error)
 	// Try requests the lock once. It returns ErrBusy if another client holds the lock.
@@ -49,7 +51,7 @@ var (
 	ErrNotHeld = errors.New("not held")
 )
 
-// Capabilities for Lock.Can.
+// These constants are the capabilities that the field Lock.Can may contain.
 const (
 	Watchdog  = "watchdog"  // renews held locks by itself
 	Reentrant = "reentrant" // grants a held lock again to the same Owner
@@ -67,11 +69,11 @@ const Unbounded time.Duration = -1
 type Env struct {
 	Nodes   []string          `json:"nodes"`   // URLs of the servers, which may contain passwords
 	CAFile  string            `json:"ca_file"` // certificates to trust with rediss://
-	Prefix  string            `json:"prefix"`  // prefix of every key; the keys of requests begin with it already
+	Prefix  string            `json:"prefix"`  // prefix of every key in the store; Request.Key already includes it
 	Process int               `json:"process"` // number of this process, from 0
 	Seed    uint64            `json:"seed"`
 	Params  map[string]string `json:"params"`
-	TTL     time.Duration     `json:"-"` // lease that the acquires of the trial request
+	TTL     time.Duration     `json:"-"` // lease requested by the acquires of the trial
 }
 
 // Request holds the parameters of an acquire.
@@ -95,7 +97,7 @@ type Grant[H any] struct {
 	Token    string          // identifies the grant in the store; "": a random token
 	Fence    int64           // fencing token
 	Validity time.Duration   // promised duration of the hold; 0: the requested TTL
-	Depth    int             // of a re-entrant lock: 1 for the outermost grant
+	Depth    int             // nesting depth of a grant of a re-entrant lock; 1: the outermost grant
 	Lost     <-chan struct{} // closed when the library detects that the hold is lost; may be nil
 }
 

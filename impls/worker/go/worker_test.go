@@ -22,7 +22,8 @@ import (
 // earlyLog is created before Main redirects standard output, as a library's logger may be.
 var earlyLog = log.New(os.Stdout, "", 0)
 
-// TestMain runs the tests. In a child process of TestMain's own test, it runs a worker that prints to standard output.
+// TestMain runs the tests. If TestOutput started this process, TestMain runs a worker instead. The library of this worker also
+// prints to standard output.
 func TestMain(m *testing.M) {
 	if os.Getenv("LOCKBENCH_TEST_WORKER") == "" {
 		os.Exit(m.Run())
@@ -349,7 +350,7 @@ func TestNotices(t *testing.T) {
 	began := time.Now()
 	s.tell(`{"id":1,"do":"acquire","key":"p:k","owner":"a","ttl_ms":600,"keep_alive":true}`)
 	s.want(reply{ID: 1, OK: true, Token: "t1", Fence: 1, Validity: ms600})
-	s.want(reply{Renewed: 1, OK: true, Validity: ms600}) // the renewal precedes the grant, but its notice must follow the grant
+	s.want(reply{Renewed: 1, OK: true, Validity: ms600}) // the renewal was reported during the acquire, but its notice must follow the reply
 	x.last.Renewed(time.Now(), time.Second, errGone)
 	s.want(reply{Renewed: 1, Refused: "not held", Validity: int64(time.Second)})
 	x.last.Renewed(time.Time{}, time.Second, nil) // the zero time is before the acquire, so Elapsed must be 0

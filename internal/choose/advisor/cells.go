@@ -93,9 +93,9 @@ const (
 	fewHolds  = 1               // number of holds that a client completes before the hold in which it is paused
 )
 
-// longestPause returns the configurations (cells) of trials in which a holder is paused during the longest work. The pause is
-// the longest one in the requirements. The lease is the result of decision.AdviseTTL. If it is too long for a trial, all times
-// are scaled down.
+// longestPause returns the configurations (cells) of trials that pause a holder during its work. The pause and the work are the
+// longest ones in the requirements. The lease is the one that decision.AdviseTTL advises. If the lease is too long for a trial,
+// all times are scaled down.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)

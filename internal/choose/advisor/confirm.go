@@ -20,7 +20,7 @@ const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // number of pauses in each trial; each occurs in a different hold
-	longerWork = "longer-work" // name, in histories, of the fault that lengthens a hold's work by the length of the pause
+	longerWork = "longer-work" // name, in histories, of the fault that lengthens the work of a hold in which its client is paused
 )
 
 // Confirming returns the configurations (cells) of trials that test the advised lease and two other leases, which are usually

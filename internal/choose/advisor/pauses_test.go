@@ -15,7 +15,7 @@ type machine struct {
 	now   time.Time
 	naps  int
 	over  map[int]time.Duration
-	every time.Duration // excess duration of each sleep
+	every time.Duration // time by which each sleep exceeds the requested duration
 	then  func(naps int)
 }
 
@@ -36,7 +36,7 @@ func (m *machine) meter(d time.Duration) Meter {
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
-		over[10*i+5] = time.Duration(10+i) * time.Millisecond // these sleeps are 10 ms to 109 ms too long
+		over[10*i+5] = time.Duration(10+i) * time.Millisecond // sleeps 5, 15, 25 and so on exceed their duration by 10 ms to 109 ms
 		over[10*i+6] = 4 * time.Millisecond
 	}
 	m := &machine{over: over}
@@ -55,8 +55,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterShortest checks that a sleep does not count as a pause if it exceeds its duration by less than
-// ShortestPause.
+// TestMeterShortest checks that a sleep does not count as a pause if it is too long by less than ShortestPause. Such a sleep
+// counts if the field Meter.Shortest sets a lower limit.
 func TestMeterShortest(t *testing.T) {
 	m := &machine{every: ShortestPause - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())

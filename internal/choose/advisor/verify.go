@@ -79,8 +79,8 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls read for every history that exists and has the recorded checksum. The arguments of read are a folder, and the path
-// of the history file relative to this folder.
+// each calls the function read for every history file that exists and has the recorded checksum. The arguments of this call are a
+// folder, and the path of the file relative to this folder.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -210,8 +210,8 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare compares recomputed values with the values of a figure. It also checks the median and the confidence interval of the
-// figure.
+// compare compares the values that a report states for a measurement with values recomputed from the histories. It also checks
+// that the stated median and confidence interval follow from the stated values.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)

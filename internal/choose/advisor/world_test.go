@@ -83,9 +83,8 @@ func held(impl impls.Impl, s impls.Situation) bool {
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
 
-// outliving returns a copy of the finding f with the advised lease, which is longer than the pause. The copy states that
-// mutual exclusion is violated for the lock fenced, because its lease is shorter after a hand-off. For all other locks, mutual
-// exclusion holds.
+// outliving returns a copy of the finding f for the advised lease, which is longer than the pause. In the copy, mutual exclusion
+// holds unless the lock is the one named "fenced". The lease of that lock is shorter after a hand-off.
 func outliving(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
@@ -119,7 +118,7 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 
-// around returns the estimate of eight values that differ by at most 1 % from v.
+// around returns an estimate that is computed from eight values. Each value differs from v by at most 1 %.
 func around(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// two returns a comparison of two locks with the given goodputs. The values of their trials vary by a few percent.
+// two returns a comparison of two locks, named "a" and "b", with the given goodputs. The goodput of each lock varies between
+// its trials, by at most 10 %.
 func two(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
@@ -64,7 +65,7 @@ func TestTurns(t *testing.T) {
 		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
 			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
 		}
-		if turn.Value != nil && turn.Of == "goodput" { // the score of lock a is 0.75
+		if turn.Value != nil && turn.Of == "goodput" { // the score of the lock named "a" is 0.75
 			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
 				t.Errorf("%+v, want 50", turn)
 			}

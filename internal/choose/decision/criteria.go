@@ -30,8 +30,8 @@ func Criteria() []string {
 	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
-// evenly is the minimum fairness at which a lock counts as fair. Fairness is the number of critical sections of the least
-// served client, divided by that of the most served client.
+// The constant evenly is the lowest fairness at which a lock counts as fair. Fairness is the number of critical sections of the
+// least served client, divided by that of the most served client.
 const evenly = 0.5
 
 func criteria() []criterion {
@@ -59,7 +59,7 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // name of the criterion for fairness; its values are never capped, because a share is at most 1
+const fairness = "fairness" // name of the criterion for fairness; its values need no upper limit, because they are at most 1
 
 // weighed returns all criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -120,8 +120,8 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure of a criterion that was measured under the conditions nearest to the requirements. If no figure is
-// usable, it returns the reason.
+// figureOf returns the measurement (figure) for a criterion. If there are several, it selects the one whose conditions are
+// nearest to the requirements. If none is usable, it returns the reason.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)
@@ -156,8 +156,8 @@ func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
 
-// atHold estimates the goodput at the median hold time in the requirements from a measured goodput. It assumes that the time
-// between grants grows by as much as the hold time.
+// atHold converts a measured goodput (parameter v) to the hold time in the requirements, which is a median. It assumes that the
+// time between two grants grows by as much as the hold time.
 func atHold(d *deciding, _ selection.Option, f selection.Figure, v float64) float64 {
 	if v <= 0 || f.Point.HoldNS <= 0 {
 		return v

@@ -17,7 +17,7 @@ func simple() selection.Needs {
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// passing returns a lock, and evidence that the lock meets all requirements that the function simple returns. recovery is the
+// passing returns a lock, and evidence that the lock meets the requirements returned by simple(). The parameter recovery is the
 // lock's recovery time as a multiple of the lease.
 func passing(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}

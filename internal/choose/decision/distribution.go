@@ -19,7 +19,7 @@ type Distribution struct {
 // knot is a duration in nanoseconds, with the share of durations that exceed it.
 type knot struct{ at, over float64 }
 
-const rarest = 1e-4 // share of durations that FromTimes assumes to equal the longest duration
+const rarest = 1e-4 // share of all durations that are as long as the longest one, as FromTimes assumes
 
 // FromTimes returns the distribution with the given quantiles. It interpolates between them with power functions. Below p50, it
 // extends the power function between p50 and p99.
@@ -37,7 +37,7 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := range 1000 { // use every percentile, and every 0.1 % above the 99th percentile
+	for q := range 1000 { // use one quantile per percent up to 99 %, and one per 0.1 % above
 		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
 			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
@@ -72,14 +72,13 @@ func (a knot) steepness(b knot) float64 {
 	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
-// quantile returns the duration that a random duration exceeds with a given probability (parameter over). It interpolates
-// between the knots a and b, which are known quantiles, with a power function.
+// quantile returns the duration that is exceeded with the given probability. It interpolates with a power function between the
+// knots a and b, which are known quantiles.
 func (a knot) quantile(b knot, over float64) float64 {
 	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
 }
 
-// quantile returns the duration, in nanoseconds, that a random duration from d exceeds with a given probability (parameter
-// over).
+// quantile returns the duration, in nanoseconds, that is exceeded with the given probability.
 func (d Distribution) quantile(over float64) (at float64) {
 	for i, b := range d.knots {
 		if at = b.at; i > 0 && over > b.over {
@@ -112,8 +111,8 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions approximates the distribution d by a list of durations with probabilities. The parameter about is the approximate
-// length of the list.
+// portions approximates the distribution d by a list of durations with probabilities. The list has approximately the given number
+// of elements.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}

@@ -12,7 +12,7 @@ func times(p50, p99, most time.Duration) selection.Times {
 	return selection.Times{P50: p50, P99: p99, Max: most}
 }
 
-// always returns a distribution whose durations all equal d.
+// always(d) returns a distribution in which every duration equals d.
 func always(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
 
 var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)

@@ -167,7 +167,7 @@ func (d *deciding) handOff(o selection.Option) Recorded {
 		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares the results of trials with the predictions for a.Points. It ignores trials with another lease duration,
+// confirm compares the results of trials with the predictions in the field Points. It ignores trials with other lease durations,
 // because they may belong to other requirements.
 func (a *Advice) confirm(tried []selection.PausedHolds) {
 	for _, p := range a.Points {

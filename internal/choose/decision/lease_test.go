@@ -29,7 +29,7 @@ func TestAdvisedLease(t *testing.T) {
 		lease  selection.Lease
 		change func(*LeaseInputs)
 		want   time.Duration
-		needed time.Duration // shortest lease without overlaps; 0: not checked
+		needed time.Duration // expected shortest lease that prevents overlapping holds, rounded to 10 ms; 0: not checked
 	}{
 		{"work and pause fit into three seconds", selection.Fixed, nil, 3 * time.Second, 2550 * time.Millisecond},
 		{"two thirds of a renewed lease are left", selection.Renewed, nil, 3 * time.Second, 2340 * time.Millisecond},

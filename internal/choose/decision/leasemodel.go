@@ -8,21 +8,23 @@ import (
 )
 
 // LeaseModel predicts the effect of a lease of any length. A hold overlaps if another client is granted the lock before the
-// holder has finished. The model makes these assumptions:
+// holder has finished its work.
 //
-//   - Another client always waits, and is granted the lock the moment the lease expires.
-//   - A lease begins when the successful acquire is sent. The holder starts to work when the reply arrives, after the time
-//     Acquire.
-//   - Pauses in each process are a Poisson process with rate PerHour, independent of work and round trips. A pause delays the
+// The model makes these assumptions:
+//
+//   - Another client always waits, and is granted the lock as soon as the lease expires.
+//   - A lease begins when the successful acquire is sent. The work begins when the reply arrives. The field Acquire is the
+//     distribution of the time in between.
+//   - Pauses begin at random times (a Poisson process with rate PerHour), independent of work and round trips. A pause delays the
 //     end of the work by the length of the pause.
-//   - No pause is longer than the longest observed pause, so each probability is a lower bound.
-//   - A pause or a death may occur at any time of a hold. The probability is proportional to the length of the hold.
+//   - No pause is longer than the longest observed pause. Each predicted probability is therefore a lower bound.
+//   - A pause or the death of a holder is equally likely at any time of a hold.
 //
-// With a fixed lease, a hold overlaps if the acquire, the work and all pauses together take longer than the lease.
+// Fixed lease: a hold overlaps if the acquire, the work and all pauses together take longer than the lease.
 //
-// With a renewed lease, the process renews each time a third of the lease and a round trip have passed. A round trip takes as
-// long as Acquire. The lease is counted from the time when the last renewal was sent. A hold overlaps if a renewal that is
-// sent right after a pause is answered too late.
+// Renewed lease: the holder sends a renewal each time a third of the lease and a round trip have passed. A round trip takes as
+// long as the acquire. The lease starts anew when a renewal is sent. A hold overlaps if the first renewal after a pause is
+// answered after the lease has expired.
 type LeaseModel struct {
 	Lease   selection.Lease
 	Acquire Distribution // duration of the successful acquire attempt
@@ -54,8 +56,8 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each calls visit for all combinations of an acquire time and a hold. length is the time from the start of the acquire to the
-// end of the work. share is the probability of the combination.
+// each calls the function visit for every combination of an acquire time and a work time. The argument length is the sum of these
+// times. The argument share is the probability of the combination.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -109,12 +111,12 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly returns the expected vulnerable time of a hold with a renewed lease. If a pause starts in the vulnerable time, two
-// clients hold the lock at once. The result is an expected value, because pauses have random lengths. length is the length of
-// the hold.
+// deadly returns the vulnerable time of a hold with a renewed lease. If a pause starts in the vulnerable time, two clients hold
+// the lock at once. The result is a mean, because pauses have random lengths. The parameter length is the duration of the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	// upTo returns the expected vulnerable time (see deadly) in an interval of the given length that begins at a renewal.
+	// upTo returns the mean time in which the start of a pause makes the hold overlap. It considers an interval of the given
+	// length that begins at a renewal.
 	upTo := func(since float64) float64 {
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
@@ -126,7 +128,9 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 // recovery returns the mean time from the death of a holder to the end of the lease. The holder may die at any time of the
 // hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	upTo := func(since float64) float64 { // upTo integrates the remaining lease over an interval that starts with a full lease
+	// upTo returns the integral of the remaining lease over an interval of the given length. At the start of the interval, the
+	// lease has just begun or been renewed. After a death, recovery takes as long as the remaining lease.
+	upTo := func(since float64) float64 {
 		since = min(since, ttl)
 		return since * (ttl - since/2)
 	}

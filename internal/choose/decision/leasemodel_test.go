@@ -26,7 +26,8 @@ func TestLeaseClosedForms(t *testing.T) {
 		{"one pause is enough", fixed, 1300 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"it takes two", fixed, 1500 * time.Millisecond, 1 - 2*math.Exp(-1), 0},
 		{"it takes three", fixed, 2100 * time.Millisecond, 1 - 2.5*math.Exp(-1), 0},
-		// The lease is renewed every 150 ms. A pause that begins at least 50 ms after a renewal makes the hold overlap.
+		// A lease of 450 ms is renewed every 150 ms. The lease expires during a pause of 400 ms that begins at least 50 ms after
+		// a renewal.
 		{"a pause may fit", renewed, 450 * time.Millisecond, 1 - math.Exp(-0.65), 0.65},
 		{"none fits", renewed, 390 * time.Millisecond, 1 - math.Exp(-1), 1},
 		{"each fits", renewed, 601 * time.Millisecond, 0, 0},
@@ -47,7 +48,8 @@ func TestRoundTripCounts(t *testing.T) {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
 	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
-	// The lease of 1500 ms is renewed every 600 ms. A pause must end within 1400 ms of the last renewal.
+	// The lease of 1500 ms is renewed every 600 ms, and a round trip takes 100 ms. A renewal must be sent within 1400 ms of the
+	// previous one. A pause of 1 s that begins more than 400 ms after a renewal is therefore too long.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a pause of 1 s is not deadly in 200 of each 600 ms: %v", p)
 	}
@@ -73,7 +75,7 @@ func TestLeaseRecovery(t *testing.T) {
 		mean      time.Duration
 	}{
 		{selection.Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
-		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after their lease has expired: no recovery time
+		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of the holders die after their lease has expired, so their recovery time is 0
 		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
 		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first renewal period
@@ -105,7 +107,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 					overlapped++
 				}
 			}
-			for range n { // simulate only holds with exactly one pause, weighted by the length of the hold
+			for range n { // simulate n holds with one pause each, and weight each hold by its length
 				weight, overlap := g.struck()
 				struckOnce += weight
 				overlappedOnce += weight * overlap
@@ -127,8 +129,8 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold and reports whether the hold overlaps. If at is not negative, the hold has one pause, which begins at
-// this time. Otherwise the pauses are random.
+// play simulates one hold and reports whether the hold overlaps the next client's hold. The parameter at is the start time of the
+// only pause. If it is negative, the number of pauses and their start times are random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)

@@ -14,16 +14,16 @@ import (
 
 // asked describes the trials that a requirement needs as evidence: the faults, the workload, and the properties to check.
 type asked struct {
-	property string   // property that the trials must show to hold
+	property string   // property that must hold in the trials
 	with     []string // other properties that must not be violated
 	faults   []string // faults under which the lock must have been tested
-	either   bool     // whether a test under one of the faults is enough, because not every store supports every fault
+	either   bool     // whether trials with one of the faults are enough; for stores that do not support all of them
 	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
 
-// exclusion returns the evidence needed to show that two clients never hold the lock at once under these faults. It comprises
-// the exclusion properties and the integrity of the guarded data.
+// exclusion returns the evidence needed to show that two clients never hold the lock at once under the given faults. The evidence
+// covers the exclusion properties and the integrity of the guarded data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether a finding's pause, relative to its lease, is at least as long as required. The required ratio is
-// the longest pause in the requirements divided by ttl.
+// longEnough reports whether the pause in a finding's trials was long enough, relative to their lease. The ratio of pause to
+// lease must be at least the longest pause in the requirements divided by ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)
@@ -205,7 +205,7 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 	return all
 }
 
-// at reports whether a finding applies to the deployment of the candidate. Usually the finding must come from the same
+// The function at reports whether a finding applies to the deployment of a candidate. Usually the finding must come from the same
 // deployment. For server faults such as failover, the deployments may differ unless one of them is a cluster.
 func at(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {

@@ -16,8 +16,8 @@ import (
 
 // Paused counts the paused holds: the holds during which a pause began.
 type Paused struct {
-	Holds      int // number of holds during which a pause began, if they ended in a release or a reported loss
-	Overlapped int // how many of Holds overlapped: another client was granted the key before the hold ended
+	Holds      int // number of paused holds that ended in a release or a reported loss
+	Overlapped int // number of these holds during which another client was granted the key
 }
 
 // PauseFault is the name of the fault that pauses a process.
@@ -99,7 +99,7 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 type sums struct {
 	one    Distribution
 	cell   float64     // step between the times for which probabilities are stored
-	longer [][]float64 // longer[n-2][i] is the probability that n pauses together are longer than i*cell
+	longer [][]float64 // longer[n-2][i] is the probability that n pauses take more than i*cell in total
 }
 
 const (
@@ -107,8 +107,8 @@ const (
 	mostPauses = 64 // maximum number of pauses per hold; more pauses are treated as this number, so each probability is a lower bound
 )
 
-// newSums returns a sums table for times up to ttl. It needs the distribution of the length of one pause (parameter one). The
-// mean number of pauses in a hold (parameter expected) determines the largest number of pauses in the table.
+// newSums returns a table for times up to ttl. The parameter one is the distribution of the length of a pause. The parameter
+// expected is the mean number of pauses in a hold. The higher this mean, the more pauses per hold the table covers.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -131,9 +131,9 @@ func newSums(one Distribution, ttl, expected float64) sums {
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
-		// p[i] is the integral of the density of pause lengths, weighted by a triangle function. The triangle is 1 at
-		// i*s.cell, and 0 at the two neighbouring multiples of s.cell. Integration by parts turns this integral into a
-		// difference of two areas under the survival function.
+		// p[i] is the probability of the length i*s.cell. A length between two multiples of s.cell adds to both probabilities.
+		// The survival function is the probability that a pause is longer than a given time. p[i] is the mean of this function
+		// in the step below i*s.cell, minus its mean in the step above.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
 		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
 	}
@@ -168,7 +168,8 @@ func (s sums) exceed(expected, x float64) float64 {
 }
 
 func (s sums) at(longer []float64, x float64) float64 {
-	// If x is a multiple of the step s.cell, half of the probability of the length x counts as longer than x.
+	// The table rounds the total length of pauses to multiples of s.cell. If x is such a multiple, half of the pauses with the
+	// rounded length x count as longer than x.
 	i := x/s.cell - 0.5
 	switch {
 	case i < 0:

@@ -74,7 +74,7 @@ func isSource(dir string) bool {
 	return exists(filepath.Join(dir, run.ManifestName)) || exists(filepath.Join(dir, bench.PlanName))
 }
 
-// resolved returns a folder with symbolic links resolved, or dir itself if that fails.
+// resolved replaces the symbolic links in the path dir by their targets. If that fails, it returns dir unchanged.
 func resolved(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	return lo.Ternary(err == nil, real, dir)
@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // resolve symbolic links in the same way as in the paths of sources
+	base, err1 := filepath.Abs(resolved(base)) // the parameter dir has no symbolic links, so resolve those in base too
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -134,12 +134,12 @@ func (g *gathering) source(kind, letter string, s selection.Source) selection.So
 	return s
 }
 
-// among reports whether a lock is one of the candidates, in any deployment.
+// The method among reports whether a lock is one of the candidates, in any deployment.
 func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts reports whether an observation is evidence for or against some requirement.
+// The function counts reports whether an observation is evidence for or against some requirement.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
@@ -159,8 +159,8 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories returns the histories of the trials behind a measurement. It uses the first observation with evidence in the
-// measurement's folder.
+// histories returns the histories of the trials from which a measurement was computed. It takes them from the first observation
+// that has evidence in the measurement's folder.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
 	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
 	return findingOf(selection.Source{}, o, nil).Histories

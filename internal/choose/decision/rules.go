@@ -73,8 +73,8 @@ func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
-// NetworkFaults returns the names of network faults. A lock must survive these faults if two holders at once would corrupt
-// data.
+// NetworkFaults returns the names of network faults. If two holders at once would corrupt data, a lock must prevent this under
+// these faults too.
 func NetworkFaults() []string {
 	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
@@ -162,7 +162,8 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers checks whether some lease prevents overlapping holds and still expires in time after the death of a holder.
+// The function covers checks whether a suitable lease exists. The lease must prevent overlapping holds, and expire in time after
+// the death of its holder.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:
