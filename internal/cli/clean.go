@@ -118,7 +118,8 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// here removes folders and containers on this machine if the lockbench process that created them has ended.
+// The method here cleans up on this machine. It removes folders and containers if the lockbench process that created them has
+// ended.
 func (c *cleaner) here(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
@@ -136,8 +137,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove removes something that a killed run left behind, by calling the parameter act, and prints the result. With --dry-run,
-// it only prints. Unless --run is set, it keeps everything younger than --older-than.
+// The method remove deletes one leftover of a killed run by calling the function act, and prints the result. With --dry-run, it
+// only prints. Without --run, it keeps leftovers younger than --older-than.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

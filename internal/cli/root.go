@@ -171,7 +171,7 @@ func versionCommand() *cobra.Command {
 	}}
 }
 
-// packaged is the version of a package that make packages writes. The linker sets it.
+// packaged is the version of a package built with "make packages". The linker sets it; in other builds it is empty.
 var packaged string
 
 // version returns the versions of lockbench and of Go, and the platform.

@@ -93,7 +93,7 @@ func (s *scoring) weightTurns(leading, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-const furthest = 100 // maximum factor by which valueTurn makes a measured value worse
+const furthest = 100 // maximum factor by which a measured value is made worse, to see if another candidate takes the lead
 
 // valueTurn returns the measured value at which the leading candidate loses the lead to another candidate. It varies only the
 // value of the leading candidate in criterion k, from the actual value to worse values.

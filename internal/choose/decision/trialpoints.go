@@ -41,23 +41,25 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// Limits on the durations in a trial, and target shares of overlapping holds. Two of the tested leases are chosen to reach
-// these shares.
+// Limits on the durations in a trial, and two shares of overlapping holds. Two of the tested leases are chosen so that these
+// shares of the paused holds overlap the next hold.
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
 	longestTried  = 8 * time.Second        // maximum duration of a pause, and of the work in a hold
-	shortestPause = 100 * time.Microsecond // shortest pause; a shorter one would have to be scaled up too much
+	shortestPause = 100 * time.Microsecond // shortest median pause to test; shorter pauses would need too large a scale factor
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
 	usualShare    = 0.5                    // target share of overlaps among holds with a pause, for the first tested lease
-	rarerShare    = 0.15                   // target share of overlaps among holds with a pause, for the second tested lease
+	rarerShare    = 0.15                   // share of the paused holds that should overlap the next hold under the second tested lease
 )
 
-// TrialPoints returns three leases to test, or nil if the pauses are too short for a test. With the first lease, half of the
-// paused holds overlap. With the second lease, few of them overlap. The third is the advised lease, or m.Needed() if advised is
-// 0. shortest is the shortest lease that the lock supports. backOff is the longest retry interval of a waiter. Only two clients
-// wait in a trial, so backOff delays the next grant. All times except round trips and backOff are scaled by one factor, so that
-// they fit into a trial.
+// TrialPoints returns descriptions of the trials of three leases. It returns nil if the pauses are too short for a test. The
+// first lease is chosen so that half of the paused holds overlap the next hold. The second lease is chosen so that few of them
+// overlap. The third lease is the parameter advised, or m.Needed() if advised is 0.
+//
+// No tested lease is shorter than the minimum that the lock supports (parameter shortest). The parameter backOff is the longest
+// retry interval of a waiter. A trial has only two waiters, so the next grant can be late by up to backOff. All times except
+// round trips and backOff are multiplied by one factor, so that a trial is neither too short nor too long.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -85,7 +87,7 @@ type trialModel struct {
 	scale float64
 	late  []portion // times from the expiry of a lease to the next grant
 	trips []portion
-	holds []portion // holds with their shares of the total hold time, because a pause is more likely in a longer hold
+	holds []portion // durations of holds, with their shares of the total hold time; a pause hits a longer hold more often
 }
 
 // tried converts the lease model m to a model of a trial. It multiplies all times by the parameter scale, except round trips
@@ -105,8 +107,8 @@ func untilTried(backOff float64) []portion {
 	}
 	const n = 10
 	return lo.Times(n, func(i int) portion {
-		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter has not tried again by the time at*backOff
-		at := 0.75 * (1 - left)                   // the variable at, computed from left; this formula is valid for results up to 0.5
+		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter is still sleeping between two attempts
+		at := 0.75 * (1 - left)                   // elapsed time as a fraction of the retry interval; this formula is valid up to 0.5
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}

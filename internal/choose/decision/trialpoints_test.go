@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestTrialPoints checks that the leases, holds and pauses of trials are within their limits. The predictions for the scaled
-// times of a trial must agree with the predictions for unscaled times.
+// TestTrialPoints checks that the leases, holds and pauses of trials are within their limits. Trials use scaled times. The
+// predictions for scaled times must agree with the predictions for the original times.
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
@@ -49,8 +49,8 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff checks the time scale of trials with pauses shorter than the retry interval. The tested lease must be
-// close to the shortest lease that a trial can have.
+// TestScaleBesideBackOff checks trials whose pauses are shorter than the retry interval of waiters. The retry interval is not
+// scaled. The other times must be scaled so that the tested lease is close to the minimum for a trial.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
@@ -92,7 +92,7 @@ func TestDraw(t *testing.T) {
 // TestUntilTried checks that the distribution returned by untilTried agrees with a random simulation.
 func TestUntilTried(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	next := func() float64 { // time from a random moment to the next attempt
+	next := func() float64 { // simulates one polling waiter: returns the time from a random moment to its next attempt
 		at := -1000 * r.Float64()
 		for at < 0 {
 			at += 25 + 25*r.Float64()

@@ -37,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // no errors are possible, because the method ask has checked all answers together
+	n, _ := a.needs(known) // the error is always nil, because the method ask accepts only valid answers
 	return n, nil
 }
 
@@ -115,8 +115,8 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the current values of the requirements that a question asks for. If the parameter named is true, each value is
-// preceded by the name of the requirement.
+// words returns the current values of the requirements that a question sets. On request (parameter named), the name of the
+// requirement precedes each value.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
@@ -148,7 +148,7 @@ func inSpeech(k yamlfile.Key) string {
 	}
 }
 
-// wants describes the valid answers, one line per key.
+// wants describes the valid values of the requirements that a question sets, one line per requirement.
 func (q question) wants(known Known) string {
 	var b strings.Builder
 	all := leaves("", keys(new(selection.Needs), known))
@@ -187,8 +187,8 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// with parses a line of input as an answer. It returns a copy of the answers with the parsed answer, or the reason why the
-// line is invalid. An empty line keeps the defaults.
+// The method with parses a line of input as the answer to a question. It returns a copy of all answers so far, with the new
+// answer added. If the line is invalid, it returns the reason instead. An empty line keeps the default values.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
@@ -213,8 +213,9 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder assigns the words of line to the keys of a question, in order. A dash keeps the default. If the last key is free
-// text, it takes the rest of the line. inOrder returns the reason why line is invalid, or "".
+// inOrder assigns the words of an input line to the keys of a question, in order. A dash keeps the default. If the last key is
+// free text, it takes the rest of the line. If the input is invalid, inOrder returns the reason. Otherwise it returns an empty
+// string.
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {

@@ -23,7 +23,8 @@ func someStores() Known {
 		"mongodb", "ferretdb", "zookeeper", "etcd"}, Languages: []string{"go", "java", "python"}}
 }
 
-// dialogues returns the input of each dialogue by the name of its golden file.
+// dialogues returns the lines that a user types in each test dialogue. The map key is the name of the golden file that holds
+// the expected output.
 func dialogues() map[string]string {
 	return map[string]string{
 		"defaults": strings.Repeat("\n", 12),

@@ -8,13 +8,13 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is a requirements file with the required keys only.
+// The constant few is a requirements file that sets only the required keys.
 const few = "name: few\nif_two_hold: corruption\n"
 
 // mistake is a test case: the text of an invalid requirements file, and the error that Parse must return.
 type mistake struct {
 	text, want string
-	unseen     bool // whether the JSON schema cannot detect the mistake
+	unseen     bool // whether the file satisfies the JSON schema although it contains the mistake
 }
 
 func broken() map[string]mistake {

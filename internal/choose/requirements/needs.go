@@ -102,8 +102,8 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles estimates each missing quantile from the nearest stated quantile. It multiplies the stated value by the ratio of
-// the two default values.
+// quantiles estimates each quantile that the user did not state. It starts from the nearest lower stated quantile, or else from
+// the nearest higher one. It assumes that the two quantiles have the same ratio as their default values.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
@@ -151,8 +151,8 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits reports an error if too many holds or pauses are stated: more holds than fit into a second, or more pauses than fit into
-// an hour.
+// fits reports an error if the stated rate of holds or pauses is impossible. All holds of one second must last at most a second
+// in total. All pauses of one hour must last at most an hour in total.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",

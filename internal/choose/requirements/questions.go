@@ -172,7 +172,7 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-// among restricts the values of a key to the known names. If known is nil, every name is valid.
+// The function among restricts the values of a requirements key to the known names. If known is nil, every name is valid.
 func among(known []string, k yamlfile.Key) yamlfile.Key {
 	if known != nil {
 		k.Form, k.Values = yamlfile.Choice, known

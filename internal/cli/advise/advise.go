@@ -43,7 +43,7 @@ type flags struct {
 	asJSON   bool
 }
 
-// Command returns the command advise.
+// Command returns the "advise" command, which recommends a lock for the user's requirements.
 func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
@@ -251,7 +251,7 @@ func (a *advising) left() ([]selection.Option, error) {
 	}), nil
 }
 
-// final reports whether a cell of the report eliminates the candidate for good. Later trials cannot change the answer.
+// final reports whether a candidate's result for a requirement eliminates the candidate, whatever later trials find.
 func final(r *selection.Report, c selection.Cell) bool {
 	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))

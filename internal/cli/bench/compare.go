@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is the folder that the command compare reads by default to compare two locks.
+// latestBench is the benchmark folder that "lockbench compare" reads to compare two locks, if the user names no folder.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -38,7 +38,7 @@ var forms = choice.Table[form]{What: "format", Describe: func(f form) (string, s
 		{"benchfmt", (*bench.Comparisons).WriteBenchfmt}}
 }}
 
-// CompareCommand returns the command compare.
+// CompareCommand returns the "compare" command, which compares two locks of a benchmark, or two benchmarks.
 func CompareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{

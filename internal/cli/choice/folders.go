@@ -15,7 +15,7 @@ import (
 )
 
 // kinds lists the kinds of result folders. The field file is the name of a file that only this kind of folder contains. The
-// field name describes the folder. The field verb is the format string of a hint at a command for the folder.
+// field name describes the folder. The field verb is the format string of a hint that suggests a command for the folder.
 var kinds = []struct{ file, name, verb string }{
 	{run.ManifestName, "a run folder", "lockbench report %s shows a run"},
 	{bench.PlanName, "a bench folder", "lockbench report %s shows a bench"},
@@ -23,8 +23,9 @@ var kinds = []struct{ file, name, verb string }{
 	{selection.DataName, "the folder of a selection report", "lockbench verify-report %s/" + selection.DataName + " verifies it"},
 }
 
-// Misplaced returns a usage error for a path that a command cannot read. The error says what the command reads (parameter
-// want). If lockbench wrote the folder, the error also says what the folder is. The hint then names a command for it.
+// Misplaced returns a usage error for a path that a command cannot read. The error states what the command reads instead
+// (parameter want). If lockbench wrote the folder, the error also states the kind of folder. The hint then suggests a command
+// that can read it.
 func Misplaced(path, want string, err error, hint string) error {
 	info, missing := os.Stat(path)
 	if errors.Is(missing, fs.ErrNotExist) {

@@ -52,7 +52,7 @@ func Unreached(err error) error {
 func (s *Servers) Reach(ctx context.Context) error {
 	errs := make([]error, len(s.Remote.Targets))
 	var all sync.WaitGroup
-	for i, t := range s.Remote.Targets { // check all servers at once, because an unreachable server is slow to report
+	for i, t := range s.Remote.Targets { // check all servers concurrently, because it takes long to detect an unreachable one
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()

@@ -51,7 +51,7 @@ func (t Table[T]) Names() []string {
 	return names
 }
 
-// Each calls visit for each entry.
+// Each calls the function visit with the name and description of every entry, in the table's order.
 func (t Table[T]) Each(visit func(name, doc string)) {
 	for _, one := range t.All() {
 		visit(t.Describe(one))

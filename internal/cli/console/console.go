@@ -66,8 +66,8 @@ type Refusal struct {
 	What, Hint string
 }
 
-// Refuse returns the error of the first refusal whose field If is true. It returns nil if there is no such refusal. The
-// parameter hint is used if this refusal has no hint.
+// Refuse returns a usage error for the first Refusal that applies (field If), or nil if none applies. The error's hint is that
+// of the Refusal, or else the parameter hint.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {
@@ -220,8 +220,8 @@ const (
 	plainInterval  = 10 * time.Second       // interval elsewhere
 )
 
-// NewLive starts a progress display on w. It repeatedly calls its parameter line to get the current text, and shows nothing if
-// the text is empty. The caller must call Close.
+// NewLive starts a progress display on w. At regular intervals, it calls the function line to get the current text. It shows
+// nothing if the text is empty. The caller must call Close.
 func NewLive(w io.Writer, line func() string) *Live {
 	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
 	l.ended.Go(func() { l.show(line) })

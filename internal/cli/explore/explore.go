@@ -35,7 +35,7 @@ type flags struct {
 	emitTest, emitHistory string
 }
 
-// Command returns the command explore.
+// Command returns the "explore" command, which searches for violations of locks in virtual time.
 func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -219,7 +219,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a trial without a verdict is inconclusive; a nondeterministic trial is not
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a trial without a verdict makes the result inconclusive; a nondeterministic trial does not
 	}
 	return found.Err()
 }

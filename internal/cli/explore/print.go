@@ -88,7 +88,7 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 			return err
 		}
 	}
-	s.History = nil // if requested, the history was written above
+	s.History = nil // the history is no longer needed; it was written to a file if the user requested that
 	return nil
 }
 
@@ -193,8 +193,8 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addMet adds a table of faults and client states. Each number counts how often the fault took effect in the client state, over
-// all locks.
+// addMet adds a table with a row per fault and a column per client state. Each number counts how often the fault took effect
+// while the affected client was in this state, over all locks.
 func addMet(t *format.Lines, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {

@@ -71,7 +71,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// plannedOn returns the cells of some locks on a deployment; "" is the usual deployment of each.
+// plannedOn returns the planned cells (combinations of lock, workload and fault) of the given locks on one deployment. If the
+// deployment (parameter on) is "", each lock runs on its usual deployment.
 func (f *flags) plannedOn(on string, locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []trial.Cell {
 	of := trial.Plan(locks, loads, injected)
 	if len(f.locks) == 0 || len(f.workloads) == 0 {

@@ -22,7 +22,7 @@ type work struct {
 	n    int // number of the trial, from 0, among the trials with the same lock, workload and fault
 }
 
-// part is a list of trials. At most atOnce of them run at once.
+// part is a list of trials, with a maximum number of trials that run concurrently (field atOnce).
 type part struct {
 	of     []work
 	atOnce int
@@ -65,7 +65,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 	return failed
 }
 
-// each calls do for every trial in p. It starts no further trial after ctx is done.
+// The method each calls the function do for every trial in the list. It starts no further trial after ctx is done.
 func (p part) each(ctx context.Context, do func(work)) {
 	var running errgroup.Group
 	running.SetLimit(p.atOnce)
@@ -80,13 +80,13 @@ func (p part) each(ctx context.Context, do func(work)) {
 	running.Wait()
 }
 
-// parts divides the trials into three lists. The result measured lists the trials whose performance is compared. They run one
-// at a time. The result beside has two lists, which run concurrently after that. One has the trials that mostly wait, the
-// other has those that keep a core busy. If the flag --jobs is set, all trials are in the first list, measured.
+// parts divides the trials of a run into three lists. The first holds the trials whose performance is compared. They run one at
+// a time. Then the other two lists run concurrently: trials that mostly wait, and trials that keep a core busy. If the flag
+// --jobs is set, the first list holds all trials, and that number of trials runs at once.
 //
-// Each list starts with the first trial of every combination of lock, workload and fault. The second trial of every
-// combination follows, and so on. So an interrupted run has results for many combinations. In the lists of beside,
-// successive trials use different locks, so few servers of one store are needed at once.
+// Each list starts with the first trial of every combination of lock, workload and fault. The second trial of every combination
+// follows, and so on. An interrupted run therefore has results for many combinations. In the two concurrent lists, successive
+// trials use different locks, so few servers of one store are needed at once.
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}

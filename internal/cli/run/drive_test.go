@@ -100,7 +100,7 @@ func TestDefaultCells(t *testing.T) {
 
 // TestLine checks the progress line: the finished trials, the estimated time left, unexpected results, and the running trial.
 func TestLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // no time passes
+	synctest.Test(t, func(t *testing.T) { // virtual time does not advance during this test, so the durations are exact
 		counter := workloads.All()[0]
 		w := work{cell: trial.Cell{Lock: catalog.Own()[1], Workload: counter, Fault: faults.None()}}
 		p := &progress{total: 40, cost: func(work) time.Duration { return time.Second }, all: 40 * time.Second, began: time.Now().Add(-10 * time.Second)}

@@ -83,7 +83,8 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// showing returns the default workload for checking a property. Some properties can be violated only in a special workload.
+// The function showing returns the default workload for checking a property. Some properties can be violated only in a special
+// workload.
 func showing(property, fault string) string {
 	if property == "owner-release" && fault != faults.None().Name {
 		return "counter"

@@ -192,7 +192,8 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: f.worker == "" && f.observe, What: "--observe is for the lock of --worker"})
 }
 
-// run runs every cell, writes the report, and returns an error with the exit code.
+// run carries out the trials of every cell (combination of lock, workload and fault) and writes the report. The returned error
+// determines the exit code.
 func (r *Runner) run(ctx context.Context) error {
 	r.sayServers()
 	for _, note := range r.notes {
@@ -218,7 +219,7 @@ func (r *Runner) run(ctx context.Context) error {
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
-	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // FAIL decides the exit code, so only print a note about discarded trials
+	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // a FAIL takes precedence over a discarded trial in the exit code
 		console.Note(r.stderr, failed.Error())
 		failed = nil
 	}

@@ -48,9 +48,10 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	return r, nil
 }
 
-// Try runs the given number of trials for each cell, a combination of lock, workload and fault. At most atOnce trials run at
-// once. Try adds the notes and scenarios to the report. The results cover all cells that this Runner has run so far. The
-// result failed is the error of a trial that could not be completed. The result err is the error of writing the report.
+// Try runs the given number of trials for each cell, a combination of lock, workload and fault. The parameter atOnce limits how
+// many trials run concurrently. Try adds the notes and scenarios to the report. The results cover all cells that this Runner
+// has run so far. The first error states why a trial could not be completed. The second error states why the report could not
+// be written.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
@@ -88,9 +89,10 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// measure runs every trial and writes the report. The result failed is the error of a trial that could not be completed, or
-// of stopping the servers. The report then covers the completed trials. The result err is the error of writing the report.
-// The manifest is written before the first trial, so that a killed run can still be reported.
+// measure runs every trial and writes the report. The first error states why a trial could not be completed, or why servers
+// could not be stopped. The report then covers the completed trials. The second error states why the report could not be
+// written. The manifest, which lists the planned trials, is written before the first trial. So a killed run can still be
+// reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
 	for _, c := range r.cells {
@@ -174,12 +176,12 @@ func parameters(p workloads.Params) []run.Parameter {
 
 // checkServers returns an error if there are no servers on which the locks can run. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // the user named all external servers, so no store is missing
+	if r.servers.How != servers.External { // the user starts external servers, so no store needs to be installed
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}
 	}
-	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // no lock that needs a store is left; the notes give the reasons
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // every lock that needs a store was left out; the notes give the reasons
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:

@@ -165,11 +165,12 @@ func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl,
 const (
 	slowStart = time.Second           // a runtime that takes at least this long to start is slow
 	slowPing  = 10 * time.Millisecond // a runtime that takes at least this long to answer a ping is slow
-	slowTTL   = 2 * faults.UsualTTL   // shortest lease under faults for a slow runtime
+	slowTTL   = 2 * faults.UsualTTL   // shortest lease in trials with a fault if the worker's language runtime is slow
 )
 
-// adapt makes trials of a slow runtime run one at a time, and with longer leases. It changes no value that a flag has set.
-// Without these changes, a stalled process could delay a holder too long, and the trial would be discarded.
+// adapt changes the settings if the worker's language runtime is slow. Trials then run one at a time, and trials with a fault
+// use longer leases. Without these changes, a stalled process could delay a holder too long, and the trial would be discarded.
+// A value that the user set with a flag is kept.
 func (f *flags) adapt(own *impls.Impl, m pace) {
 	if m.start < slowStart && m.ping < slowPing {
 		return

@@ -27,8 +27,9 @@ var failover = Fault{
 	},
 }
 
-// withReplica returns a deployment with one replica more than usual. A lock that uses the command WAIT gets two replicas. The
-// promoted replica may then lack a write that the other replica acknowledged.
+// withReplica returns a deployment with one replica, or with two if the lock's usual deployment already has one. Such a lock
+// uses the command WAIT: a replica must acknowledge each write. With two replicas, the promoted replica may lack a write that
+// the other replica acknowledged.
 func withReplica(usual string) string {
 	if usual == "replica" {
 		return "two-replicas"

@@ -17,7 +17,8 @@ type Fault struct {
 	Doc  string // one sentence
 	Kind Kind
 
-	// On returns the deployment to use, given the usual deployment of the lock. If On is nil, the usual deployment is used.
+	// On returns the deployment for trials with this fault, given the usual deployment of the lock. If On is nil, trials use the
+	// usual deployment.
 	On func(usual string) string
 	// Only returns the reason why the fault does not apply to a lock, or "" if it applies. If Only is nil, the fault applies to
 	// every lock.
@@ -105,7 +106,8 @@ type Step struct {
 	Name string  `json:"name,omitempty"` // name in the history; "": the name of the plan
 	When Trigger `json:"when,omitzero"`
 	Do   Action  `json:"do"`
-	// The effect ends after the duration For or at the moment Until. It never ends if both are zero.
+	// The effect ends after a duration (field For), or when a client reaches a point of its run (field Until). It never ends if
+	// both fields are zero.
 	For   time.Duration    `json:"for_ns,omitempty"`
 	Until workloads.Moment `json:"until,omitzero"`
 }
@@ -119,8 +121,8 @@ type Trigger struct {
 	On    *Passing         `json:"on,omitempty"`
 }
 
-// Passing selects the nth matching command between a process and its servers. It counts the commands after the point
-// Trigger.At.
+// Passing selects the nth matching command, or reply, between a process and its servers. The count starts when a client reaches
+// the point of its run that Trigger.At specifies.
 type Passing struct {
 	Process  int      `json:"process"`
 	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
@@ -150,7 +152,7 @@ const (
 	Unlink   Verb = "unlink"   // the replicas listed in Action.Nodes receive no more writes from their primary
 	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] promoted; if the deployment has Sentinels, they choose the replica
 	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By, or back if Action.By is negative
-	Drift    Verb = "drift"    // the clocks of the servers listed in Action.Nodes run fast by Action.By per second, or slow if Action.By is negative
+	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By each second, or lose it if it is negative
 	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
 	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes

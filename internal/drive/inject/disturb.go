@@ -33,8 +33,8 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 }
 
 // disturb applies a fault to network links. The effect is verified if a command passes an affected link during the fault. If
-// the proxy cannot parse the protocol, requests count instead of commands. For Cut, the end of a stream also counts. For Mute,
-// only dropped messages count.
+// the proxy cannot parse the protocol, a request is enough. For Cut, a dropped end of a stream is also enough. For Mute, a
+// message must have been dropped.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {

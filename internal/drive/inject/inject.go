@@ -65,10 +65,10 @@ type step struct {
 	effect Effect
 }
 
-// Strike is a step that was carried out.
+// Strike records that a step of a fault plan was carried out.
 type Strike struct {
 	faults.Step
-	From, To time.Duration // To is histories.StillOpen if the step was never healed
+	From, To time.Duration // start and end of the step's effect; the field To is histories.StillOpen if the effect never ended
 	Clients  []int32       // clients that the step affects; nil for steps that affect servers or the whole network
 }
 
@@ -115,7 +115,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // other clients may wait for this point of the run; they must continue only after its steps are carried out
+	defer in.reached(m) // wake the clients that wait for the moment m, but only after the faults of this moment are injected or ended
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond

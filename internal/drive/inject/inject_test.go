@@ -84,7 +84,7 @@ func TestGate(t *testing.T) {
 		in.At(t.Context(), moment(1, workloads.Asking))
 		close(asked)
 	}()
-	in.At(t.Context(), moment(2, workloads.Asking))  // returns at once: only client 1 is delayed
+	in.At(t.Context(), moment(2, workloads.Asking))  // this call must return at once, because only client 1 is delayed
 	in.At(t.Context(), moment(1, workloads.Working)) // returns at once: only acquires are delayed
 	select {
 	case <-asked:
@@ -252,8 +252,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders checks which orders the injector gives to a client. If a client is ordered to abandon its lock, the history must
-// record that it went away.
+// TestOrders checks the instructions (workloads.Order) that the injector gives to a client. A client may have to work only
+// briefly under the lock, or to stop without a release. If the client stops, the history must record that it went away.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

@@ -101,8 +101,8 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime lists scenarios with server faults that can change or delete a lease. A server's clock jumps, or the server evicts a
-// key, restarts without its data, or is down.
+// The variable ofTime lists scenarios with server faults that can change or delete a lease. A server's clock jumps, or the
+// server evicts a key, restarts without its data, or is down.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",

@@ -23,7 +23,7 @@ type account struct {
 	hold           func() int64  // returns a new hold number
 	ops            []histories.Op
 	last           time.Duration // end time of the last operation
-	number         int64         // hold number of the current step
+	number         int64         // number that identifies the current hold in the history
 	unplaced       int           // number of holds that could not be recorded, because the clock offset is too uncertain
 }
 
@@ -80,7 +80,7 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire returns the history operation for an acquire. The recorded request may be later than the real one. The lease
+// acquire returns the history operation for an acquire. The recorded request time may be later than the actual one. The lease
 // validity is then shortened by the difference, so that the recorded lease does not end too late.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
@@ -114,8 +114,8 @@ type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn updates the bounds of a service's clock with the times at which a request was sent and its answer received. It
-// returns the new bounds.
+// learn narrows the bounds of the offset between a service's clock and the clock of the history. It uses the times at which a
+// request was sent and its answer received. It returns the new bounds.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +147,7 @@ type Figures struct {
 	P50     int64   `json:"order_p50_ns"`        // median duration of a successful order
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // number of orders sent after the sell-out
-	Reached int     `json:"late_reached_service"` // number of orders that a service received although they were sent after the stock was sold out
+	Reached int     `json:"late_reached_service"` // number of orders that were sent after the sell-out and reached a service
 	LateP50 int64   `json:"late_p50_ns"`
 
 	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands that the lock's servers executed until the sell-out, per successful order; null if the servers do not count commands

@@ -20,8 +20,8 @@ import (
 	"lockbench/impls"
 )
 
-// inside is the maximum time to handle an order while the lock is held, in addition to the simulated work. If the buyer
-// disconnects, the service still completes the order.
+// inside is the timeout for an order after the lock is granted. The duration of the simulated work is added to it. A disconnect
+// of the buyer does not cancel the order, but this timeout does.
 const inside = 10 * time.Second
 
 // Service is the shop's HTTP server in one process. For each order, it acquires a lock and takes an item from the stock.
@@ -89,7 +89,7 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// elsewhere is the outcome if one segment of the stock is empty, but other segments may have items left.
+// The outcome elsewhere means that one segment of the stock is empty, but other segments may have items left.
 const elsewhere Outcome = ""
 
 type visit struct {
@@ -157,8 +157,8 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// The method nothing records that a segment of the stock is empty. It returns SoldOut if all segments are empty. Otherwise it
-// returns elsewhere, which makes the service try another segment.
+// The method nothing records that a segment of the stock is empty, and returns an outcome. The outcome is SoldOut if all
+// segments are empty. Otherwise it is the constant elsewhere, which makes the service try another segment.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -202,7 +202,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // exceeds the number of buyers, so that no lock holder waits for a connection
+	opts.PoolSize = 1024 // more connections than buyers, so that no lock holder waits for a connection
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }
@@ -277,7 +277,8 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	return nil
 }
 
-// tell writes err to the output, for the parent process, and returns it.
+// tell writes an error (parameter why) to out, where the parent process reads it. It returns this error, joined with any error
+// of the write.
 func tell(out io.Writer, why error) error {
 	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

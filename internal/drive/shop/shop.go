@@ -50,7 +50,7 @@ type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
 	Gate     bool          `json:"gate,omitempty"` // whether the nginx gate answered the order, without a request to a service
-	Read     time.Duration `json:"read_ns"`        // when the service read the request
+	Read     time.Duration `json:"read_ns"`        // time at which the service read the request
 	Answered time.Duration `json:"answered_ns"`    // just before the service sent the answer
 	Steps    []Step        `json:"steps,omitempty"`
 }
@@ -87,7 +87,7 @@ const (
 
 const (
 	startTimeout = 10 * time.Second // time limit for the start of a process
-	askTimeout   = 5 * time.Second  // timeout of a request that does not buy an item
+	askTimeout   = 5 * time.Second  // timeout of connection attempts, and of requests other than orders
 )
 
 // Process is a running service process.

@@ -82,8 +82,8 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService checks the operations that a service reports for orders. The cases include an empty segment, a sell-out, a
-// lost lock and a Redis that is down.
+// TestService checks the lock and stock operations that a service lists in its answers to orders. An order is a buyer's request
+// for an item. The cases include an empty segment of the stock, a sell-out, a lost lock and an unreachable Redis server.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)

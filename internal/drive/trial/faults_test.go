@@ -33,7 +33,7 @@ func needRedis(t *testing.T) {
 type acted struct {
 	fault, lock string
 	injected    string // clients of the inject operations, in order; "harness" for a server fault
-	healed      string // clients of the heal operations, in order
+	healed      string // clients named in the heal operations, in the order of these operations
 }
 
 // actedOut returns a test case for each fault except "none".

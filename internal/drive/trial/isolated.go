@@ -59,7 +59,7 @@ func (t *trial) openApart(ctx context.Context) error {
 	return nil
 }
 
-// OwnWorker returns the command that runs a built-in lock in a separate process: this program with the argument worker.
+// OwnWorker returns the command that runs a built-in lock in a separate process: this program with the argument "worker".
 func OwnWorker() ([]string, error) {
 	self, err := os.Executable()
 	return []string{self, "worker"}, err
@@ -98,8 +98,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns an error if lockbench cannot inject the cell's server fault into servers with the given start method.
-// Containers can be paused and killed, but they restart too slowly for the other server faults.
+// unreachable returns an error if lockbench cannot inject the trial's server fault. That depends on how the servers are started
+// (parameter how). Containers can be paused and killed, but they restart too slowly for the other server faults.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil

@@ -150,8 +150,8 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut returns the name of the store or lock that a plan omits for the given reason. If the store is not installed, it
-// returns the name of the store. Otherwise it returns the name of the lock, with the workload or fault that may be the cause.
+// leftOut returns the name of the store or lock that a plan omits. If the store is not installed (parameter why), leftOut
+// returns the store's name. Otherwise it returns the lock's name, followed by the workload or fault if that may be the reason.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store

@@ -167,7 +167,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	return nil
 }
 
-// voidReason reads the reason for discarding a trial from a file.
+// voidReason returns the reason why a trial was discarded. It reads the reason from a file.
 func voidReason(file string) string {
 	var discarded struct{ Reason string }
 	text, err := os.ReadFile(file)
@@ -243,8 +243,9 @@ func tooManyXPass(cells []*soakCell) string {
 	return ""
 }
 
-// soakCells returns the cells of a soak test. Each of the best locks gets n trials, spread over the faults under which a
-// property is expected to hold. Each cell with an expected violation gets n/5 trials.
+// soakCells returns the cells (combinations of lock, workload and fault) of a soak test, with their numbers of trials. Each of
+// four locks gets n trials, divided among the faults under which a property is expected to hold. Each cell with an expected
+// violation gets n/5 trials.
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
 	all := []*soakCell{underSentinels(n)} // the Sentinel cell comes first, because its trials take longest
@@ -283,8 +284,8 @@ func underSentinels(n int) *soakCell {
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
 }
 
-// faultyCells returns a cell for each expectation of a lock under a fault. The expectation names the workload and the
-// deployment. The defaults are the workload counter and the lock's default deployment.
+// faultyCells returns the combination of lock, workload and fault for each expectation of a lock under a fault. The default
+// workload is counter. The default deployment is the lock's usual one.
 func faultyCells(l impls.Impl) []*soakCell {
 	var cells []*soakCell
 	seen := map[string]bool{}

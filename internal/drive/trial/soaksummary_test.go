@@ -67,8 +67,8 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes a table row with the properties that are expected to hold in a cell. It writes nothing if no
-// property is expected to hold.
+// expectedToHold writes a row of a Markdown table: a cell's results for the properties that are expected to hold. A cell is a
+// combination of lock, workload and fault. If no property is expected to hold, expectedToHold writes nothing.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0

@@ -29,7 +29,7 @@ type Setting struct {
 	Remote     servers.Remote // addresses of external servers
 	Params     workloads.Params
 	FaultTTL   time.Duration     // TTL of trials with a fault; 0: the default of the fault
-	FaultHold  time.Duration     // hold of trials of a user's lock with a fault; 0: the default of the fault
+	FaultHold  time.Duration     // hold time in trials of a user's lock with a fault; 0: the default of the fault
 	LockParams map[string]string // lock parameters; a lock ignores unknown names
 	Worker     []string          // command that runs a built-in lock in a separate process
 	Self       string            // path of the lockbench program, which also runs some stores and the shop services
@@ -55,7 +55,7 @@ type Running struct {
 // Outcome is the result of a trial that ended.
 type Outcome struct {
 	Dir    string
-	Server string // product, version and start method of the servers
+	Server string // product and version of the servers, and how they were started
 	// Durability describes whether a server crash can lose an acknowledged write.
 	Durability string
 	Header     histories.Header
@@ -68,7 +68,7 @@ type Outcome struct {
 // ErrDiscarded is returned if every attempt at a trial was discarded.
 var ErrDiscarded = errors.New("trials in a row were discarded")
 
-// attempts is the largest number of attempts at one trial.
+// attempts is the maximum number of times that one trial is run. A discarded trial is run again.
 const attempts = 5
 
 // Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns
@@ -100,7 +100,7 @@ func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {
 		p = c.Fault.Params(p, c.faultTTL(s.FaultTTL), c.On())
-		if s.FaultHold > 0 && c.Lock.Program != nil { // expectations of the built-in locks are for the default
+		if s.FaultHold > 0 && c.Lock.Program != nil { // the expectations of built-in locks apply to the default hold time only
 			p.Hold, p.Duration = s.FaultHold, max(p.Duration, 3*s.FaultHold)
 			p.Grace = max(p.Grace, p.TTL+time.Second) + 2*s.FaultHold
 		}
@@ -279,7 +279,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 // time.
 func (t *trial) mayBeLate() time.Duration {
 	if t.Params.Hold >= t.Params.TTL {
-		return t.Params.TTL / 4 // a holder that is late anyway; a lock that renews each third of a lease bears such a stall
+		return t.Params.TTL / 4 // the hold outlives its lease anyway; a lock that renews every third of a lease tolerates this pause
 	}
 	return (t.Params.TTL - t.Params.Hold) * 3 / 4
 }
