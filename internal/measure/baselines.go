@@ -42,14 +42,14 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		return err
 	}
 	h := figures.NewHistogram()
-	recorded := int64(0) // number of recorded pings; the loop continues until they are enough to report a median
+	recorded := int64(0) // number of recorded pings; a median requires a minimum number
 	for begun := time.Now(); recorded < figures.SamplesFor(0.5) || time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
 		if err := ask(); err != nil {
 			return err
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
-			_ = h.RecordValue(int64(took)) // fails only for a time above one hour
+			_ = h.RecordValue(int64(took)) // RecordValue fails only if the round-trip time exceeds one hour
 			recorded++
 		}
 	}

@@ -46,12 +46,13 @@ type Progress struct {
 	Granted        *atomic.Int64
 }
 
-// fewest is the minimum number of trials that confidence intervals and self-checks require.
+// The constant fewest is the minimum number of trials required for confidence intervals and self-checks.
 const fewest = bench.FewestBlocks
 
-// Run measures blocks, which contain one trial of each pair of lock and conditions. It ends after the planned number of
-// blocks, when all confidence intervals are narrow, when the budget is used up, or when ctx is done. It sets Stopped to the
-// reason. Trials whose results are already in the folder are skipped, so Run can resume an interrupted bench.
+// Run measures one block of trials after another. A block has at most one trial of each planned combination of lock and
+// conditions. Run ends after the planned number of blocks, or when all confidence intervals are narrow. It also ends
+// when the budget is used up or when ctx is done. Run stores the reason in b.Stopped. It skips trials whose results are
+// already in the folder, so it can resume an interrupted bench.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
@@ -236,7 +237,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known stores the round-trip time of a ping trial, for other trials in the same block. It ignores other trials.
+// The method known stores the round-trip time if t is a ping trial. Later trials on the same servers use this time.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
@@ -289,7 +290,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // with a fault, the clients run in separate processes, so p cannot count their round trips and attempts
+		p = nil // with a fault, the clients run in other processes, whose round trips and attempts cannot be counted here
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -313,7 +314,7 @@ func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) tria
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
 	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
-	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // setting.Try adds the block number to the seed
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // setting.Try adds the block number to the seed, so that the seed differs between blocks
 	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // no error is possible: the plan was checked
 	p.Hiccup = duration(s.Params["stall"])
 	setting.Params = p

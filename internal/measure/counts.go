@@ -82,7 +82,7 @@ func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 // (fixed), and by an amount for each second (perSecond).
 type idle struct{ fixed, perSecond counts }
 
-// idleFor is the duration of the measurement of an unused server.
+// idleFor is the time for which watchIdle measures the background activity of an unused server.
 const idleFor = 100 * time.Millisecond
 
 // watchIdle measures the background activity of servers while no client uses them.

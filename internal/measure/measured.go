@@ -145,7 +145,8 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds the percentiles of h that are metrics, unless h has too few samples.
+// percentiles adds the median and the 99th percentile of h to f, in milliseconds. It omits a percentile if h has too
+// few samples, or if the percentile is not a defined metric.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -204,7 +205,8 @@ func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// Again recomputes latencies, rates and shares from the stored history of a trial. The parameter dir is the bench folder.
+// Again returns the latencies, rates and shares of a trial, recomputed from its stored history. The parameter dir is
+// the bench folder.
 func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
 	stats, err := StatsAgain(dir, t)
 	if err != nil {

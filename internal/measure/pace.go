@@ -28,7 +28,7 @@ type pace struct {
 	before, after reading
 	warmup        time.Duration
 	steady        bool
-	err           error // first error of reading the counters
+	err           error // first error that occurred while the counters were read
 }
 
 // run reads the counters at the start and the end of the measured window. It returns at the end of the window, or when ctx

@@ -213,8 +213,8 @@ func (p *Plan) baseline(name string, point bench.Point, at int) {
 	}
 }
 
-// again adds a self-check: the reference lock is measured a second time, under another name, with few clients. Both results
-// must agree.
+// The method again adds a self-check to the plan. The reference lock is measured a second time, under another name,
+// with at most 16 clients. The two results must agree.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]

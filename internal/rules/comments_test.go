@@ -62,7 +62,7 @@ func problemsOf(d ast.Decl) (problems []string) {
 					problems = append(problems, problemOf(s.Name.Name, doc, false)...)
 				}
 			case *ast.ValueSpec:
-				if d.Lparen.IsValid() { // constants or variables in a group share one comment, or each has one
+				if d.Lparen.IsValid() { // one comment may describe all constants or variables of a group
 					if name := s.Names[0].Name; ast.IsExported(name) && s.Doc == nil && s.Comment == nil && !strings.Contains(commentsIn(d), name) {
 						problems = append(problems, name+" has no comment")
 					}
@@ -88,8 +88,8 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 	return nil
 }
 
-// commentsIn returns the comments on the constants or variables in a group. If the group itself has a comment, the result
-// includes the declared names, which then count as commented.
+// commentsIn returns the text of the comments on single constants or variables in a group. If the group itself has a
+// comment, the text also contains each declared name. The caller therefore regards each name as commented.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)

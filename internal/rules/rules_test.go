@@ -17,7 +17,7 @@ import (
 // its subfolders, unless they have a separate row. Packages in the same folder of the table may import each other.
 var mayImport = map[string][]string{
 	"histories":         {},
-	"impls":             {"histories"}, // package impls uses types of package histories to describe what a lock is expected to do
+	"impls":             {"histories"}, // package impls describes expectations with types of package histories
 	"impls/locktest":    {"histories", "impls", "workloads", "checker", "internal/drive", "internal/simulate", "internal/world"},
 	"workloads":         {"histories", "impls"},
 	"checker":           {"histories"},

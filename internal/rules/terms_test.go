@@ -113,7 +113,8 @@ func finderOf(pattern string) finder {
 	return finder{regexp.MustCompile(`(^|[^\w'’-])(?P<word>` + pattern + `)($|[^\w-])`), literalsOf(parsed)}
 }
 
-// literalsOf returns a set of literals. Every match of the expression contains at least one of them.
+// literalsOf returns strings such that every match of the regular expression contains at least one of them. It returns
+// nil if it finds no such strings.
 func literalsOf(re *syntax.Regexp) (all []string) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -142,7 +143,7 @@ func shortest(all []string) int {
 	return len(slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// in returns the start and the end of each match of the pattern in a lower-case text.
+// The method in returns the start and the end of each match of the pattern in a lower-case text.
 func (f finder) in(lower string) (all [][2]int) {
 	if f.literals != nil && !slices.ContainsFunc(f.literals, func(l string) bool { return strings.Contains(lower, l) }) {
 		return nil

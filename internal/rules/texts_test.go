@@ -25,7 +25,8 @@ var (
 	commentMark = regexp.MustCompile(`(?m)^\s*(//|--)`)
 )
 
-// without replaces every match with spaces but keeps the line breaks, so that line numbers do not change.
+// The function without replaces every match of the regular expression with spaces. It keeps line breaks, so that line
+// numbers do not change.
 func without(code *regexp.Regexp, s string) string {
 	return code.ReplaceAllStringFunc(s, func(m string) string { return strings.Map(blank, m) })
 }

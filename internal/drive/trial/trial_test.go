@@ -36,7 +36,7 @@ func TestEachCell(t *testing.T) {
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
 		// Run fewer workloads with -short, and on stores other than Redis.
 		enough := testing.Short() || c.Lock.Store != "" && c.Lock.Store != servers.Redis
-		return c.Workload.Served || enough && c.Workload.Name != "counter" // TestFlashSale runs the shop workloads
+		return c.Workload.Served || enough && c.Workload.Name != "counter" // skip the shop workloads, which TestFlashSale checks
 	})
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range plan {

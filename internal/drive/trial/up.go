@@ -18,7 +18,8 @@ import (
 	"lockbench/workloads"
 )
 
-// up starts servers, opens the locks and connects every client, so that no recorded acquire includes the time to connect.
+// The method up starts servers, opens the locks and connects every client. Connecting is therefore not part of any
+// recorded acquire.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (t *trial) opening(process int, nodes []string) worker.Open {
 }
 
 const (
-	connectTimeout = 10 * time.Second // total time for the first acquire of every client
+	connectTimeout = 10 * time.Second // time limit for the first acquires of all clients together, and for reading the counters
 	connectTries   = 20
 	connectAgain   = 50 * time.Millisecond // delay between two attempts
 )
@@ -152,8 +153,8 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// later registers a function to be called when the trial ends. The functions are called in the reverse order of
-// registration.
+// The method later registers a function that is called when the trial ends. Functions are called in the reverse order
+// of registration.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {
@@ -175,8 +176,8 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting reads the counters of the servers, calls the function do, and reads the counters again. It returns both readings
-// and the network traffic in between.
+// counting reads the counters of the servers before and after it calls the given function. It returns both readings and
+// the network traffic in between.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
 	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
 	read := func() (map[string]float64, error) {

@@ -147,8 +147,8 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// The constant remembered determines when a released or lost hold may be deleted from the map holds. At least this number of
-// later requests must have been sent.
+// The constant remembered bounds the size of the map holds. A released or lost hold may be deleted when more than this
+// number of requests have followed its acquire.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {
@@ -215,7 +215,7 @@ func (p *Process) released(g impls.Grant) {
 // notice handles a worker's report of a renewal or a loss. It replaces a time in the future with the current time.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // a notice sets only one of the two hold IDs; the other is 0
+	h := p.held[l.Lost+l.Renewed] // a report sets only one of the hold IDs Lost and Renewed; the other is 0
 	if h == nil {
 		p.mu.Unlock()
 		return

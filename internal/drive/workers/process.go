@@ -42,7 +42,7 @@ type Process struct {
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when the output of the process has ended
 
-	writing sync.Mutex // guards the input pipe (field in); separate from mu, so that replies can be read while a write blocks
+	writing sync.Mutex // guards the input pipe below; separate from mu, so that replies can be read while a write blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards the fields below
@@ -54,8 +54,8 @@ type Process struct {
 	failed  error // first protocol violation or other failure
 }
 
-// Start starts a worker process and returns when it has written its first line. The function renewed is called for each
-// renewal that the lock makes itself; see impls.Env. The keeper k kills the process when lockbench ends.
+// Start starts a worker process and waits for its first line of output. The callback renewed is called for each renewal
+// that the lock makes by itself; see impls.Env. When lockbench ends, the given Keeper kills the process.
 func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	b := usualBounds()
 	b.ready = max(b.ready, min(of.Start, mostStart))
@@ -189,8 +189,8 @@ func (p *Process) take(l worker.Line) error {
 	return fmt.Errorf("it answered request %d twice", l.ID)
 }
 
-// call sends a request and waits for its answer. The timeout is wait plus bounds.answer; a negative wait means no timeout. If
-// call fails, the result of the request is indeterminate.
+// call sends a request and waits for its answer. The timeout is the sum of the parameter wait and bounds.answer. If
+// wait is negative, there is no timeout. If call fails, the result of the request is indeterminate.
 func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
 			return p.lastWord(answer)
 		}
-		go func() { _ = p.Running(ctx) }() // an unanswered ping kills the process
+		go func() { _ = p.Running(ctx) }() // Running pings the worker, and kills the process if the worker does not answer
 		timer.Reset(bound)
 	}
 }

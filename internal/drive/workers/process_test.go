@@ -57,7 +57,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// gone checks that the process exits and that its output ends.
+// The function gone checks that the process exits and that its output has been read to the end.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
@@ -262,8 +262,8 @@ func TestLateGrant(t *testing.T) {
 	}
 }
 
-// TestNotices checks that each notice of a renewal or a loss is applied to the right hold. Times in the future must be
-// corrected.
+// TestNotices checks that a worker's reports of renewals and losses are applied to the right holds. A reported time in
+// the future must be replaced with the current time.
 func TestNotices(t *testing.T) {
 	var renewed []string
 	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {

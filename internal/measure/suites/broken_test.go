@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/yamlfile"
 )
 
-// few is a minimal suite, which has only the required configuration keys.
+// The constant few is a minimal suite, with only the required configuration keys.
 const few = `name: few
 sections:
   - name: one
@@ -22,7 +22,7 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// The function with returns the minimal suite with an additional line in its only section.
+// The function with adds the given line to the only section of the minimal suite, and returns the result.
 func with(more string) string { return few + "    " + more + "\n" }
 
 // The function held returns the minimal suite, which has no thresholds, with the given threshold added.

@@ -55,7 +55,8 @@ type Lock struct {
 	Params     map[string]string // parameters of the lock
 }
 
-// Subject returns the name of the lock in figures and thresholds.
+// Subject returns the name that reports and thresholds use for the lock. It is As, or else the lock's name and
+// deployment.
 func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
 func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }

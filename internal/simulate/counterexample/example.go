@@ -37,7 +37,7 @@ type Example struct {
 	waits    bool             // whether the property is about acquires that take too long
 	holds    []*hold
 	of       map[holdKey]*hold
-	inner    map[holdKey]bool // re-entrant holds: the same client already held the key
+	inner    map[holdKey]bool // re-entrant holds, acquired by a client that already held the key
 	faults   []*fault
 	until    time.Duration // operations called after this time are ignored
 	granted  time.Duration // time of the last grant in the violation; later holds are less relevant

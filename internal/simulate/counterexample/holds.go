@@ -7,7 +7,8 @@ import (
 	"lockbench/histories"
 )
 
-// hold is a key held by a client from a grant to its end. A re-entrant acquire is part of the outer hold.
+// hold is a period in which a client holds a key. It begins with the grant. It ends with the release, a reported loss
+// or the end of the client. A re-entrant acquire does not begin a new hold.
 type hold struct {
 	acquire  *histories.Op
 	release  *histories.Op // nil: none

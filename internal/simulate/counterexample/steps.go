@@ -136,7 +136,7 @@ func numbered[N int | int32](noun string, n []N) string {
 	return noun + " " + joined(words)
 }
 
-// fault is an injected fault. The field passing names the command or reply that triggered the fault.
+// fault is an injected fault, with a description (field passing) of the command or reply that triggered it, if any.
 type fault struct {
 	inject.Strike
 	passing string

@@ -9,8 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// The constant long is a duration. If an operation takes longer, the event list shows when it was called and when it
-// returned.
+// The constant long is the duration above which the event list shows both call and return of an operation.
 const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

@@ -45,9 +45,9 @@ type timeline struct {
 	from, to time.Duration
 }
 
-// Timeline returns the timeline as text. A line has at most width or MinWidth characters, whichever is greater. There is a
-// line for each fault with its event number, for each client, and for the violation. The last lines show the time in ms and
-// explain the marks.
+// Timeline returns the timeline as text, in lines of at most max(width, MinWidth) characters. There is one line for
+// each fault, for each client and for the violation. The name of a fault is followed by its number in the event list.
+// The last lines show the time in ms and explain the symbols.
 func (x *Example) Timeline(width int) string {
 	t := &timeline{Example: x, names: len("violation") + 2}
 	type row struct {
@@ -181,7 +181,8 @@ func (t *timeline) end(op *histories.Op) time.Duration {
 	return op.Return
 }
 
-// mark draws the symbol for the end of an operation. It does not overwrite a hold of only one column.
+// mark draws the symbol for the end of an operation. The symbol of an acquire, a release or a loss never hides a hold
+// that is one column wide.
 func (t *timeline) mark(cells []rune, op *histories.Op) {
 	column := t.column(t.end(op))
 	if op.EndsClient() {
@@ -198,7 +199,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // one column to the left, because the symbol of the following release may be in this column
+		cells[max(column-1, 0)] = writes // one column to the left, so that the symbol of the next release does not overwrite this symbol
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
@@ -214,8 +215,8 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// after returns the column in which to mark that the operation op ended a hold. It is the given column, unless the hold
-// also begins in that column. It is then the next column.
+// The method after returns the column for the symbol of an operation that ends a hold. It returns the given column, or
+// the next one if the hold also begins in the given column.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {

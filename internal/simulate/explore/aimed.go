@@ -16,7 +16,8 @@ func aimed(s *scene) (p faults.Plan) {
 	return p
 }
 
-// aim returns the steps of one fault at a critical moment in one of a client's first iterations.
+// aim returns the steps of a fault plan that inject one fault at a critical moment. The moment is in one of the first
+// iterations of a client.
 func (s *scene) aim() []faults.Step {
 	c := s.client()
 	when := s.trigger(c)

@@ -51,7 +51,7 @@ type LockResult struct {
 	Seeds      int                       `json:"seeds"`
 	Operations int                       `json:"operations"`
 	Virtual    time.Duration             `json:"virtual_ns"`
-	ClientTime time.Duration             `json:"client_time_ns"` // virtual time multiplied by the number of clients
+	ClientTime time.Duration             `json:"client_time_ns"` // virtual time of each client, summed over all clients and seeds
 	Digest     string                    `json:"digest"`         // hash of the history digests of all seeds, in seed order
 	Properties []*PropertyResult         `json:"properties"`
 	Strategies []*StrategyResult         `json:"strategies"`
@@ -167,7 +167,8 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// leastMinimising is the minimum time for minimising the violations of one lock, even after the campaign's time limit.
+// leastMinimising is the smallest time limit for minimising the violations of one lock. It applies even if the search
+// has no time left.
 const leastMinimising = 2 * time.Second
 
 // minimise minimises the violations of all locks, several locks at a time. Each lock is handled by one child process.
@@ -196,12 +197,12 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// timeLimit returns the time limit for minimising the violations of one lock. If the number of seeds is fixed, the limit is
-// constant. Otherwise it is an equal share of the time that the whole search has left. The parameter left is the number
-// of locks that still need a share.
+// timeLimit returns the time limit for minimising the violations of one lock. If the number of seeds is fixed, the
+// limit is constant. Otherwise the remaining time of all child processes is divided equally among the remaining locks
+// (parameter left).
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // the maximum number of violations, multiplied by the time limit of one violation
+		return mostMinimised * mostTime // enough to minimise the maximum number of violations, each for the maximum time
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)

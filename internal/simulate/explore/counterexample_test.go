@@ -92,7 +92,8 @@ func runUnder(t *testing.T, lock, fault string) *Run {
 	return r
 }
 
-// faulty returns the case of a lock under a built-in fault, with the same plan as in lockbench run.
+// The function faulty returns a case that runs the lock under the built-in fault. The fault plan is the same as in
+// lockbench run.
 func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	on := l.Deployment
 	if f.On != nil {
@@ -195,5 +196,5 @@ func TestGrantsAreShown(t *testing.T) {
 	}
 }
 
-// ms formats a time as in an event list.
+// ms formats a time in milliseconds with one decimal place, as in event lists.
 func ms(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

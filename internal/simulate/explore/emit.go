@@ -71,8 +71,8 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// how returns the distinct kinds of fault actions in the plan, joined by hyphens, such as stall-pause. It returns
-// "nothing" for a plan without faults.
+// The method how returns the distinct kinds of fault actions in the plan, joined by hyphens, such as stall-pause. It
+// returns "nothing" for a plan without faults.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {

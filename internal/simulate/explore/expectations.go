@@ -10,9 +10,9 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected
-// to hold under the step if the lock states so for all these faults. If kinds returns no fault, the property has no
-// expectation.
+// kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected to
+// hold under the step if it is expected to hold under each of these faults. If kinds returns no names, no property has
+// an expectation under the step.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
 		if t.Workload.Reentrant { // a holder that acquires again waits for the reply, and the holder's lease may expire during this time

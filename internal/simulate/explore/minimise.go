@@ -35,7 +35,7 @@ type Shown struct {
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
 	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
-	Disagreements []string  `json:"disagreements,omitempty"` // differences between the two independent checks of the history: a defect of lockbench
+	Disagreements []string  `json:"disagreements,omitempty"` // differences between the results of the two independent checks; they indicate a defect of lockbench
 	History       *Recorded `json:"history,omitempty"`
 }
 
@@ -82,8 +82,8 @@ func (s Size) compare(o Size) int {
 // Minimised holds the counterexamples found for one lock, and the problems found while minimising.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded different histories when repeated
-	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the two independent checks of a history: a defect of lockbench
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded a different history
+	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the results of the two independent checks; they indicate a defect of lockbench
 }
 
 // timelineWidth is the width in characters of the timelines of counterexamples.
@@ -118,9 +118,9 @@ type minimiser struct {
 	count   int
 }
 
-// take runs the case of a seed again and minimises it for one violated property. It skips each property for which an
-// existing counterexample suffices (see Counterexample.covers). It prefers failed expectations, and then the most
-// significant property. If no property remains, take does nothing.
+// The method take runs the case of a seed again and minimises it for one violated property. It ignores properties for
+// which an existing counterexample suffices (see Counterexample.covers). Of the others, it prefers failed expectations,
+// and then the most significant property. If all are ignored, take returns without running the case.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -164,9 +164,9 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// covers reports whether c makes another counterexample, with the given property and faults, unnecessary. For this, c
-// must violate the same property, and the given faults must include all faults of c. If the parameter fails is true, c
-// must also violate a property that was expected to hold.
+// covers reports whether c suffices, so that no counterexample with the given property and faults is needed. For this,
+// c must violate the property, and every fault of c must be among the given faults. If the given property was expected
+// to hold (parameter fails), c must also show a failed expectation.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }

@@ -73,7 +73,7 @@ func (p *Pool) Close() {
 
 func (e *explorer) end() {
 	e.in.Close()
-	_ = e.cmd.Process.Kill() // killing it is safe: a child process writes no files
+	_ = e.cmd.Process.Kill() // killing the child process is safe, because it writes no files
 	_ = e.cmd.Wait()
 }
 
@@ -102,9 +102,9 @@ func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return r.Minimised, err
 }
 
-// Replay runs the case in f and returns the result, with a timeline that is width characters wide. If GOMAXPROCS is 1,
-// it runs the case in this process, otherwise in a child process. The parameter program is the command that starts the
-// child process.
+// Replay runs the case stored in f and returns the result, with a timeline of the given width in characters. If
+// GOMAXPROCS is 1, it runs the case in this process, otherwise in a child process. The parameter program is the command
+// that starts the child process.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)
@@ -179,9 +179,9 @@ type reply struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// Serve handles the requests of a Pool until it reads EOF from in. Then it calls orphaned at once, even if a request
-// is still being handled. The process must run with GOMAXPROCS=1: otherwise trials in virtual time are not
-// reproducible.
+// Serve handles the requests of a Pool until it reads EOF from in. At EOF it calls the callback orphaned at once, even
+// during a request, so that the process can exit. The process must run with GOMAXPROCS=1: otherwise trials in virtual
+// time are not reproducible.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {

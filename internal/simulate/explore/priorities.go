@@ -9,8 +9,8 @@ import (
 // priorities returns a plan that delays the messages of each process by a different time. Once or twice, a random
 // process becomes the slowest. Often the plan has another fault too.
 //
-// The strategy applies PCT to messages instead of threads. Source: Burckhardt et al., A Randomized Scheduler with
-// Probabilistic Guarantees of Finding Bugs, ASPLOS 2010.
+// The strategy applies PCT (probabilistic concurrency testing) to messages instead of threads. Source: Burckhardt et
+// al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, ttl/6)
 	if s.allows("slow-network") {

@@ -121,9 +121,9 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// The function named first tries to simplify the case with one of the given values. For each value in turn, it applies
-// change to a copy of the case and runs the copy. It stops and returns true when a copy still violates the property and
-// is not larger. If no copy does, it returns false.
+// first reports whether one of the given values simplifies the case. It applies change with each value in turn to a
+// copy of the case, and runs the copy. It stops when a copy still violates the property and is not larger. That copy
+// replaces the case.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
@@ -242,7 +242,8 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step. If the fields For and Do.By are equal, setTime changes both or neither.
+// setTime sets the nth duration of a step (see timesOf). If the step's durations For and Do.By are equal, setTime keeps
+// them equal.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]

@@ -129,8 +129,8 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing returns a maker for each kind of fault that affects a single command or reply. A maker creates the steps
-// of a fault.
+// The function passing returns one maker for each kind of fault that affects a single command or reply. A value of type
+// maker creates the steps of a fault.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -158,7 +158,8 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns steps of a randomly chosen kind for the client, or nil if no kind is possible.
+// The method some returns the steps of one fault, of a randomly chosen kind, for the client c. It returns nil if no
+// kind is possible.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {

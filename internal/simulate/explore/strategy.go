@@ -109,8 +109,8 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// between returns a random duration from low to high. Short durations are more likely. The result is rounded to
-// microseconds, or to milliseconds above 2 ms.
+// The method between returns a random duration from low to high. Short durations are more likely. Durations above 2 ms
+// are rounded to milliseconds, others to microseconds.
 func (s *scene) between(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))

@@ -242,7 +242,7 @@ func (p *pipe) end() {
 	}
 }
 
-// leave sends the given chunks, which were written to this pipe in the same nanosecond of virtual time.
+// The method leave sends the given chunks. They were written to this pipe in the same nanosecond of virtual time.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {

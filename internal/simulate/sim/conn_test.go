@@ -67,8 +67,8 @@ type wire struct {
 	process, node, dial int
 }
 
-// delays returns the delays of messages on a new connection, in each direction. It first connects another process to
-// the server the given number of times.
+// delays returns the delays of messages on a new connection, in each direction. The parameter others is the number of
+// connections that another process opens first. These connections must not change the delays.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)

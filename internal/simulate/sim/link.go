@@ -48,8 +48,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls the function do for every connection of the link, ordered by the last message to the server. It does not
-// use the order of creation. That order is not reproducible, because concurrent clients share a connection pool.
+// The method each calls do(c) for every connection c of the link, ordered by the last message to the server. The order
+// of creation is not reproducible, because concurrent clients share a connection pool.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -70,7 +70,7 @@ func (l *link) add(c *pair) {
 type pair struct {
 	link     *link
 	number   int
-	used     atomic.Uint64 // number of the last message to the server, counted on the link
+	used     atomic.Uint64 // number of the connection's last message to the server, counted over all connections of the link
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
@@ -254,9 +254,9 @@ func (o *outbox) leave() {
 	}
 }
 
-// before defines the order in which letters are sent, for slices.SortFunc. A letter is the data written to one pipe in
-// one nanosecond. The result is negative if a is sent before b. The order depends on the link, then the direction, the
-// content and the connection.
+// The function before compares two letters, for slices.SortFunc. A letter holds the data written to one pipe in one
+// nanosecond. The result is negative if letter a must be sent first. The order depends on the link, then the direction,
+// the content and the connection.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
@@ -274,8 +274,8 @@ type timetable struct {
 	counts  [2]atomic.Uint64
 }
 
-// The constant often is the largest number of processes whose messages rarely arrive in the same nanosecond. With more
-// processes, messages arrive in the same nanosecond more frequently.
+// The constant often is a number of processes. Up to this number, messages of different processes rarely arrive in the
+// same nanosecond. With more processes, such coincidences are more frequent.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {

@@ -149,7 +149,7 @@ func TestPauses(t *testing.T) {
 			pause  func()
 			stored bool // whether the server receives the command during the pause
 		}{
-			{"the process", n.processes[0].pause, false}, // this case must come first: on a new connection, the client sends other commands before SET
+			{"the process", n.processes[0].pause, false}, // this case must come first, while a connection exists: on a new connection, the client sends other commands before SET
 			{"the answer", atReply, true},
 		} {
 			name := who.name

@@ -32,7 +32,7 @@ type node struct {
 func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // the method Dial also starts the server, and opens no port
+	c, err := m.Dial() // Dial starts the server without opening a port; the connection is not needed
 	if err != nil {
 		panic(err) // no network is used, so Dial cannot fail
 	}
@@ -100,7 +100,7 @@ func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // the server is dead: the earlier step that killed it also determines its data after the restart
+			return nil, err // the server is already dead; its data after the restart depends on the step that killed it
 		}
 	}
 	n.kill()
@@ -309,7 +309,7 @@ func (s *served) handOver() {
 // invalid. whole is false if the command is incomplete.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // the line is too long to be the number of words of a command
+		return nil, b, true // the first line is too long for a command header, such as *3, which states the number of words
 	}
 	s.source.Reset(b)
 	s.lines.Reset(&s.source)

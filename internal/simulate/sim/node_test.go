@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// lasts returns how long a lease of one second keeps another process from acquiring the lock.
+// The function lasts returns how long a lease of one second keeps another process from acquiring the lock.
 func lasts(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
@@ -61,8 +61,9 @@ func TestDriftBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// TestRestart checks how long a restarted server excludes other clients. A server that keeps its data does so until
-// the lease expires, even after a late restart. A server that loses its data does not.
+// TestRestart checks how long a lease excludes other clients if the server is restarted. If the server keeps its data,
+// the lease excludes them for its full duration, even after a delayed restart. If the server loses its data, the lease
+// excludes them only until the restart.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
@@ -158,8 +159,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTokensFollowTheClock checks the fencing tokens of the lock "fenced". The tokens still increase after the
-// server lost its counter, or after its clock was set back. After both, the next token is lower.
+// TestTokensFollowTheClock checks the fencing tokens of the lock "fenced". The tokens must increase even if the server
+// loses its counter, or if its clock is set back. If both happen, the next token must be lower.
 func TestTokensFollowTheClock(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		token := func() int64 {

@@ -24,7 +24,7 @@ type process struct {
 	resource workloads.Resource
 	life     context.Context // cancelled when the process is killed or the trial ends
 	end      context.CancelFunc
-	stops    bool // whether the fault plan may pause the process, so that reports of lost leases must wait for the end of a pause
+	stops    bool // whether the fault plan can pause the process; reports of lost holds then wait for the end of a pause
 	work     sync.WaitGroup
 }
 
@@ -43,8 +43,8 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs waits until the process is not paused. If the process was killed, runs returns ErrGone. It does so a
-// nanosecond later, so that the history contains the kill first.
+// The method runs blocks while the process is paused. If the process was killed, it returns ErrGone one nanosecond
+// later, so that the history contains the kill first.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -71,7 +71,7 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum time for which the function answer waits for a result after its context has ended.
+// lastWord is the maximum wait for a result after the context has ended; see the function answer.
 const lastWord = 2 * time.Second
 
 // answer calls the function do and returns its result. If the context ends first, answer waits at most for the duration
@@ -98,7 +98,7 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // the call of the function do has not returned in time
+		case <-timer.C: // the function has not returned within the time lastWord
 		}
 	}
 	var nothing T
@@ -213,13 +213,13 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between the starts of resumed goroutines. It is long enough for each goroutine to send its data
-// before the next goroutine starts.
+// The constant apart is the interval between the starts of two resumed goroutines. It is long enough for a goroutine to
+// send its data before the next one starts.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // latest wake-up time that the method next has assigned to a goroutine
+	last time.Time // latest wake-up time assigned to a goroutine so far
 }
 
 // next returns how long the caller must sleep. Concurrent callers get different durations, so that they wake up one after

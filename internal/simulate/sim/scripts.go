@@ -35,8 +35,8 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a reusable Lua state with the libraries that the scripts of locks use. The emulator creates a state with
-// all libraries for each call, which would take most of the time of a trial.
+// interpreter is a reusable Lua state with only the libraries that the scripts of locks use. The emulator itself
+// creates a new state with all libraries for each call. This would take most of the time of a trial.
 type interpreter struct {
 	*lua.LState
 	hash   string         // SHA-1 hash of the current script

@@ -269,8 +269,8 @@ func (t Trial) header() histories.Header {
 // The interval is a multiple of quantum, so that marks never coincide with messages.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse writes marks to the history, at times when no other event can occur. A mark states that all earlier events
-// have been written. In virtual time the harness is never paused, so every mark records a pause of 0.
+// pulse writes marks to the history, at times when no other event can occur. A mark states that all earlier events have
+// been written. It also records how long the harness was paused, which is always 0 in virtual time.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

@@ -98,7 +98,7 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // a simulated replica is only a copy of the primary's data
+	if a.Verb == faults.Unlink { // no server simulates the replica: store the data that the replica has when replication stops
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -186,7 +186,7 @@ type network struct {
 	outbox    *outbox
 	rulings   turnstile
 
-	mu   sync.Mutex   // guards the field dead; never held while waiting
+	mu   sync.Mutex   // guards the map below; never held while a goroutine waits in virtual time
 	dead map[int]bool // killed processes
 }
 
