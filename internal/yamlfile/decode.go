@@ -227,7 +227,7 @@ func assign(into any, text string) (err error) {
 	return err
 }
 
-// set checks a single value and assigns it.
+// set checks a single value, and stores it in the variable to which k.Into points.
 func (k Key) set(s scalar) (err error) {
 	text := s.text
 	switch k.Form {

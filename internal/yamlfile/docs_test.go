@@ -41,7 +41,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// keysOf finds the key with the given name. The value of this key is a nested mapping, whose keys keysOf returns.
+// keysOf returns the keys of the nested mapping with the given name.
 func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 	for _, k := range keys {
 		if k.Name == name {

@@ -80,8 +80,8 @@ func DecodeJSON(whole []byte, into any) error {
 	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
 }
 
-// The method first returns an error for the first mistake in the file. The error is one line with the position and the
-// text of the mistake, without the file name. If no mistake was recorded, the result is the parameter err.
+// The method named first returns the first mistake in the file as an error of one line. The line contains the position
+// and the text of the mistake, without the file name. If no mistake was recorded, the method returns err.
 func (f *File) first(err error) error {
 	if len(f.all) == 0 {
 		return err

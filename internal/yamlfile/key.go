@@ -15,7 +15,7 @@ const (
 	Number              // any number
 	Span                // a duration
 	Choice              // one of Key.Values
-	Flag                // true or false
+	Flag                // a boolean: true or false, without quotes, in upper or lower case
 	Mapping             // a nested mapping; Key.Of returns the keys of the mapping
 	Placed              // a name, or name@deployment
 	Pairs               // a mapping of names to single values
@@ -35,11 +35,11 @@ type Key struct {
 	Required bool
 	Min, Max float64       // bounds of a number
 	From, To time.Duration // bounds of a duration
-	Top      uint64        // maximum of a whole number; its minimum is in Min
+	Top      uint64        // largest valid value of a whole number; Min is the smallest
 	Values   []string      // valid names; nil: any name of at most 40 lower-case letters, digits and dashes
 	Instead  string        // word that is accepted in place of a whole number
-	// Of returns the keys of a nested mapping. Its argument points to the variable that receives the mapping. If Form
-	// is not Mapping, the file may contain a single value instead of the mapping.
+	// Of is a function that returns the keys of a nested mapping. Its argument points to the variable that receives the
+	// mapping. If Form is not Mapping, the file may contain a single value instead of the mapping.
 	Of       func(into any) []Key
 	With     string // name of another key that must also be given
 	WithWhy  string

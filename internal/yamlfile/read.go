@@ -102,7 +102,7 @@ func position(n ast.Node) (line, column int) {
 		return position(n.Value)
 	case *ast.NullNode:
 		if n.Token.Type == token.ImplicitNullType {
-			return p.Line, p.Column - 1 // an empty value: the position after the colon
+			return p.Line, p.Column - 1 // position of an empty value: directly after the colon
 		}
 	}
 	return p.Line, p.Column
@@ -135,7 +135,7 @@ func (f *File) Err() error {
 	return f
 }
 
-// Texts returns the texts of the mistakes in an error of this package, without positions.
+// Texts returns the message of each mistake in an error of this package, without the position.
 func Texts(err error) []string {
 	f := newFile("", nil)
 	errors.As(err, &f)

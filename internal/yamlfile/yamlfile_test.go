@@ -40,7 +40,7 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// every returns keys that together use every Form and every field of Key except Old.
+// The function every returns keys that together use each Form and each field of Key except Old.
 func every(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},

@@ -74,8 +74,8 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 	return line
 }
 
-// benchName returns the benchmark name without the prefix Benchmark. The hold time comes last, because benchstat would
-// read a number after a final hyphen as GOMAXPROCS.
+// benchName returns the benchmark name without the prefix Benchmark. If the name ended with a hyphen and a number,
+// benchstat would read the number as GOMAXPROCS. The hold time is therefore last, because it ends with a unit.
 func benchName(subject string, p Point) string {
 	parts := []string{
 		"Lock", "point=" + p.ID, "lock=" + subject,

@@ -88,8 +88,8 @@ type extreme struct {
 	value float64
 }
 
-// extremes calls the function value for each element of a slice, and returns the smallest and the largest value. The
-// third result is false if an element has no value.
+// extremes calls a function for each element of a slice. It returns the smallest and the largest value with their
+// locks. The third result is false if the function has no value for at least one element.
 func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (least, most extreme, all bool) {
 	all = true
 	for _, one := range of {

@@ -154,7 +154,7 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 	if !found {
 		return "not measured beside its lock", false
 	}
-	ratios, points := map[int][]float64{}, 0 // log ratios of goodput for each block (round of measurements)
+	ratios, points := map[int][]float64{}, 0 // logarithms of the goodput ratios of s and twin, by block (round of measurements)
 	for _, p := range r.Plan.Points {
 		va, vb, blocks := r.matched(s, twin, p, rankedBy)
 		if len(va) == 0 || slices.Min(va) <= 0 || slices.Min(vb) <= 0 {

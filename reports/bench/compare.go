@@ -27,8 +27,8 @@ type Side struct {
 	Seed    uint64   `json:"seed"`
 }
 
-// Compared compares one metric of a lock under one set of test conditions. If the base or the new measurements violate
-// exclusion, Comparison holds no statistics.
+// Compared holds the comparison of two measurements of one metric, base and new, under one set of test conditions. The
+// field Comparison holds no statistics if either measurement violates exclusion.
 type Compared struct {
 	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`

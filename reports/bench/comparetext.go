@@ -54,7 +54,8 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// Headline returns a sentence with the number of better and of worse rows.
+// Headline returns a sentence such as "3 of 8 rows differ, 2 better, 1 worse." Each row compares one metric of a lock
+// under one set of test conditions.
 func (c *Comparisons) Headline() string {
 	count := map[string]int{} // number of rows by verdict
 	for _, row := range c.Rows {
@@ -78,7 +79,7 @@ func (s Side) String() string {
 	return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, s.Name, s.Seed)
 }
 
-// ComparedTable is the table of one metric.
+// ComparedTable holds the comparisons of one metric. It has one row for each lock and set of test conditions.
 type ComparedTable struct {
 	Title string
 	Head  []string
@@ -96,9 +97,9 @@ func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
 	return c.tables(metrics, format.Clean, "")
 }
 
-// tables returns a table, with escaped names, for each metric that has rows. If a lock violated exclusion, its value
-// and the violated property are inserted into a format string (parameter unsafe). If the format string is empty, the
-// cell contains only "violated".
+// tables returns a table for each metric that has rows. It passes all names through the function escape. The parameter
+// unsafe is a format string for the cells of locks that violated exclusion. Its arguments are the measured value and
+// the violated property. If unsafe is "", such a cell contains only "violated".
 func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
 	figure := func(e stats.Estimate, violated *Violation) string {
 		if violated == nil {

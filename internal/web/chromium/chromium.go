@@ -102,7 +102,8 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a new tab. own reports whether the page is allowed to make a request.
+// show opens a page in a new tab. The parameter own is a function that reports whether the page may request a given
+// URL.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -169,7 +170,7 @@ func (b *Page) Emulate(media, scheme string, width int64) {
 	}
 }
 
-// Quiet checks that the page made no request that is not allowed, and logged nothing.
+// Quiet checks that the page made only allowed requests, and logged nothing to the console.
 func (b *Page) Quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +208,7 @@ func (b *Page) ContrastOf(texts int) {
 	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
 }
 
-// inSchemes unfolds the page and runs a check in light and in dark mode.
+// inSchemes opens all collapsed sections of the page, and runs a check in light and in dark mode.
 func (b *Page) inSchemes(check func() []string) {
 	b.t.Helper()
 	b.unfold()

@@ -71,8 +71,8 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or benchmark is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all returns the summaries of the mostFolders newest folders, newest first. Unreadable folders come last. The second
-// result is the number of older folders that are omitted.
+// The method all returns the summaries of the newest folders, at most mostFolders. It sorts them newest first, but
+// unreadable folders last. The second result is the number of older folders that are omitted.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) foldersIn(name string) (names []string) {
 			return names
 		}
 	}
-	below, _ := fs.ReadDir(s.root.FS(), name) // an unreadable folder has no entries
+	below, _ := fs.ReadDir(s.root.FS(), name) // treat an unreadable folder as empty
 	for _, e := range below {
 		if inner := path.Join(name, e.Name()); e.IsDir() && s.isFolder(inner) {
 			names = append(names, inner)
@@ -166,8 +166,8 @@ func (s *Server) folder(name string) folder {
 	return f
 }
 
-// look reads a result folder and returns its summary. For a run or a benchmark, the summary includes the planned
-// combinations of lock, workload and fault (field cells).
+// look reads a result folder and returns its summary. For a run or a benchmark, the summary's field named cells lists
+// the planned combinations of lock, workload and fault.
 func (s *Server) look(name string) folder {
 	f := folder{Name: name}
 	f.Kind, f.manifest = s.kindOf(name)

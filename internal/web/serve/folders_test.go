@@ -277,8 +277,8 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// holds checks which strings a text contains. The text must contain each string in the parameter has, unchanged or
-// escaped as HTML. It must contain no string in the parameter lacks.
+// The function holds checks a text. The text must contain each string of the first list (parameter has), unchanged or
+// escaped as HTML. The text must contain no string of the second list (parameter lacks).
 func holds(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {

@@ -54,7 +54,7 @@ type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
-	Result    trialResult // set for the newest trials only
+	Result    trialResult // set only for the latest trials of a run under way (progress.Newest)
 	at        time.Time   // time of the last write to the trial's folder
 }
 

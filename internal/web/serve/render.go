@@ -42,7 +42,7 @@ func funcs() template.FuncMap {
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
-		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of a bar with this height in the overview chart
+		"up":      func(height float64) float64 { return 48 - height }, // y coordinate of the top of a bar in the overview chart
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
 		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}

@@ -106,14 +106,14 @@ func (s *Server) Handler(bound string) http.Handler {
 	return s.guard(bound, mux)
 }
 
-// Errors that Listen returns for an address on which it does not listen.
+// Errors that Listen returns for an address that is not allowed or not valid.
 var (
 	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
 	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
 )
 
-// Listen listens on a network address. It refuses an address that other machines can reach, unless the parameter
-// anyone is true.
+// Listen listens on a TCP address. It refuses an address that other machines can reach, unless they are allowed to
+// connect (parameter anyone).
 func Listen(address string, anyone bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -202,9 +202,9 @@ func (s *Server) guard(bound string, next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a request names this server as its host. It accepts loopback names, the host bound on which
-// the server listens, and the address that received the request. A request for another host may be a DNS rebinding
-// attack.
+// ours reports whether a request names this server as its host. It accepts loopback names, the address that received
+// the request, and the host on which the server listens (parameter bound). A request for another host may be a DNS
+// rebinding attack.
 func ours(r *http.Request, bound string) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -147,7 +147,8 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// close ends the overlap o of a key. It passes o to k.into, unless the duration of o is 0.
+// The method close ends an overlap of holds of a key (parameter o). It passes the overlap to the method k.into.overlap,
+// unless its duration is 0.
 func (k *tracker) close(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)

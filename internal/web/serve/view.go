@@ -27,7 +27,7 @@ type view struct {
 	Client   string // client number, "harness", or "" for all clients
 	Key      string // "": all keys
 
-	until time.Duration // end of the history
+	until time.Duration // time at which the history ends, measured from its start
 }
 
 // parseView parses the query of a request for a history. Times are decimal milliseconds and are limited to the length of
@@ -80,7 +80,7 @@ func ms(d time.Duration) string {
 	return format.TrimZeros(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond))
 }
 
-// at formats a time in milliseconds for display, rounded to the microsecond.
+// The function at formats a time in milliseconds for display, rounded to the microsecond.
 func at(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
 
 // fit moves the view so that it lies within the history, and shortens it if the history is shorter.
@@ -115,8 +115,8 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the view with the given start and end. It truncates them to microseconds if the view is at least a millisecond
-// long.
+// The method at returns a copy of the view with the given start and end. It truncates both times to microseconds if the
+// view is at least a millisecond long.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -214,7 +214,8 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath returns the file system path of a folder. Callers must check the folder with stat or contained first.
+// folderPath returns the file system path of a result folder. Symbolic links in it may lead out of the served folder.
+// Callers must therefore check the result folder first, with Server.stat or Server.contained.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }

@@ -14,10 +14,10 @@ import (
 // window holds the part of a history that a view selects, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // the first operations in the view, ordered by call time; Count is the number of all operations
+	Ops      []histories.Op // first operations in the displayed period, by call time; Count is the number of all operations in it
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // the first overlaps in the view; OverlapCount is the number of all overlaps
+	Overlaps []*overlap // first overlaps of holds in the displayed period; OverlapCount is the number of all overlaps in it
 	Clients  []clientShare
 	Warnings []string
 

@@ -20,7 +20,7 @@ func etcd(ctx context.Context, args []string, says io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Warnings report only a slow disk or a member that was killed on purpose.
+	// Log only errors. Warnings are expected: etcd warns of slow disks and of members that were killed on purpose.
 	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(says), zapcore.ErrorLevel))
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	e, err := embed.StartEtcd(config)

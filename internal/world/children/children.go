@@ -28,11 +28,12 @@ type Child struct {
 	tell func(verb, arg string) error // sends a request to the keeper, a helper process that kills the children when lockbench ends
 }
 
-// watch waits in the background for a started command. When the command has ended, it calls reaped and closes done.
+// watch waits in the background until a started command has ended. It then kills the rest of the process group, calls
+// the function reaped, and closes the channel Child.done.
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
+		_ = cmd.Wait()                 // ignore the error, because cmd.ProcessState holds the exit status
 		_ = killGroup(cmd.Process.Pid) // kill what remains of the process group
 		reaped()
 		close(c.done)

@@ -77,7 +77,7 @@ func startFamily(k *Keeper) (family, error) {
 	return f, err
 }
 
-// keeper returns a new Keeper, which kills the test's child processes, and closes it when the test ends.
+// keeper returns a new Keeper. When the test ends, the Keeper is closed, and kills the child processes that it started.
 func keeper(t *testing.T) *Keeper {
 	t.Helper()
 	k, err := New()
@@ -199,7 +199,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 }
 
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
-	onLinux(t) // on other systems, children do not end with the thread that started them
+	onLinux(t) // only Linux can kill a child when the thread that started it ends
 	h := startHarness(t, "running")
 	defer syscall.Kill(-h.child, syscall.SIGKILL) // this test kills the helper process (keeper) that would kill the descendants of the child, so kill them here
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
@@ -210,7 +210,7 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // several goroutines, because one of them might run on the main thread, which never ends
+	started := make([]*Child, len(keepers)) // use several goroutines: the thread of at least one must end, but the main thread never ends
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {

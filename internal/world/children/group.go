@@ -4,8 +4,8 @@ package children
 
 import "syscall"
 
-// apart returns attributes that start the keeper, a helper process, in a new session. Signals to the session of
-// lockbench, such as Ctrl-C, then do not reach the keeper.
+// The function apart returns process attributes that put the keeper, a helper process, into a new session. Signals to
+// the session of lockbench, such as Ctrl-C, then do not reach the keeper.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }

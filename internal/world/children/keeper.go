@@ -49,7 +49,8 @@ type Keeper struct {
 	closed error
 }
 
-// New starts a keeper process. Close must be called to end it.
+// New starts a helper process, the keeper, which kills lockbench's child processes when lockbench ends. Close must be
+// called to end the keeper.
 func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
 	cmd.Dir, cmd.SysProcAttr = "/", apart()
@@ -102,8 +103,9 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// Register the child with the keeper before the child can be reaped. If "forget" were sent before "kill", the
-	// process ID would stay in the keeper's list. The system may reuse the ID.
+	// Tell the keeper process to kill the child at the end ("kill") before the child can be reaped ("forget"). In the
+	// opposite order, the process ID would stay in the keeper's list. The keeper could then kill another process that
+	// reuses the ID.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })

@@ -219,8 +219,8 @@ func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// anyAnswer returns chunk as a Part, for protocols that the proxy cannot parse (Opaque). The first chunk after a request
-// counts as the complete reply.
+// anyAnswer returns the given bytes from the server as a single Part. It is used for protocols that the proxy cannot
+// parse (Opaque). The first chunk after a request counts as the complete reply.
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -261,8 +261,8 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish ends the stream to the receiver. It closes the connections to client and server at once if both directions
-// have ended or a fault rule closed the connection. Otherwise it does so after a delay.
+// finish ends the stream to the receiver, then closes the connections to client and server. It closes them at once if
+// both directions have ended or a fault rule has stopped delivery. Otherwise it waits for the duration lingerFor first.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {

@@ -26,20 +26,20 @@ type frame struct {
 
 // piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
 type piece struct {
-	bytes []byte // slice of the input chunk, or a new slice that the scanner no longer uses
-	whole bool   // whether a frame ends with these bytes
+	bytes []byte // slice of the input chunk, or a copy that the scanner does not reuse
+	whole bool   // whether the last of these bytes is the last byte of a frame
 	frame frame
 }
 
-// scanner splits one direction of a connection into frames. It keeps at most maxHeld bytes of an incomplete frame
-// before it forwards them.
+// scanner splits one direction of a connection into frames. It keeps at most maxHeld bytes of an incomplete frame, and
+// forwards a longer frame in parts.
 type scanner struct {
 	requests bool // whether the data comes from a client; each frame is then an array of bulk strings or an inline command
 
 	raw   bool    // whether the data is not RESP; it is then forwarded without parsing
 	held  []byte  // bytes of the current frame that have not been forwarded
 	part  string  // bytes that have not been parsed; some may have been forwarded already
-	seen  int     // number of bytes at the start of the field part that are known to contain no line end
+	seen  int     // number of leading bytes of scanner.part that are known to contain no line end
 	bulk  int     // number of bytes of the current string that have not arrived, including the line end after the string
 	open  []level // incomplete arrays that contain the current element, outermost first
 	frame frame   // the parsed part of the current frame
@@ -114,8 +114,8 @@ func (s *scanner) withHeld(more []byte) []byte {
 }
 
 // step parses one line and the string that follows it, if any. If the previous call ended within a string, step parses
-// more of that string. It returns the number of parsed bytes, or 0 if it needs more data or the data is not RESP.
-// The result whole reports whether a frame is complete.
+// more of that string. It returns the number of parsed bytes: 0 if it needs more data or the data is not RESP. It also
+// reports whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -243,8 +243,9 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// string parses the available bytes of the current string and of the line end after the string. It starts at text[at],
-// and returns the index after the last parsed byte.
+// The method string parses a RESP string, or the rest of it, and the line end after it. It starts at text[at] and
+// parses the bytes that have arrived. It returns the index after the last parsed byte, and whether the frame is
+// complete.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -281,8 +282,8 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	return s.value() // an empty or null array is complete at once
 }
 
-// The method value must be called after each complete value. It removes the arrays that are now complete from the stack
-// (field open), and reports whether the frame is complete.
+// The method value updates the stack of incomplete arrays (field open) after a complete value has been parsed. It
+// removes the arrays that the value completes, and reports whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]

@@ -102,7 +102,8 @@ func TestOpaqueReplyIsLost(t *testing.T) {
 	}
 }
 
-// TestOpaqueRequestIsLate checks that a delayed request still arrives.
+// TestOpaqueRequestIsLate checks that a Rule can delay a request of a protocol that the proxy cannot parse (Opaque).
+// The request must still arrive after the delay.
 func TestOpaqueRequestIsLate(t *testing.T) {
 	l, c := dialOpaque(t)
 	held := make(chan bool, 1)

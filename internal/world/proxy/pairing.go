@@ -16,7 +16,7 @@ type pairing struct {
 	mu      sync.Mutex // guards the fields below
 	off     bool       // whether replies are no longer matched with commands, because the client turned replies off or the data is not RESP
 	waiting []asked    // commands that have not been answered, oldest first
-	pushes  bool       // whether the server confirmed the last subscription with a RESP3 push; if so, no array is a published message
+	pushes  bool       // whether the last subscription was confirmed with a RESP3 push; if so, messages arrive only as pushes
 	subs    [3]int     // number of subscriptions of each kind: channels, patterns and shard channels
 	totals  [3]string  // number of subscriptions in the server's last confirmation; channels and patterns share one number
 }
@@ -129,7 +129,8 @@ const (
 	shard
 )
 
-// subscriptions maps each command that subscribes or unsubscribes to a kind: channel, pattern or shard.
+// subscriptions holds, for each subscribe or unsubscribe command, the kind of its subscriptions: channel, pattern or
+// shard.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 

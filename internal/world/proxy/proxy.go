@@ -21,7 +21,7 @@ const (
 	readSize     = 32 << 10              // bytes per read
 )
 
-// Direction is a set that contains the direction to the server, the direction to the client, both or neither.
+// Direction is a bit set of the two directions of a connection: to the server and to the client.
 type Direction uint8
 
 // Sets of directions. Open is the empty set: Cut(Open) lets data pass in both directions.
@@ -44,7 +44,7 @@ const (
 	Opaque
 )
 
-// Counters holds the totals of a link's traffic since the call of Listen.
+// Counters holds the totals of a link's traffic since Listen was called.
 type Counters struct {
 	Commands   int64 // commands sent by clients, including commands that a Rule delayed or did not forward
 	RoundTrips int64 // commands sent while no earlier command on the connection was pending; a pipeline counts once

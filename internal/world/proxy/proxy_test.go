@@ -114,7 +114,7 @@ func (p rawClient) hear(want string) {
 	}
 }
 
-// ends fails the test unless the stream ends without further bytes.
+// The method ends waits for the end of the stream. It fails the test if further bytes arrive or the stream stays open.
 func (p rawClient) ends() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(soon))
@@ -244,7 +244,7 @@ func TestFates(t *testing.T) {
 			if sent := l.Counters().Sent; sent != c.sent {
 				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
 			}
-			again := dial(t, l.Addr()) // the rule applied only to the first match
+			again := dial(t, l.Addr()) // the rule applies only to the first match (Nth: 1), so this second match passes
 			again.say("b\r\n")
 			again.hear("+b\r\n")
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kinds of servers under test. The packages that start servers cannot be imported here, because they import this
-// package.
+// Kinds of servers under test: the emulator and a real server. This test starts them itself, because the packages that
+// usually start servers import package proxy.
 const embedded, local = "embedded", "local"
 
 // eachServer runs a test on the emulator and, if installed, on a real server.
@@ -266,7 +266,7 @@ func TestPairing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		script  []string // requests to send, in order
-		replies []string // commands of the matched replies, in order
+		replies []string // commands whose replies must be matched, in order
 	}{
 		{"plain", []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}, []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}},
 		{"transaction", []string{"MULTI", "SET x 1", "EXEC"}, []string{"MULTI", "SET x 1", "EXEC"}},
@@ -286,7 +286,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestOtherPushes checks that a push is not matched with a command if it is neither a message nor a confirmation.
+// TestOtherPushes checks that a push that is neither a message nor a confirmation is not matched with a command.
 func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)

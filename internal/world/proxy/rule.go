@@ -25,7 +25,7 @@ type Fate uint8
 // next reply for the missing one.
 const (
 	Pass   Fate = iota
-	Drop        // drop a message of at most 1 MB; for a longer message, a command or a reply, Drop is the same as Close
+	Drop        // drop a message of at most 1 MB; in all other cases (longer message, command, reply), Drop acts as Close
 	Close       // stop delivery in both directions and close both connections
 	Silent      // stop delivery in both directions, but keep both connections open until one side closes
 )
@@ -45,10 +45,10 @@ type Rule struct {
 	Nth      int      // apply only to the nth match after the rule was added, from 1; 0: every match
 	Point    Point
 
-	// Do returns what happens to a matching command, reply or message. Until Do returns, later data in the same
+	// Do returns the action (Fate) for a matching command, reply or message. Until Do returns, later data in the same
 	// direction of the connection waits. The context ends when the link closes the connection. If the client or the
-	// server closes its side, the link follows two seconds later. Until then, the client's command may still reach the
-	// server. Do may run for several connections at once.
+	// server closes its connection, the link closes the other one two seconds later. Until then, the client's command
+	// may still reach the server. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 

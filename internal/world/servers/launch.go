@@ -105,8 +105,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns the given number of TCP ports that are not in use. It avoids ports that it has returned before. If
-// portAttempts attempts find only such ports, free returns one of them again.
+// free returns the given number of TCP ports that are not in use. For each port, it tries portAttempts times to find
+// one that it has not returned before. If all attempts fail, it returns a port that it has returned before.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {

@@ -140,7 +140,8 @@ func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 // Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// UnlessStopped calls do. If Stop was called before, UnlessStopped returns an error and does not call do.
+// UnlessStopped calls the given function and returns nil. If Stop was called before, it returns an error and does not
+// call the function.
 func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()

@@ -79,10 +79,10 @@ type Deployment struct {
 	Needs      string   // feature that the emulator and a user's servers lack; "": none
 	Contained  bool     // whether containers are supported
 	Options    []string // additional command-line options of the servers
-	Durability string   // replaces Store.Durability if it is not ""
+	Durability string   // if not "", replaces Store.Durability
 	Peers      int      // number of additional ports of each server, for connections from the other servers
-	// Start starts the servers. If Start is nil, all servers are started at once. Each server gets the ports at which
-	// all servers reach each other.
+	// Start starts the servers. If Start is nil, lockbench starts all servers at once. It then tells each server the
+	// ports for connections between servers.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 
@@ -111,7 +111,8 @@ func (i Image) version() string {
 	return tag
 }
 
-// Absent returns an error if the store cannot run in child processes. The error states how to install the store.
+// Absent returns an error if the store is not installed on this machine or cannot be started there. The error states
+// how to install the store.
 func (s Store) Absent() error {
 	if s.Missing == nil {
 		return nil

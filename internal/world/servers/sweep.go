@@ -111,8 +111,8 @@ func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) e
 // PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask connects to a server and calls question with the plain TCP connection. It uses no client library, because the
-// additional commands of a library would change the counters.
+// Ask opens a TCP connection to a server, calls the given function with it, and closes it. It uses no client library,
+// because a library sends additional commands, which would change the server's counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
@@ -125,8 +125,8 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 	return question(conn)
 }
 
-// Poll calls do repeatedly until it returns nil or an error marked by Final. If the context ends first, Poll returns the
-// context's error joined with the last error of do.
+// Poll calls the given function repeatedly until the function returns nil or an error marked by Final. If the context
+// ends first, Poll returns the context's error joined with the last error of the function.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -165,9 +165,9 @@ type Node interface {
 	// URL returns the address of the node, which never changes. The address may contain a password and must not be
 	// printed.
 	URL() string
-	// Counters returns counters by name, cumulative since the server started. To measure an operation, subtract two
-	// readings; the difference includes the commands of one reading. Counters returns ErrNoCounters if the server has
-	// no counters.
+	// Counters returns the counters of the server by name. They count from the start of the server. To measure an
+	// operation, call Counters before and after it, and subtract. The difference includes the commands of one call of
+	// Counters. Counters returns ErrNoCounters if the server has no counters.
 	Counters(context.Context) (map[string]float64, error)
 	// Alive reports whether the server's process exists, running or paused. For a user's server, Alive always returns
 	// true.

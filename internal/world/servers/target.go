@@ -134,7 +134,7 @@ func (s *Store) parse(text string) (Target, error) {
 	part := address.FindStringSubmatch(text)
 	scheme, hosts := part[1], strings.Split(part[3], ",")
 	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
-	if err != nil { // the text of the error would quote the URL
+	if err != nil { // omit err, because its text quotes the URL, which may contain a password
 		return Target{}, errors.New("not a URL")
 	}
 	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}

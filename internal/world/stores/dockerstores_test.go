@@ -13,8 +13,8 @@ import (
 )
 
 // importImage makes a container image for a store and makes the store use it. The image contains the given files of
-// this machine and the libraries that these files need. If own is not "", it names a folder whose content is added to
-// the image.
+// this machine and the libraries that these files need. It also contains the content of the folder named by the
+// parameter own, unless own is "".
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
 	// ldd fails for scripts and static programs, which need no libraries.
@@ -54,8 +54,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips the test if a store is not installed. If the environment variable LOCKBENCH_REQUIRE lists the
-// parameter required, needStore fails the test instead. The list is comma-separated.
+// needStore skips the test if a store is not installed. It fails the test instead if LOCKBENCH_REQUIRE contains the
+// name in the parameter required. LOCKBENCH_REQUIRE is an environment variable with a comma-separated list.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {

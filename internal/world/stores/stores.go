@@ -69,7 +69,8 @@ func Resolve(how, store string) string {
 	return servers.Resolve(how, of)
 }
 
-// Missing returns an error if a store cannot run in child processes. The error states how to install the store.
+// Missing returns an error if a store is not installed on this machine or cannot be started there. The error states how
+// to install the store.
 func Missing(name string) error {
 	s, err := Find(name)
 	return errors.Join(err, s.Absent())

@@ -78,8 +78,8 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// with creates a client of the servers, passes it to the function do, and closes it. The client stops retrying when the
-// context ends.
+// The function with creates a client of the servers, calls the given function with the client, and closes the client.
+// The client stops retrying when the context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
@@ -178,8 +178,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted returns the counters in totals, and the number of client messages by gRPC method. One call of a streaming
-// method can have many messages, for example keep-alives.
+// counted parses a page of etcd's metrics. It returns the counters that the map totals lists, and the number of client
+// messages of each gRPC method. One call of a streaming method can have many messages, for example keep-alives.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)

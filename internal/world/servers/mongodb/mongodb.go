@@ -152,8 +152,8 @@ func read(conn io.Reader) (bson.Raw, error) {
 	return answer, nil
 }
 
-// access returns the operations on a user's MongoDB. Access.Names returns the IDs of documents in the collection
-// lockbench_locks.
+// access returns the address format of a user's MongoDB server, and functions to inspect and clean it. Access.Names
+// returns the IDs of documents in the collection lockbench_locks.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mongodb://host:27017", Port: "27017", Secret: true,

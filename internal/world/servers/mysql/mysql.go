@@ -242,7 +242,7 @@ func unlessNoTable(err error) error {
 	return err
 }
 
-// answers reports whether err is a server error with one of the given codes.
+// The function answers reports whether err is an error from the MySQL server with one of the given error numbers.
 func answers(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)

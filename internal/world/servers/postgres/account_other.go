@@ -4,6 +4,6 @@ package postgres
 
 import "os/exec"
 
-// On this operating system, the method runs cannot change the user of a command, so it does nothing. The server
+// The method does nothing, because lockbench cannot change the user of a command on this operating system. The server
 // therefore runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// runs sets the user and group of a command to those of the account. The command gets no supplementary groups.
+// The method runs makes a command run as the user and group of the account, without supplementary groups.
 func (a *account) runs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 }

@@ -2,6 +2,6 @@
 
 package postgres
 
-// removeWithProcesses does nothing. On systems other than Linux, no process can attach to a segment that is marked for
-// removal.
+// removeWithProcesses does nothing on systems other than Linux. If it marked a segment of shared memory for removal
+// there, no further process could attach to the segment.
 func removeWithProcesses(int) error { return nil }

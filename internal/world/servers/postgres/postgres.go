@@ -253,8 +253,8 @@ func endSession(ctx context.Context, addr, key string) error {
 	})
 }
 
-// access returns the address format of a PostgreSQL that the user runs, and functions to inspect and clean it.
-// Access.Names returns no names, because advisory locks store no data.
+// access returns the address format of a user's PostgreSQL server, and functions to inspect and clean it. Access.Names
+// returns no names, because advisory locks store no data.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "postgres://user@host:5432/database", Port: "5432", Secret: true,

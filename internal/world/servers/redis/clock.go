@@ -19,7 +19,7 @@ import (
 const (
 	compiler       = "cc"
 	clockTimeout   = time.Second          // maximum time until the server reports the moved clock
-	clockTolerance = 5 * time.Millisecond // maximum error of the moved clock in the check; allows for rounding and for gradual clock adjustment
+	clockTolerance = 5 * time.Millisecond // allowed deviation when MoveClock checks the server's time; covers rounding and clock adjustment
 
 	clockVariable = "LOCKBENCH_CLOCK" // environment variable that tells the library shim/clock.c the path of the clock file
 )

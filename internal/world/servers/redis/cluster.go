@@ -16,7 +16,7 @@ const (
 	clusterTimeout = 30 * time.Second // maximum time to form the cluster; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster. Only lockbench promotes replicas, never the nodes themselves, so that failovers are
+// cluster is a Redis Cluster. Automatic failover is disabled: only lockbench promotes replicas, so that failovers are
 // reproducible.
 type cluster struct {
 	*replicated               // the shard that holds the lock's key

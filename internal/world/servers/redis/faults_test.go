@@ -171,7 +171,8 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// keepUsing reads a key again and again, like clients that wait for a lock.
+// keepUsing reads a key repeatedly until stop is called, like clients that wait for a lock. Tests use it to check that
+// a key in use can be evicted.
 func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	c := client(t, n.URL())
 	ctx, cancel := context.WithCancel(t.Context())

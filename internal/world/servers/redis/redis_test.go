@@ -105,7 +105,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until is() returns true. After 20 seconds it fails the test.
+// The function eventually waits until the given condition is true. It fails the test after 20 seconds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {

@@ -30,7 +30,7 @@ func startWatched(ctx context.Context, s starter, nodes int) error {
 	if err != nil {
 		return err
 	}
-	s.library = "" // Sentinels use the machine's clock
+	s.library = "" // start the Sentinels without the library that shifts a server's clock
 	if r.sentinels, err = s.start(ctx, sentinelNodes, kind{watches: r.nodes[0].forwarder}); err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}

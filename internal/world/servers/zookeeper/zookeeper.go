@@ -215,7 +215,7 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns the keys that begin with a prefix. The result maps the name of each key's znode to the key.
+// queues returns a map from znode names to keys. The map contains all keys that begin with the given prefix.
 func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
 	found := map[string]string{}
