@@ -27,7 +27,7 @@ func (r *Results) verdict() html.Verdict {
 	if t.Disagreements > 0 {
 		say(html.Bad, "Monitor and oracle disagree %s: a fault of lockbench, and nothing below can be relied on.", format.Often(t.Disagreements))
 	}
-	for _, told := range r.heldAtOnce() { // stands, also if the run is incomplete
+	for _, told := range r.heldAtOnce() { // two holders at once are reported even if the run is incomplete
 		say(html.Bad, "%s.", told)
 	}
 	if judged := len(r.Measurements); r.Run.Interrupted || r.Run.Ended.IsZero() || judged < len(r.Run.Plan) {
@@ -42,7 +42,7 @@ func (r *Results) verdict() html.Verdict {
 	return v
 }
 
-// sayResults adds the sentences about the locks, then the sentences about the expectations.
+// sayResults adds sentences to the verdict of the report: first about the locks, then about the expectations.
 func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
 	r.sayLocks(say)
