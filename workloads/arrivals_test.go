@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestArrivals checks the mean rate, that the iterations of a burst start together, and that a seed always gives the same
-// arrivals.
+// TestArrivals checks the start times of iterations. Their mean rate must be the configured rate. All iterations of a burst
+// must start at the same time. Equal seeds must give equal start times.
 func TestArrivals(t *testing.T) {
 	const n, rate = 20_000, 1000.0
 	for _, a := range []Arrivals{Constant, Poisson, Burst} {

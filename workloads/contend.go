@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// contend acquires, works and releases without a guarded resource, to measure only the lock.
+// contend returns a workload that measures only the lock. A client acquires a key, works without a guarded resource, and
+// releases the key.
 func contend() Workload {
 	return Workload{
 		Name: "contend", Figures: true,

@@ -22,7 +22,7 @@ type Moment struct {
 type Point string
 
 const (
-	Asking    Point = "asking"    // before the acquire
+	Asking    Point = "asking"    // before the client acquires a key
 	Granted   Point = "granted"   // after the acquire was granted and recorded in the history
 	Working   Point = "working"   // in the critical section: after the read of the resource and before the write
 	Releasing Point = "releasing" // before the client releases a hold
@@ -37,9 +37,9 @@ type Order struct {
 	Rest  bool          // the client stops without a fault; used only at the point Asking
 }
 
-// at informs the Director, which injects faults, that the client has reached the point p. It returns the Director's
-// instruction for the client's next step. Without a Director, it returns the zero Order: the client continues as
-// usual.
+// The method Client.at informs the Director, which injects faults, that the client has reached the step p of an iteration. It
+// returns the Director's instruction for what the client does next. Without a Director, it returns the zero Order, which
+// changes nothing.
 func (c *Client) at(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}

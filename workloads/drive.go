@@ -176,8 +176,8 @@ func (d *Drive) WriteInitial() {
 	})
 }
 
-// eachSegment calls the function do for each segment of each key. A segment is a part of a key that the lock grants
-// separately. The argument harness is a client for operations of lockbench itself.
+// eachSegment calls a function (parameter do) for each segment of each key. A segment is a part of a key that the lock grants
+// separately. The function receives a client that performs operations of lockbench, not of the workload.
 func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {

@@ -17,7 +17,7 @@ import (
 type Params struct {
 	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
 	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has a separate lock object
-	Duration  time.Duration `json:"duration_ns"`        // time during which iterations start
+	Duration  time.Duration `json:"duration_ns"`        // time after which clients start no more iterations
 	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + 1 s
 	TTL       time.Duration `json:"ttl_ns"`             // requested lease
 	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: no timeout
@@ -25,7 +25,7 @@ type Params struct {
 	Think     time.Duration `json:"think_ns"`           // mean delay before an iteration; uniform from 0 to twice the mean
 	Keys      int           `json:"keys"`               // number of keys, each with a separate lock
 	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
-	Stock     int           `json:"stock,omitempty"`    // initial stock of each key, in the workloads that sell
+	Stock     int           `json:"stock,omitempty"`    // initial stock of each key, in the flash-sale workloads
 	Seed      uint64        `json:"seed"`
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how the start times of iterations are chosen
@@ -148,7 +148,7 @@ type Workload struct {
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
 	Figures   bool          // not run by default, because it differs from the workload "counter" only in performance
-	Paired    bool          // each even-numbered client also controls the next odd-numbered client
+	Paired    bool          // each even-numbered client also performs the operations of the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
 	Usual     []string      // locks that the workload tests by default; nil: all suitable locks

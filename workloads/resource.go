@@ -14,8 +14,8 @@ var ErrStale = errors.New("stale")
 // ErrGone means that the client's process has ended. It is unknown whether the request took effect.
 var ErrGone = errors.New("the process is gone")
 
-// Resource is the resource that the lock guards. Only faults that target the resource affect it. The argument fence is the
-// fencing token of the hold, or 0.
+// Resource provides access to the data that the lock guards. Only faults that target the resource affect it. The parameter
+// fence is the fencing token of the hold, or 0 if the hold has no token.
 type Resource interface {
 	Read(ctx context.Context, key string, fence int64) (int64, error)
 	Write(ctx context.Context, key string, value, fence int64) error

@@ -32,8 +32,8 @@ type renewal struct {
 	err   error
 }
 
-// mostEarly is the maximum number of unregistered holds whose renewals are stored. Some holds are never registered, such as
-// holds that only test a connection.
+// mostEarly is the maximum number of holds for which renewals are stored before clients register the holds (method holding).
+// Some holds are never registered, such as holds that only test a connection.
 const mostEarly = 1000
 
 // NewWatch returns a Watch for one trial.

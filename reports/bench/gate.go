@@ -36,14 +36,14 @@ func (o Outcome) String() string {
 	return [...]string{"pass", "too noisy to tell", "not measured", "breach"}[o-Pass]
 }
 
-// Gated is a threshold with its outcome.
+// Gated is a threshold and the result of checking it.
 type Gated struct {
 	Threshold Threshold
 	Outcome   Outcome
 	Points    []GatedPoint // outcome under each set of conditions; never empty
 }
 
-// GatedPoint is the outcome of a threshold under one set of conditions.
+// GatedPoint is the result of checking a threshold under one set of conditions.
 type GatedPoint struct {
 	Point   string
 	Outcome Outcome

@@ -65,8 +65,8 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a Timeline that is cropped for drawing. Only the latency rows low to high-1 are drawn; the other rows
-// contain no acquires.
+// heat is a Timeline cropped for drawing. Each row is a range of latencies. Rows before low, and rows from high on, contain no
+// acquires and are not drawn.
 type heat struct {
 	*Timeline
 	low, high int // rows to draw: from low to high-1

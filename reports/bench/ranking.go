@@ -23,7 +23,7 @@ type Ranking struct {
 type Ranked struct {
 	Subject string           `json:"subject"`
 	Rank    int              `json:"rank"`          // rank from 1; 0 if the lock is not ranked
-	ToBest  stats.Comparison `json:"to_best"`       // goodput compared with the goodput of the best lock
+	ToBest  stats.Comparison `json:"to_best"`       // goodput divided by the goodput of the best lock, with a significance test
 	Why     string           `json:"why,omitempty"` // reason why the lock has no rank
 }
 
@@ -99,7 +99,7 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 // Limits of measured values. Above a limit, the test machine or lockbench determines the result, not the lock.
 const (
 	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // maximum start delay of iterations in milliseconds (99th percentile), not counting the planned hold time
+	lateMS       = 1.0  // limit for the 99th percentile of iterations' start delay in milliseconds; the planned hold time is added to the limit
 	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
 	allProcessor = 0.95 // maximum number of processors in use, as a fraction of all processors
 )

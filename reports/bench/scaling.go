@@ -110,7 +110,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 // under the conditions with the most clients.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // for each note, the numbers of clients to which the note applies
+	at := map[string][]string{} // for each note, the client counts to which it applies
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {

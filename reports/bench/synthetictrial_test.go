@@ -26,8 +26,8 @@ type maker struct {
 	block int
 }
 
-// The method of returns the random source for one kind of value, such as "rate". Each kind and each trial has a
-// separate random source.
+// The method maker.of returns the random source for one kind of value, such as "rate". Each kind and each trial has a separate
+// random source.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }

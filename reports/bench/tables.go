@@ -89,7 +89,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
-			t.Ratio, t.RatioIn = "1", "" // ratio of the best lock to itself
+			t.Ratio, t.RatioIn = "1", "" // the best lock is compared with itself
 		}
 	}
 	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {

@@ -20,7 +20,7 @@ type verdict struct {
 
 // answer names the fastest locks under some conditions.
 type answer struct {
-	Name     string // name of the section and its conditions
+	Name     string // section of the report, and the conditions under which these locks are fastest
 	Who      string // names of the fastest locks; empty if no lock has a rank
 	What     string
 	Starving string // locks that starve clients under these conditions
@@ -162,7 +162,7 @@ func (v *view) who(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// The method what returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
+// The method view.what returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
 func (v *view) what(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -304,8 +304,8 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where describes several sets of conditions. If only the number of clients differs, it returns text such as "4, 16 and
-// 64 clients".
+// The method view.where returns text that describes several sets of conditions. If only the number of clients differs, the
+// text is, for example, "4, 16 and 64 clients".
 func (v *view) where(points []Point) string {
 	names := collect(points, v.apart)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })

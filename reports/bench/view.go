@@ -127,8 +127,8 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart describes the settings that distinguish the conditions p from other conditions in the same section. An example
-// is "16 clients".
+// The method view.apart describes the settings that distinguish the conditions p from the others in the same section. An
+// example is "16 clients".
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{

@@ -124,7 +124,7 @@ func (c *canvas) path(p vg.Path) string {
 			b.WriteString("M" + c.at(s.Pos))
 		case vg.LineComp:
 			b.WriteString("L" + c.at(s.Pos))
-		case vg.ArcComp: // all arcs in the charts are full circles
+		case vg.ArcComp: // every arc in the charts is a full circle, so its angles are ignored
 			r := px(s.Radius)
 			fmt.Fprintf(&b, "M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0", px(s.Pos.X-s.Radius), c.y(s.Pos.Y), r, r, px(2*s.Radius), r, r, px(2*s.Radius))
 		case vg.CloseComp:

@@ -88,8 +88,9 @@ func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
-// place returns a rectangle for the name of a dot. Of several positions, it chooses the one with the least overlap with
-// other elements, and among equals the nearest. The boolean right reports whether the name is to the right of the dot.
+// place returns a rectangle for the label of a dot. Of several positions, it chooses the one that overlaps other elements
+// least. If several positions overlap equally, it chooses the one nearest to the dot. The second result reports whether the
+// label is to the right of the dot.
 func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Length) (name vg.Rectangle, right bool) {
 	least := math.Inf(1)
 	for step := range 48 {
@@ -119,7 +120,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// outside returns the area of the part of rectangle a that lies outside rectangle b.
+// The function outside returns the area of the part of rectangle a that rectangle b does not cover.
 func outside(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

@@ -46,7 +46,7 @@ type Violation struct {
 	From, To time.Duration
 	Label    string     // label above the timeline
 	Short    string     // shorter text, drawn if Label does not fit; may be empty
-	Parts    []LaneSpan // the spans to hatch; if empty, all lanes are hatched from From to To
+	Parts    []LaneSpan // time spans to hatch; if empty, all lanes are hatched during the whole violation
 }
 
 // Vertical positions and sizes within one row of the timeline in pixels, measured from the top of the row.

@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // largest horizontal shift between two lines, as a fraction of the chart's width
+	const most = .045 // maximum distance by which lines are shifted apart, as a fraction of the range of x values
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room

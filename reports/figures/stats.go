@@ -51,7 +51,7 @@ type Ended string
 const (
 	Granted    Ended = "granted"
 	NotGranted Ended = "not granted" // the acquire was refused, or its outcome is unknown
-	CutOff     Ended = "cut off"     // the client was still waiting at the end of the history or Window
+	CutOff     Ended = "cut off"     // the client was still waiting when the history, or the measured part of it (Window), ended
 )
 
 // Censored reports whether the wait is only a lower bound, because the lock was not granted.
@@ -92,8 +92,8 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of computes the Stats of a history in one pass over the events. It also calls each function in the parameter others
-// with every event.
+// Of computes the Stats of a history in one pass over the events. It also passes every event to each of the given functions
+// (parameter others).
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

@@ -77,7 +77,7 @@ func TestTwoTakeTurns(t *testing.T) {
 	got.only(t, Refusals, 1*ms)
 	got.only(t, Unknowns)
 	got.only(t, HandOffs, 3*ms)          // from the release at 12 ms to the next grant at 15 ms
-	got.only(t, HoldTimes, 10*ms, 10*ms) // holds from 2 to 12 ms, and from 15 to 25 ms
+	got.only(t, HoldTimes, 10*ms, 10*ms) // one hold from 2 to 12 ms, another from 15 to 25 ms
 	if got.Sections != 2 || got.Grants != 3 || got.Keys != 1 {
 		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.Sections, got.Grants, got.Keys)
 	}

@@ -214,7 +214,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // the call ends the hold; the release may return later
 	for _, a := range t.asking {
-		if a.key == h.asked { // another client waits for the key; this client cannot, because it is releasing
+		if a.key == h.asked { // the waiter is another client, because this client is releasing the key
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}

@@ -50,7 +50,8 @@ func (t *Lines) Hang(mark, text string) {
 	}
 }
 
-// PaintedParagraph adds a coloured text, broken into lines.
+// PaintedParagraph adds a coloured paragraph and breaks it into lines of at most textWidth columns. The parameter codes sets
+// the colour by terminal codes, such as "31" for red.
 func (t *Lines) PaintedParagraph(codes, text string) {
 	for _, line := range wrap(text, textWidth) {
 		t.AddPainted(codes, line, "")

@@ -64,7 +64,8 @@ func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]by
 	return Render(t, "page", data)
 }
 
-// Parse returns the templates of the layout and of a report. The templates can call funcs and the functions of Funcs.
+// Parse returns the templates of the layout and of a report. The templates can call the given functions (parameter funcs) in
+// addition to those that Funcs returns.
 func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	t, err := template.New("page").Funcs(Funcs()).Funcs(pageFuncs()).Funcs(funcs).ParseFS(files, "layout.html.tmpl")
 	if err != nil {
@@ -163,7 +164,7 @@ type table struct {
 type column struct {
 	Text  string
 	Doc   string // explanation of Text, shown as a tooltip
-	Rest  string // text that follows Text in the heading and has no tooltip
+	Rest  string // second part of the heading, such as a unit; it has no tooltip
 	Class string
 }
 

@@ -142,7 +142,7 @@ type Cell struct {
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`              // name of the injected fault, or "none"
 	Scenario   string `json:"scenario,omitempty"` // name of the scenario, if any
-	// Concurrent states whether the trials ran while other trials were running. Their latencies are then not compared
+	// Concurrent states whether other trials ran at the same time as these trials. Latencies of such trials are not compared
 	// with other latencies.
 	Concurrent bool `json:"concurrent,omitempty"`
 }

@@ -18,7 +18,7 @@ type group struct {
 	Label      string
 	Deployment string
 	Title      string // title of the scenario; empty if the group belongs to a lock
-	Warning    string // published warning about the failure mode that the scenario tests; empty if the group belongs to a lock
+	Warning    string // published warning about the failure mode that the scenario tests; empty if the group has no scenario
 	Doc        string
 	Scenario   bool    // whether the results belong to a scenario (a known failure mode), not to one lock
 	Main       []check // checks with an expectation or a violation
@@ -36,8 +36,8 @@ type check struct {
 	Times   int // number of violations
 }
 
-// Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided.
-// If there are fewer than two trials, it states the number of violations or, without any, the verdict.
+// Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided. With
+// fewer than two trials, it states the number of violations, or the verdict if the property was not violated.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":

@@ -227,7 +227,7 @@ type Window struct {
 	Faults      []checker.Band
 }
 
-// Hold is a granted acquire and the end of the hold.
+// Hold is a hold to draw: its acquire, and the time at which it ended.
 type Hold struct {
 	Acquire histories.Op
 	End     time.Duration

@@ -52,8 +52,8 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-// standing returns the reason why a violation makes a measurement incomparable, or "" if the measurement stays
-// comparable. If several violations give reasons, only the reason with the highest gravity is used.
+// standing returns the reason why a violation makes a measurement incomparable, or "" if it does not. It also returns the
+// gravity of the reason. If several violations give reasons, the caller uses the reason with the highest gravity.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
 	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // even a correct lock may be expected to violate a property under a fault

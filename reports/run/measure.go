@@ -81,8 +81,8 @@ func rangeOf(values []float64) Range {
 // trials did not run in parallel.
 func (m *Measurement) compared() bool { return m.Fault == "none" && !m.Concurrent }
 
-// measure returns the measurement of a lock in one workload under one fault. The slice trials holds the judged trials and must
-// not be empty.
+// measure returns the measurement of a lock in one workload under one fault, computed from the judged trials. There must be at
+// least one trial.
 func measure(c Cell, trials []*trialRead) Measurement {
 	h := trials[0].header
 	m := Measurement{
@@ -159,8 +159,8 @@ type counters struct {
 type Network struct {
 	Commands   float64 `json:"commands"`
 	RoundTrips float64 `json:"round_trips"` // number of round trips; commands sent together count once
-	Sent       float64 `json:"sent"`        // bytes to the servers
-	Received   float64 `json:"received"`    // bytes from the servers
+	Sent       float64 `json:"sent"`        // number of bytes sent to the servers
+	Received   float64 `json:"received"`    // number of bytes received from the servers
 }
 
 // networkOf returns the traffic per grant, or nil if no trial used a proxy of lockbench.

@@ -33,8 +33,8 @@ var exclusionLooks = [...]look{
 
 var toneCodes = map[html.Tone]string{html.Good: "32", html.Unsure: "33", html.Bad: "31"} // colour codes of a terminal
 
-// exclusionOf returns the worst exclusion result of a lock over all workloads and faults. If mutual exclusion was not
-// shown to hold under any of them, the result is at best unsettled (undecided).
+// exclusionOf returns the worst exclusion result of a lock over all workloads and faults. If mutual exclusion was not shown to
+// hold under any of them, the result is the constant unsettled or worse.
 func exclusionOf(seen []Observation) exclusion {
 	worst, held := excluded, false
 	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
@@ -79,7 +79,8 @@ type faultColumn struct {
 	faults     []string
 }
 
-// overviewRow holds the row of one lock. Its performance was measured in one workload without a fault.
+// overviewRow holds the row of one lock in the overview table. Its fields Goodput and Longest are measured in one workload
+// without a fault.
 type overviewRow struct {
 	ID, Label        string
 	KnownBroken      bool
@@ -177,8 +178,8 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect sets the text Expected to the number of met expectations, such as "5 of 6". If an expectation was not met, it
-// adds the worst result to the text.
+// expect sets the field Expected to the number of met expectations, such as "5 of 6". If an expectation was not met, the worst
+// result follows the number.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]

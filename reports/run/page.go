@@ -82,7 +82,8 @@ type workload struct {
 	Chart  charts.Chart
 }
 
-// newPage returns the data of the page and of the Markdown report. The argument results describes the file results.json.
+// newPage returns the data of the page and of the Markdown report. The parameter named results holds the path, size and
+// checksum of results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
 		Results: r, Verdict: r.verdict(), Evidence: r.evidence(), Overview: r.overview(), Groups: r.groups(), Workloads: r.workloads(),
@@ -204,7 +205,7 @@ func (r *Results) workloads() []workload {
 		for _, m := range measured {
 			if m.compared() {
 				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
-			} else if m.Fault != "none" { // figures under a fault are listed separately
+			} else if m.Fault != "none" { // figures measured under a fault are listed separately
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}

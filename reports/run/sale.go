@@ -18,7 +18,7 @@ type Sale struct {
 	saleFigures
 }
 
-// saleFigures holds the content of shop.json. Fields that end in ns are times; rates are per second.
+// saleFigures holds the content of shop.json. Fields whose JSON names end in "_ns" hold nanoseconds; rates are per second.
 type saleFigures struct {
 	// Form is the variant of the workload. In "plain", the stock is not split. In "split", it is split into segments.
 	// In "gated", nginx rejects orders after the stock is sold out. "split and gated" combines both. In "unshared",
@@ -55,7 +55,7 @@ type saleRow struct {
 	Trials            int
 	Exact             bool   // whether, in every trial, the items sold equalled the initial stock and no stock was left
 	Ratio             string // goodput divided by that of a plain sale, in which the stock is not split and no gate rejects buyers
-	Spared            string // percentage of the orders sent after the stock was sold out that reached no service process
+	Spared            string // orders that reached no service process, as a percentage of the orders sent after the stock was sold out
 	LockCmd, StockCmd string // store commands per order
 }
 

@@ -27,7 +27,7 @@ const (
 	NotJudged State = "not judged" // the trial was interrupted, or a file is missing or malformed
 )
 
-// Trial is one trial of a run folder.
+// Trial describes one trial in a run folder: its state, and the checksum of its history.
 type Trial struct {
 	Dir    string `json:"dir"` // folder, relative to the run folder
 	State  State  `json:"state"`

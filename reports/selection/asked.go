@@ -116,11 +116,11 @@ type Needs struct {
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // whether the lock must be re-entrant
 	Language []string      `json:"languages,omitempty" yaml:"languages"`           // languages of the clients
 	Stores   []string      `json:"stores" yaml:"stores"`                           // stores that the team runs, as store or store@deployment
-	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // events of a store that must not lead to two holders
+	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // store events, such as a restart, that must not lead to two holders at once
 
 	Weights map[string]float64 `json:"weights" yaml:"weights"` // weights by criterion; default 1
 
-	// HoldRecorded names the histories from which Hold was computed. It is empty if the team stated Hold.
+	// HoldRecorded names the histories from which Hold was computed. It is empty if Hold was not computed from histories.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
 	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys of the requirements that were not stated and have defaults

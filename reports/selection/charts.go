@@ -37,7 +37,7 @@ func (v *view) Scores() *charts.Chart {
 
 const leastShown = 1e-9 // lowest probability on the axis, divided by the highest
 
-// Leases returns the chart of the predictions by length of the lease, or nil.
+// Leases returns the chart of the predictions for different lease durations, or nil if there are too few predictions.
 func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {

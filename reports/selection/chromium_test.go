@@ -8,7 +8,7 @@ import (
 	"lockbench/internal/web/chromium"
 )
 
-// TestChromium checks pages in a browser.
+// TestChromium loads report pages in Chromium and checks their layout, contrast and accessibility.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*Report{"sample": sample(), "nothing": turnedOut(NothingFits), "hostile": hostile(), "crowd": crowd()} {

@@ -50,9 +50,9 @@ func (v *view) Proofs() map[string][]proof {
 	return rows
 }
 
-// optionOf returns the name of the candidate that the evidence is about. It prefers a candidate with an answer or a
-// value that cites the evidence. Otherwise it returns the candidate with the name of the lock, or "" if no candidate has
-// this name.
+// optionOf returns the name of the candidate to which the evidence applies. If a table cell refers to the evidence, it returns
+// the candidate of that cell. Otherwise, it returns the candidate with the name of the lock, or "" if no candidate has this
+// name.
 func (v *view) optionOf(id, lock, deployment string) string {
 	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)

@@ -8,7 +8,7 @@ type LeaseAdvice struct {
 	Lease     Lease        `json:"lease"`
 	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that prevents two holders at once, even during the longest pause in the requirements
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
-	Inputs    []LeaseInput `json:"inputs"`              // durations from which the predictions are calculated
+	Inputs    []LeaseInput `json:"inputs"`              // durations of holds, pauses, acquires and hand-offs, from which the predictions are calculated
 	Curve     []LeasePoint `json:"curve"`               // predictions, sorted by increasing lease
 	Confirmed []Confirmed  `json:"confirmed"`
 }
@@ -23,7 +23,7 @@ type LeaseInput struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// LeasePoint holds the predictions for a lease of one length.
+// LeasePoint holds the predictions for one lease duration.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
 	// Overlap is the probability that another client is granted the lock before the holder has finished. It applies to each
@@ -43,7 +43,7 @@ type Confirmed struct {
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused
 	Overlaps  int       `json:"overlaps"` // number of holds during which the process was paused and another client was granted the lock
-	Low       float64   `json:"low"`      // Low and High are the 95 % interval (Clopper-Pearson) of the observed share
+	Low       float64   `json:"low"`      // Low and High are the 95 % confidence interval (Clopper-Pearson) of Overlaps divided by Pauses
 	High      float64   `json:"high"`
 	Agrees    bool      `json:"agrees"` // whether the prediction lies in the interval
 	Source    string    `json:"source"`
@@ -64,7 +64,7 @@ type PausedHolds struct {
 	Dir        string    `json:"dir"` // folder of the trials, relative to the folder of the run
 	Lock       string    `json:"lock"`
 	TTLNS      int64     `json:"ttl_ns"`
-	Holds      int       `json:"holds"`      // holds that ended and whose holder was paused
+	Holds      int       `json:"holds"`      // number of ended holds whose holder was paused during the hold
 	Overlapped int       `json:"overlapped"` // holds in which another client was granted the lock before the holder had finished
 	Histories  []History `json:"histories"`
 }

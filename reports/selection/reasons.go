@@ -59,7 +59,8 @@ const (
 	LeaseNotConfirmed Reason = "lease-not-confirmed"
 )
 
-// sentences holds the sentence for each reason. A sentence may contain $names, for which the function facts returns the values.
+// sentences holds the sentence for each reason. A sentence may contain placeholders such as $store. The method facts returns
+// the values to insert.
 var sentences = map[Reason]string{
 	Applies:           "You state that it applies.",
 	DoesNotApply:      "You state that it does not apply.",

@@ -29,7 +29,7 @@ const (
 	Unknown    Tag = "unknown" // no evidence; never treated as yes
 	Measured   Tag = "measured"
 	Documented Tag = "documented" // statement in the lock's documentation, or expectation of the lock's author
-	Assumed    Tag = "assumed"    // follows from a stated or default requirement, not from evidence
+	Assumed    Tag = "assumed"    // conclusion from a stated or default requirement, not from evidence
 )
 
 // Answer states whether a candidate meets a requirement.
@@ -46,8 +46,8 @@ const (
 type Requirement struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
-	Need   string `json:"need"`   // key in the requirements file; empty: every lock must meet the requirement
-	Safety bool   `json:"safety"` // whether two clients may hold the lock at once, or data may be damaged, if the requirement is not met
+	Need   string `json:"need"`   // key in the requirements file; empty if every lock must meet the requirement
+	Safety bool   `json:"safety"` // whether an unmet requirement can lead to two holders at once or to damaged data
 	Tried  bool   `json:"tried"`  // whether the answer comes from trials, not from documentation
 }
 
@@ -60,8 +60,8 @@ type Criterion struct {
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
 	Weight float64 `json:"weight"` // the weights of all criteria add up to 1
-	// Enough is ten times as good as the required value. Values better than Enough get the same score as Enough. If
-	// Enough is 0, a better value always gets a higher score.
+	// Enough is the value beyond which a better value does not raise the score. It is ten times as good as the required value.
+	// If Enough is 0, a better value always gets a higher score.
 	Enough float64 `json:"enough,omitempty"`
 }
 
@@ -144,7 +144,7 @@ type Win struct {
 // Turn is a weight or a measured value at which another candidate gets the best score.
 type Turn struct {
 	Of     string   `json:"of"`               // a criterion
-	Weight *float64 `json:"weight,omitempty"` // weight of the criterion at which the leader changes; the other weights keep their proportions
+	Weight *float64 `json:"weight,omitempty"` // weight from which another candidate has the best score; the other weights keep their proportions
 	Option string   `json:"option,omitempty"` // candidate whose measured value is varied
 	Value  *float64 `json:"value,omitempty"`
 	To     string   `json:"to"` // name of the candidate that gets the best score at this weight or value

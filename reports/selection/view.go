@@ -16,7 +16,7 @@ import (
 type view struct {
 	*Report
 	options map[string]Option
-	cells   map[[2]string]Cell // by candidate, and by requirement or criterion
+	cells   map[[2]string]Cell // table cells, by name of the candidate and name of the requirement or criterion
 	sources map[string]Source
 	anchors map[string]string // HTML anchors by candidate, or by id of a finding, figure or source
 }
@@ -109,7 +109,7 @@ func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 type line struct {
 	Title, Text     string
-	Brief           string // Text without the conditions and the example
+	Brief           string // the same statement as in the field Text, without the test conditions and the example
 	Look            look
 	Value           string // value of a criterion
 	Interval, Ratio string // Ratio is the value divided by the best value of the criterion
@@ -136,7 +136,7 @@ func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, "
 // examples.
 func (l line) Short() string { return strings.TrimPrefix(l.Title+": "+l.Brief, ": ") }
 
-// Label returns the title, the answer, the kind of evidence and the text, for use as a tooltip.
+// Label returns a tooltip for a statement about a candidate: its title, answer, kind of evidence and text.
 func (l line) Label() string {
 	return fmt.Sprintf("%s: %s (%s). %s", l.Title, l.Look.Word, l.Tag, l.Text)
 }
@@ -179,8 +179,8 @@ func (v *view) For() []line {
 	})
 }
 
-// judged holds a candidate and, for each requirement, the answer whether the candidate meets it. It also holds the
-// measured values of a candidate that was not eliminated.
+// judged holds a candidate and, for each requirement, whether the candidate meets it. If the candidate was not eliminated,
+// judged also holds its measured values.
 type judged struct {
 	Option      Option
 	Anchor      string

@@ -17,7 +17,7 @@ type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // lower bound; null: too few trials for a finite interval
 	High       *float64  `json:"high"`
-	Confidence float64   `json:"confidence,omitempty"` // at least 0.95 if Low and High are set
+	Confidence float64   `json:"confidence,omitempty"` // confidence level of the interval from Low to High; at least 0.95 if both are set
 	N          int       `json:"n"`
 	Values     []float64 `json:"values"` // one value for each block (round of trials)
 	Blocks     []int     `json:"blocks"`

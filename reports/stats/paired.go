@@ -29,8 +29,8 @@ type Comparison struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// If there are at most exactPairs pairs, the sign-flip test tries every combination of signs. Otherwise it tries
-// random combinations; the constant flips is their number.
+// With at most exactPairs pairs, the sign-flip test tries every combination of signs. With more pairs, it tries a fixed number
+// of random combinations (constant flips).
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -67,8 +67,8 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	return c
 }
 
-// Matched returns the blocks (rounds of trials) that both estimates contain, in the order of a.Blocks. It also returns
-// the values of a and b in these blocks.
+// Matched returns the blocks (rounds of trials) that both estimates contain, in the order of the first estimate. It also
+// returns both estimates' values in these blocks.
 func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
 		if j := slices.Index(b.Blocks, block); j >= 0 {
@@ -88,7 +88,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	}
 	far := math.Abs(sum) - 1e-9*size // allows for rounding
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // reached starts at 1 to count the original signs of the differences; the p-value is therefore never 0
+	tries, reached := flips, 1 // with random signs, the original signs count as one more try, so the p-value is never 0
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}

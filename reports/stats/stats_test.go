@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// draw returns an estimate from simulated values, one for each block (round of trials). Each value is the product of a
-// middle value, the factor of the block, and random noise.
+// draw returns an estimate from simulated values, one for each block (round of trials). Each value is the product of a median
+// (parameter middle), a factor of the block, and random noise.
 func draw(r *rand.Rand, middle, noise float64, blocks []float64) Estimate {
 	var values []float64
 	var at []int
@@ -118,9 +118,9 @@ func TestSignFlip(t *testing.T) {
 		want        float64
 	}{
 		{[]float64{1, 1, 1, 1, 1, 1}, 2.0 / 64},
-		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // 10 of 16 choices of signs: all four equal (2 choices), or one different from the others (8 choices)
+		{[]float64{1, 1, 1, -1}, 10.0 / 16}, // 10 of 16 sign combinations give a sum at least as far from 0: all equal (2), or one different (8)
 		{[]float64{0, 0, 0}, 1},
-		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // 2 of 8 choices of signs reach the observed sum: all positive, or all negative
+		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // 2 of 8 sign combinations give a sum at least as far from 0: all positive, or all negative
 		{[]float64{3}, 1},
 	} {
 		if got := SignFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {
@@ -164,7 +164,7 @@ func TestIntervalIsThatOfTheTest(t *testing.T) {
 
 func TestOutside(t *testing.T) {
 	for _, c := range []struct{ n, m, want int }{
-		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // critical value of U in published tables, plus 1
+		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // critical value of the Mann-Whitney U statistic in published tables, plus 1
 	} {
 		if got := outside(c.n, c.m); got != c.want {
 			t.Errorf("%d and %d values: %d, want %d", c.n, c.m, got, c.want)

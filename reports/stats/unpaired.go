@@ -9,8 +9,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is the Hodges-Lehmann estimate: the median of the
-// ratios of every value of a to every value of b. The interval of the ratio comes from the same test.
+// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is the Hodges-Lehmann estimate: the median of all
+// ratios of a value of the first run to a value of the second. The interval of the ratio comes from the same test.
 func Unpaired(a, b Estimate) Comparison {
 	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: Median(a.Values), MedB: Median(b.Values), P: 1, Holm: 1}
 	if c.Pairs == 0 {
@@ -44,7 +44,7 @@ func Unpaired(a, b Estimate) Comparison {
 // are too few values, outside returns 0.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
-	if n*m > 2500 { // the normal approximation suffices
+	if n*m > 2500 { // with so many values, a normal approximation of the distribution of U is accurate enough
 		mean, deviation := float64(n*m)/2, math.Sqrt(float64(n*m)*float64(n+m+1)/12)
 		return int(mean - 1.96*deviation)
 	}
