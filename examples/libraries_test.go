@@ -34,7 +34,8 @@ func eachLibrary(t *testing.T, test func(*testing.T, []string)) {
 	}
 }
 
-// talk is a conversation with a worker, line by line.
+// talk is a connection to a worker process. Tests write lines to its standard input and read lines from its standard
+// output.
 type talk struct {
 	t     *testing.T
 	in    io.WriteCloser

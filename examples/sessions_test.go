@@ -29,8 +29,9 @@ var kept = []struct {
 	{"etcd3-node", "etcd", node("etcd3-node", "etcd3"), false, false, sessionTTL},
 }
 
-// TestKeptAlive checks the examples that keep a lease alive: exclusion beyond the lease, waits, releases, the end of the
-// holder's process, and the report of a loss.
+// TestKeptAlive tests the examples whose library renews the lease until the release. Other clients must be refused while
+// the lock is held, even after the original lease period. The test also checks waiting, releases, the guarded resource,
+// the report of a lost lock, and a killed holder.
 func TestKeptAlive(t *testing.T) {
 	for _, x := range kept {
 		t.Run(x.name, func(t *testing.T) {
@@ -120,8 +121,8 @@ func keptReleases(t *testing.T, a impls.Lock, checks bool) {
 	}
 }
 
-// The function loses pauses the holder of a lock until another client has acquired the lock. It then checks that the
-// resumed holder reports the loss.
+// The function loses tests that the client in process a reports the loss of its lock. Process a is paused while it
+// holds the lock, until process b has acquired the lock. After it has resumed, process a must report the loss.
 func loses(t *testing.T, a, b *workers.Process) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()

@@ -71,7 +71,8 @@ const (
 	Unbounded time.Duration = -1
 	// StillOpen is the Return of an operation that has not returned.
 	StillOpen time.Duration = -1
-	// Harness is the client number of operations by lockbench itself: initial writes, final reads and faults.
+	// Harness is the client number of operations that lockbench itself performs. Such operations are initial writes,
+	// final reads, and injections of faults that affect no particular client.
 	Harness int32 = -1
 )
 

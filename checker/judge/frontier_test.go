@@ -43,7 +43,8 @@ type frontier[S comparable] struct {
 	work []belief[S]
 }
 
-// belief is a possible state of the object, and the set of actions that took effect but have not returned.
+// belief describes one possible order of the actions up to a point in the history. It consists of the resulting state
+// of the object, and the actions that have taken effect but have not returned.
 type belief[S comparable] struct {
 	state S
 	done  uint64 // by slot

@@ -23,7 +23,7 @@ type mutex struct {
 	unknown float64       // probability that an acquire has an unknown outcome and takes no effect
 }
 
-// run returns the operations in order of their returns.
+// run simulates the clients and returns their operations, sorted by return time.
 func (m *mutex) run() []histories.Op {
 	type slot struct {
 		free time.Duration // time at which the lock becomes free

@@ -124,8 +124,9 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// window checks a part (window) of a history, or skips it if it is not in the sample. It returns false once a violation
-// was found.
+// The method window checks one part (parameter w) of the history of a key with Porcupine. If the Oracle checks only a
+// random sample, the method may skip the part, unless must is set. It returns false if it finds a violation, and
+// otherwise true.
 func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++

@@ -34,7 +34,7 @@ type guarded struct {
 	reads    map[int32]histories.Op // last read that no write has followed, by client
 	written  pages                  // for each value, the number of the first hold that read this value and then replaced it
 	recent   map[int64]update       // latest update (a read and the write based on it), by the value read
-	bases    []int64                // the keys of the map in the field recent, in the order in which they were added
+	bases    []int64                // keys of the map recent, in insertion order; when the map is full, the oldest entry is deleted
 	last     histories.Op
 	writing  map[int32]bool // clients with a write that has not returned
 	register register

@@ -85,8 +85,8 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until a condition holds. It repeatedly calls the function wrong (a parameter), which returns "" if the
-// condition holds, and otherwise the reason. The test fails if the condition does not hold within the time limit
+// within calls the function wrong (a parameter) repeatedly until it returns "". Any other result is the reason why
+// the expected condition does not hold yet. The test fails if the condition does not hold within the time limit
 // (parameter bound).
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()

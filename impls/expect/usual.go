@@ -6,8 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// Checked is a string that gives the reason for an expectation (parameter because). It applies if the resource checks
-// fencing tokens. Such a resource refuses a holder with an expired lease after it has seen a higher token.
+// Checked is an argument for Holds: the reason why the property resource-integrity is expected to hold. It applies if
+// the guarded resource checks fencing tokens: the resource refuses a token lower than one it has seen.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
@@ -76,8 +76,9 @@ func OpenSession() []impls.Expectation {
 		In("long-hold", Holds("a session has no lease that could expire", "lease-exclusion", "mutual-exclusion")))
 }
 
-// LeasedSession returns the expectations, under faults, of a lock bound to a session with a lease. The client must renew
-// the session, and detect its expiry by the client's clock.
+// LeasedSession returns the expectations, under faults, of a lock whose holds end with the session of the client. The
+// session expires unless the client renews it in time. A client without a connection must detect the expiry by the local
+// clock.
 func LeasedSession() []impls.Expectation {
 	return slices.Concat(
 		Under("process-pause",

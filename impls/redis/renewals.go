@@ -41,10 +41,12 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// The method start begins to renew a grant after each third of its lease. The parameter start is the time at which Acquire
-// was called. Nested holds have the same name, and share the renewals of the outermost hold. A new outermost hold with the
-// same name replaces these renewals. The returned channel is closed when a refusal ends the renewals, or when they are
-// replaced.
+// The method start starts a goroutine that renews the grant g whenever a third of its lease has passed. The parameter
+// start is the time of the call to Acquire; the times of reported renewals are relative to it.
+//
+// A nested hold has the same name as the outermost hold, whose renewals continue. For a new outermost hold, any earlier
+// renewals with the same name are replaced. The returned channel is closed if a refusal ends the renewals, or if a later
+// call replaces them.
 func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,8 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// many is an integer type for tests. In a file, the word "many" stands for the value 0.
+// The type many is an integer with a custom decoder. The method UnmarshalText decodes the word "many" as 0, and any
+// other text as a number.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {

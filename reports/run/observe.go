@@ -221,7 +221,7 @@ type Evidence struct {
 	SHA256 string `json:"sha256"` // checksum of the history
 }
 
-// Tally holds the numbers of observations by result, of trials, and of operations.
+// Tally counts the observations of a run by result, such as pass or fail. It also counts the trials and operations.
 type Tally struct {
 	Pass          int `json:"pass"`
 	XFail         int `json:"xfail"`

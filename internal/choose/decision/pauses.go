@@ -126,8 +126,9 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of the length of one pause, rounded to multiples of the step s.cell. Entry i of the result is
-// the probability of i steps. A length between two multiples adds to both of their probabilities, which preserves the mean.
+// first returns the distribution s.one of pause lengths, rounded to multiples of s.cell. Entry i of the result is the
+// probability of the length i*s.cell. The probability of a length between two multiples is divided between these two, so that
+// the mean stays the same.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {

@@ -176,7 +176,8 @@ func (x scenery) moment(m workloads.Moment) {
 	}
 }
 
-// TestStaleReplicas checks that each deployment with replicas has stale replicas, and that a stale replica is promoted.
+// TestStaleReplicas checks the plan of the fault failover in deployments with replicas. The plan must stop the
+// replication to at least one replica, and promote such a stale replica.
 func TestStaleReplicas(t *testing.T) {
 	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
 		var behind, over []int

@@ -205,7 +205,8 @@ func (in *Injector) Finish() (discarded string) {
 	return ""
 }
 
-// trigger carries out a step now, after its delay, or when its command passes the network.
+// trigger carries out a step of the fault plan at the time that s.When specifies. This is now, after a delay, or when a
+// proxy passes a certain command or reply.
 func (s *step) trigger(ctx context.Context) {
 	switch {
 	case s.When.On != nil:

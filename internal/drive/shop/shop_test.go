@@ -82,8 +82,9 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService checks the lock and stock operations that a service lists in its answers to orders. An order is a buyer's request
-// for an item. The cases include an empty segment of the stock, a sell-out, a lost lock and an unreachable Redis server.
+// TestService sends orders to a service that sells items under a lock. It checks the lock and stock operations that each
+// answer lists. The stock is split into two segments. The cases include an empty segment, a sell-out, a lost lock and an
+// unreachable Redis server.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)

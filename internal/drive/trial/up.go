@@ -153,8 +153,8 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// The method later registers a function that is called when the trial ends. Functions are called in the reverse order
-// of registration.
+// The method later adds a function to a list of cleanup functions. At the end of the trial, the method down calls
+// these functions, the last added first.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {

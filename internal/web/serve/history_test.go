@@ -99,8 +99,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestLongHistory checks that the page of a long history has a limited size. A window at the start of the history
-// must not read the whole history.
+// TestLongHistory checks the pages of a history with 200,000 operations. A page that covers the whole history must
+// not exceed 2 MiB. To show only the start of the history, the server must not read all of it.
 func TestLongHistory(t *testing.T) {
 	const sections = 100_000
 	s := serverWith(t, sound(8, sections))

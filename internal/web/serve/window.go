@@ -101,8 +101,9 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// hold adds a hold to the window, if the view includes it. If the gap since the client's previous hold is too short
-// to draw, hold merges the two holds in the drawing.
+// The method hold adds a hold of a client to the window, unless the view excludes it. If a window has too many
+// operations or holds to draw, its page shows merged holds. Two holds of a client are merged if the gap between them
+// is too short to draw.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {

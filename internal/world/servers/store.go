@@ -81,8 +81,8 @@ type Deployment struct {
 	Options    []string // additional command-line options of the servers
 	Durability string   // if not "", replaces Store.Durability
 	Peers      int      // number of additional ports of each server, for connections from the other servers
-	// Start starts the servers. If Start is nil, lockbench starts all servers at once. It then tells each server the
-	// ports for connections between servers.
+	// Start starts the servers. If Start is nil, lockbench starts them concurrently. In this case, each Process gets the
+	// list of the ports for connections between the servers.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 

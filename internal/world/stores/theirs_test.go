@@ -234,7 +234,8 @@ func TestRealMongoDB(t *testing.T) {
 	}
 }
 
-// collection returns the collection of locks on a server that speaks MongoDB's protocol.
+// collection connects to a server (parameter of) that speaks the MongoDB protocol. It returns the collection that
+// stores the locks.
 func collection(t *testing.T, of servers.Target) *mongo.Collection {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(of.URL(of.Hosts()[0])).SetDirect(true).SetRetryWrites(false))
