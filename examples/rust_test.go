@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"lockbench/internal/world/servers"
@@ -69,19 +68,3 @@ func TestRustTemplate(t *testing.T) {
 
 // TestShortInRust checks that the adapter in Rust is a short example: its source code has between 15 and 30 lines.
 func TestShortInRust(t *testing.T) { short(t, "postgres-rust/src/main.rs", 30) }
-
-// TestCargoLock checks that the lock file has checksums and names no registry but the default one.
-func TestCargoLock(t *testing.T) {
-	text, err := os.ReadFile("postgres-rust/Cargo.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "checksum = ") {
-		t.Error("no checksums")
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "source = ") && line != `source = "registry+https://github.com/rust-lang/crates.io-index"` {
-			t.Error(line)
-		}
-	}
-}
