@@ -18,13 +18,7 @@ import (
 // TestMain runs the tests, or a built-in server if the first argument is StoreVerb.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
-		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	builtin.ServeChild()
 	if err := flag.Set("test.parallel", "6"); err != nil { // the tests mostly wait, so more of them can run in parallel
 		panic(err)
 	}

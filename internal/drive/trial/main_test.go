@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/builtin"
-	"lockbench/internal/world/servers"
 )
 
 // TestMain runs the tests. In a child process of a test, it runs a worker, a shop service or a store instead.
@@ -34,13 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
-		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	builtin.ServeChild()
 	if err := flag.Set("test.parallel", "3"); err != nil { // trials spend most of their time waiting, so more of them can run at once
 		panic(err)
 	}

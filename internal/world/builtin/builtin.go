@@ -8,13 +8,29 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+
+	world "lockbench/internal/world/servers"
 )
 
 // servers maps the name of each server to the function that runs it until its context ends. The function's last argument
 // receives the log.
 var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
+
+// ServeChild runs a server and exits, if this process was started to run one: its first argument is then servers.StoreVerb. Otherwise it
+// does nothing. A TestMain calls it, because a test starts its own program for such servers.
+func ServeChild() {
+	if len(os.Args) < 2 || os.Args[1] != world.StoreVerb {
+		return
+	}
+	if err := Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
 // Serve runs the server named by the first argument with the other arguments.
 func Serve(ctx context.Context, args []string, says io.Writer) error {

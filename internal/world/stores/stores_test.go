@@ -1,9 +1,7 @@
 package stores
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -20,13 +18,7 @@ import (
 
 // TestMain runs the tests. If the first argument is servers.StoreVerb, it runs a built-in server instead.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
-		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	builtin.ServeChild()
 	os.Exit(m.Run())
 }
 
