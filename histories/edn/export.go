@@ -36,8 +36,9 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	}
 	defer r.Close()
 	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
-	r.Header.Marks = false // operations after the last mark are omitted, so the exported history is complete and needs no marks
-	if err := x.header(&r.Header); err != nil {
+	header := r.Header
+	header.Marks = false // operations after the last mark are omitted, so the exported history is complete and needs no marks
+	if err := x.header(&header); err != nil {
 		return nil, err
 	}
 	cover, err := histories.Replay(r.Next, x.event)
