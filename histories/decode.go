@@ -49,7 +49,7 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
-	begun  bool                 // whether Next has been called
+	begun  bool                 // whether Next has returned the mark at time 0
 	read   func() (Line, error) // reads a line in another format; nil for JSON lines
 }
 
@@ -144,10 +144,9 @@ func (r *Reader) Close() {
 // states that the history is complete up to its time. Replay omits all operations called after the last mark. In a file
 // without marks, these are all operations.
 func (r *Reader) Next() (Line, error) {
-	if first := !r.begun; first {
-		if r.begun = true; r.Header.Marks {
-			return Line{Op: Op{Return: StillOpen}, Mark: true}, nil
-		}
+	if !r.begun && r.Header.Marks {
+		r.begun = true
+		return Line{Op: Op{Return: StillOpen}, Mark: true}, nil
 	}
 	if r.read != nil {
 		return r.read()

@@ -32,9 +32,9 @@ type Header struct {
 	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds the key
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
-	Marks  bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
-	Waits  bool `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
-	Silent bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
+	Marks          bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
+	WaitsInside    bool `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
+	SilentRenewals bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
 	Expectations []Expectation `json:"expectations,omitempty"`
 }

@@ -134,14 +134,14 @@ type Impl struct {
 
 // Program describes a lock in another program, which speaks the worker protocol.
 type Program struct {
-	Command    []string
-	Version    int           // version of the worker protocol
-	Start      time.Duration // time limit for the first line of a process
-	Step       time.Duration // every lease is a multiple of this duration; 0: any lease
-	Waits      bool          // whether an acquire waits inside the worker program, so that lockbench does not know when the granted request was sent
-	Silent     bool          // whether the lock may renew holds without reporting the renewals
-	Deaf       bool          // whether an acquire cannot be cancelled
-	Rereleases bool          // whether a release may be repeated if its outcome is unknown
+	Command        []string
+	Version        int           // version of the worker protocol
+	Start          time.Duration // time limit for the first line of a process
+	Step           time.Duration // every lease is a multiple of this duration; 0: any lease
+	WaitsInside    bool          // whether an acquire waits inside the worker program, so that lockbench does not know when the granted request was sent
+	SilentRenewals bool          // whether the lock may renew holds without reporting the renewals
+	CannotCancel   bool          // whether an acquire cannot be cancelled
+	Rereleases     bool          // whether a release may be repeated if its outcome is unknown
 }
 
 // Granting returns the shortest supported lease that is not shorter than ttl.

@@ -155,9 +155,9 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
-		reason{x.Header.Waits && x.empty == x.grants, checker.NotApplicable, "every lease, counted from the call of the acquire, was over when the grant was received"},
+		reason{x.Header.WaitsInside && x.empty == x.grants, checker.NotApplicable, "every lease, counted from the call of the acquire, was over when the grant was received"},
 		// A fault may delay a grant until its lease has expired, so one such grant per fault is allowed.
-		reason{!x.Header.Waits && x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
+		reason{!x.Header.WaitsInside && x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d leases had expired before the grant was received", x.empty, x.grants)})
 }
 
 // tellFirst sets the witness: the operations that show the first violation, and a description of it.

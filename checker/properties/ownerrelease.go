@@ -102,7 +102,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 
 // known reports whether the end of a lease is known. A clock that was set back, or a renewal that the lock did not report,
 // can make a lease last longer.
-func (x *releases) known() bool { return !x.Shaken && !x.Header.Silent }
+func (x *releases) known() bool { return !x.Shaken && !x.Header.SilentRenewals }
 
 // other returns a hold of the key by another client, or nil.
 func other(k *projection.Key, client int32) *projection.Hold {

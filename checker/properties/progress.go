@@ -119,7 +119,7 @@ func (x *waiting) Fault(ev histories.Event) {
 
 // The method explains returns the time until which the lock may refuse other clients because of the hold h.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
-	if !h.Promised || h.Until == histories.Forever || x.Header.Silent {
+	if !h.Promised || h.Until == histories.Forever || x.Header.SilentRenewals {
 		return histories.Forever
 	}
 	return h.Until + 2*x.Slack

@@ -94,7 +94,7 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	switch c {
 	case projection.Began:
 		l := &lease{until: h.Until, given: h.Given}
-		if x.Header.Waits && l.until < histories.Forever {
+		if x.Header.WaitsInside && l.until < histories.Forever {
 			l.until = max(l.until, h.Granted+h.Given) // the request that was granted may have been sent at any time since the call
 		}
 		x.held[h] = l

@@ -105,6 +105,15 @@ func Often(n int) string {
 	return Count(n) + " times"
 }
 
+// Few joins texts. If there are more than three, it joins the first three and adds the number of the others.
+func Few(texts []string, between string) string {
+	const shown = 3
+	if len(texts) > shown {
+		return strings.Join(texts[:shown], between) + fmt.Sprintf(" and %d more", len(texts)-shown)
+	}
+	return strings.Join(texts, between)
+}
+
 // Joined joins names as in a sentence: a, b and c.
 func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 

@@ -82,7 +82,7 @@ func (r *Results) listed(s checker.Result, verb string) string {
 			names = append(names, fmt.Sprintf("%s %s %s in %s", label(o.Lock, o.Deployment), verb, o.Property, o.Where()))
 		}
 	}
-	return few(names, "; ")
+	return format.Few(names, "; ")
 }
 
 // conditions describes the size of the run and its environment in one line.
@@ -193,14 +193,7 @@ func named(rows []overviewRow) string {
 		}
 	}
 	if len(rows) <= 3 || len(names) == 0 || len(names) > 3 {
-		return few(append(names, broken...), ", ")
+		return format.Few(append(names, broken...), ", ")
 	}
 	return strings.Join(names, ", ") + " and " + format.Plural(len(broken), "known-broken lock")
-}
-
-func few(names []string, between string) string {
-	if len(names) > 3 {
-		return strings.Join(names[:3], between) + fmt.Sprintf(" and %d more", len(names)-3)
-	}
-	return strings.Join(names, between)
 }

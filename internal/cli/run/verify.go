@@ -17,6 +17,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
+	"lockbench/reports/format"
 	"lockbench/workloads"
 )
 
@@ -107,23 +108,26 @@ func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []tr
 	if own.Expect = expect.Override(own.Expect, stated); f.observe {
 		own.Expect = nil
 	}
-	plan, err = said.cells(*own)
+	if _, _, err = f.chosenPairs(); err != nil {
+		return nil, nil, err
+	}
+	if plan, err = said.cells(*own); err != nil {
+		return nil, nil, err
+	}
 	plan = slices.DeleteFunc(plan, func(c trial.Cell) bool {
 		return len(f.workloads) > 0 && !slices.Contains(f.workloads, c.Workload.Name) || len(f.faults) > 0 && !slices.Contains(f.faults, c.Fault.Name)
 	})
+	if len(plan) == 0 {
+		err = console.Usage(fmt.Errorf("nothing to verify: %s states no expectation for these workloads and faults", file), "leave out --workloads or --faults")
+	}
 	return plan, stated, err
 }
 
 // expectedCells returns the combinations of workload and fault for which the lock has expectations. The flags --workloads and
 // --faults select other combinations.
 func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
-	names := f.faults
-	if len(names) == 0 {
-		names = expect.Faults()
-	}
-	loads, err1 := choice.Workloads.Choose(f.workloads...)
-	injected, err2 := choice.Faults.Choose(names...)
-	if err := errors.Join(err1, err2); err != nil {
+	loads, injected, err := f.chosenPairs()
+	if err != nil {
 		return nil, err
 	}
 	plan := slices.DeleteFunc(trial.Plan([]impls.Impl{own}, loads, injected), func(c trial.Cell) bool {
@@ -141,6 +145,18 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	return plan, nil
 }
 
+// chosenPairs returns the workloads and faults that the flags name. Without names it returns all workloads, and the faults
+// with default expectations.
+func (f *flags) chosenPairs() ([]workloads.Workload, []faults.Fault, error) {
+	names := f.faults
+	if len(names) == 0 {
+		names = expect.Faults()
+	}
+	loads, err1 := choice.Workloads.Choose(f.workloads...)
+	injected, err2 := choice.Faults.Choose(names...)
+	return loads, injected, errors.Join(err1, err2)
+}
+
 const hintCapability = "its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults"
 
 // inapplicableFaults returns a note for each fault that does not apply to some of the locks, with the reason.
@@ -150,7 +166,10 @@ func inapplicableFaults(locks []impls.Impl, injected []faults.Fault) (notes []st
 		var order []string
 		for _, l := range locks {
 			why := fault.NotFor(l)
-			if fault.Kind != faults.Nothing && l.Store == "" && !l.Control {
+			switch {
+			case l.Store == "" && l.Control: // runs beside the others, without the fault
+				continue
+			case l.Store == "" && fault.Kind != faults.Nothing:
 				why = "it uses no server"
 			}
 			if why == "" {
@@ -162,19 +181,10 @@ func inapplicableFaults(locks []impls.Impl, injected []faults.Fault) (notes []st
 			reasons[why] = append(reasons[why], l.Name)
 		}
 		for _, why := range order {
-			notes = append(notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, few(reasons[why]), why))
+			notes = append(notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, format.Few(reasons[why], ", "), why))
 		}
 	}
 	return notes
-}
-
-// few joins names with commas. If there are more than five, it joins the first four and adds the number of the others.
-func few(names []string) string {
-	const shown = 4
-	if len(names) > shown+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-	}
-	return strings.Join(names, ", ")
 }
 
 // cells returns the cells that check the expectations. Each pair of workload and fault occurs once.

@@ -15,6 +15,7 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
 	"lockbench/internal/drive/workers"
 	"lockbench/internal/suggest"
 	"lockbench/internal/world/children"
@@ -69,8 +70,8 @@ func apply(own *impls.Impl, r worker.Ready) {
 	p := own.Program
 	p.Start, p.Step = time.Duration(r.StartMS)*time.Millisecond, time.Duration(r.StepMS)*time.Millisecond
 	if r.Version > 1 { // keep the defaults for protocol version 1: its workers report every renewal, and may support cancelling an acquire
-		p.Silent, p.Waits = own.Renews, can(worker.CanWait)
-		p.Deaf, p.Rereleases = !can(worker.CanCancel), can(worker.CanRerelease)
+		p.SilentRenewals, p.WaitsInside = own.Renews, can(worker.CanWait)
+		p.CannotCancel, p.Rereleases = !can(worker.CanCancel), can(worker.CanRerelease)
 	}
 	for _, e := range r.Expectations {
 		one, _ := e.OfLock() // the error is always nil, because ReadReady has already checked the expectation
@@ -104,8 +105,9 @@ func (f *flags) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl)
 			return console.Environment(err, "the worker needs servers to work on")
 		}
 	}
-	pace, err := f.tryOut(ctx, k, own, g.Front())
-	if err = errors.Join(err, g.Stop()); err == nil {
+	id := choice.RunID()
+	pace, err := f.tryOut(ctx, k, own, worker.Open{Nodes: g.Front(), CAFile: f.servers.Remote.CAFile, Prefix: servers.KeyPrefix(id), Params: f.lockParams})
+	if err = errors.Join(err, g.Sweep(id), g.Stop()); err == nil {
 		f.adapt(own, pace)
 	}
 	return err
@@ -122,44 +124,53 @@ const (
 	pingEvery = 3 * time.Millisecond
 )
 
-func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl, nodes []string) (m pace, err error) {
+// tryOut starts one worker process and uses its lock once. It finds out whether the lock has a lease, and measures how fast
+// the worker starts and answers.
+func (f *flags) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl, open worker.Open) (m pace, err error) {
 	began := time.Now()
 	ttl := own.Granting(max(f.params.TTL, faults.UsualTTL))
-	p, err := workers.Start(ctx, k, *own.Program, worker.Open{Nodes: nodes, CAFile: f.servers.Remote.CAFile, TTLMS: ttl.Milliseconds(),
-		Prefix: servers.KeyPrefix("describe"), Params: f.lockParams}, nil)
+	open.TTLMS = ttl.Milliseconds()
+	p, err := workers.Start(ctx, k, *own.Program, open, nil)
 	if err != nil {
 		return m, err
 	}
+	defer func() {
+		if err = errors.Join(err, p.Close()); err != nil {
+			err = fmt.Errorf("the worker %s: %w", p.Ready.Name, err)
+		}
+	}()
 	m.start = time.Since(began)
 	if own.Program.Version == 1 {
 		apply(own, p.Ready)
 	}
-	err = checkReady(p.Ready)
-	if err == nil && p.Ready.Name != own.Name {
-		err = fmt.Errorf("it named itself %s in its description", own.Name)
+	if err := checkReady(p.Ready); err != nil {
+		return m, err
 	}
-	if err == nil {
-		h, refused := p.Lock().Acquire(ctx, impls.Request{Key: "warm-up", Owner: "warm-up", TTL: ttl})
-		if refused == nil {
-			own.Leased = h.Validity > 0
-			_ = p.Lock().Release(ctx, h.Grant)
-		}
-		err = errors.Join(p.Failed(), ctx.Err()) // ignore whether the acquire and the release succeeded, because the trials judge this
+	if p.Ready.Name != own.Name {
+		return m, fmt.Errorf("it named itself %s in its description", own.Name)
 	}
-	var took []time.Duration
-	for len(took) < pings && err == nil {
+	h, err := trial.FirstUse(ctx, p.Lock(), "warm-up", ttl)
+	if err != nil {
+		return m, cmp.Or(p.Failed(), err)
+	}
+	own.Leased = h.Validity > 0
+	m.ping, err = slowestOfMost(ctx, p)
+	return m, err
+}
+
+// slowestOfMost returns the 90th percentile of the round-trip time of a ping.
+func slowestOfMost(ctx context.Context, p *workers.Process) (time.Duration, error) {
+	took := make([]time.Duration, pings)
+	for i := range took {
 		asked := time.Now()
-		err = p.Running(ctx)
-		took = append(took, time.Since(asked))
+		if err := p.Running(ctx); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(asked)
 		time.Sleep(pingEvery)
 	}
-	if slices.Sort(took); len(took) > 0 {
-		m.ping = took[len(took)*9/10]
-	}
-	if err = errors.Join(err, p.Close()); err != nil {
-		err = fmt.Errorf("the worker %s: %w", p.Ready.Name, err)
-	}
-	return m, err
+	slices.Sort(took)
+	return took[pings*9/10], nil
 }
 
 const (

@@ -16,7 +16,7 @@ func TestApply(t *testing.T) {
 	apply(&own, worker.Ready{Version: 2, Name: "x", BackOffMS: 20, ShortestMS: 1000, StepMS: 1000, StartMS: 3000,
 		Capabilities: []string{worker.CanRenewSelf, worker.CanReenter, worker.CanWait, worker.IsSession}})
 	p := own.Program
-	if !own.Renews || !own.Reentrant || !own.Session || own.Fences || own.Notifies || !p.Silent || !p.Waits || !p.Deaf || p.Rereleases || p.Start != 3*time.Second {
+	if !own.Renews || !own.Reentrant || !own.Session || own.Fences || own.Notifies || !p.SilentRenewals || !p.WaitsInside || !p.CannotCancel || p.Rereleases || p.Start != 3*time.Second {
 		t.Errorf("%+v, %+v", own, p)
 	}
 	for asked, want := range map[time.Duration]time.Duration{0: time.Second, 300 * time.Millisecond: time.Second, time.Second: time.Second, 1100 * time.Millisecond: 2 * time.Second} {
@@ -26,7 +26,7 @@ func TestApply(t *testing.T) {
 	}
 	old := impls.Impl{Program: &impls.Program{}}
 	apply(&old, worker.Ready{Version: 1, Name: "x", Capabilities: []string{worker.CanRenewSelf}})
-	if old.Program.Silent || old.Program.Deaf {
+	if old.Program.SilentRenewals || old.Program.CannotCancel {
 		t.Errorf("a worker of version 1 reports its renewals and may support a cancel: %+v", old.Program)
 	}
 }

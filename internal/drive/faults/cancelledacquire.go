@@ -7,7 +7,7 @@ var cancelledAcquire = Fault{
 	Name: "cancelled-acquire", Kind: Clients,
 	Doc: "a client cancels its acquire while the reply is on its way",
 	Only: func(l impls.Impl) string {
-		return reasonUnless(l.Program == nil || !l.Program.Deaf, "its worker does not state the capability cancel")
+		return reasonUnless(l.Program == nil || !l.Program.CannotCancel, "its worker does not state the capability cancel")
 	},
 	Plan: func(s Scene) Plan {
 		return Plan{Gates: gatesAfterAcquire(s), Steps: []Step{{When: whenAnswered(), For: s.TTL / 2,

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
@@ -184,10 +186,12 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	if c.Lock.Late > 0 {
 		bound = p.TTL + c.Lock.Late
 	}
+	program := lo.FromPtr(c.Lock.Program)
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Silent: c.Lock.Program != nil && c.Lock.Program.Silent, Waits: c.Lock.Program != nil && c.Lock.Program.Waits,
+		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry,
+		SilentRenewals: program.SilentRenewals, WaitsInside: program.WaitsInside,
 		Expectations: workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
 	}
 }

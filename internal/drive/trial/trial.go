@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/checker"
 	"lockbench/checker/judge"
 	"lockbench/histories"
@@ -243,7 +245,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process) *workloads.Drive {
 	return &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted,
-		Rereleases: t.Lock.Program != nil && t.Lock.Program.Rereleases}
+		Rereleases: lo.FromPtr(t.Lock.Program).Rereleases}
 }
 
 // epilogue checks after the workload that the lock can be acquired, unless the trial was interrupted.

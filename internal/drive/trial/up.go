@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/waiting"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
@@ -103,8 +105,6 @@ const (
 // connect makes every client acquire and release a lock at the same time, each with a separate key. This opens all
 // connections before the trial begins.
 func (t *trial) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
 	err := servers.Each(t.Params.Clients+1, func(c int) error {
 		p, name := t.fresh, fmt.Sprint("connect", c)
 		if c < t.Params.Clients {
@@ -113,12 +113,10 @@ func (t *trial) connect(ctx context.Context) error {
 		if err := warm(ctx, p.Resource, name); err != nil {
 			return err
 		}
-		return connectOne(ctx, p.Lock, name, t.Params.TTL)
+		_, err := FirstUse(ctx, p.Lock, name, t.Params.TTL)
+		return err
 	})
-	if err != nil {
-		return fmt.Errorf("a first acquire and release: %w", err)
-	}
-	return nil
+	return err
 }
 
 // warm uses the guarded resource once. The first use by a cold runtime can take hundreds of milliseconds, which must not fall
@@ -131,26 +129,23 @@ func warm(ctx context.Context, r workloads.Resource, key string) error {
 	return errors.Join(err, r.Write(ctx, key, value, 0))
 }
 
-// connectOne acquires and releases a key. After an error it retries with another key, because connecting may take longer
-// than the lock's timeout.
-func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
-	for try := range connectTries {
+// FirstUse acquires and releases a key, and returns the hold. After an error it retries with another key, because connecting
+// may take longer than the lock's timeout. It stops after 20 tries, or after ten seconds.
+func FirstUse(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (h impls.Hold, err error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	for try := 0; try < connectTries && ctx.Err() == nil; try++ {
 		name := fmt.Sprintf("%s.%d", who, try)
-		var h impls.Hold
 		h, err = lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: ttl})
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
 		if err == nil || errors.Is(err, impls.ErrNotHeld) { // some known-broken locks return ErrNotHeld from Release
-			return nil
+			return h, nil
 		}
-		select {
-		case <-time.After(connectAgain):
-		case <-ctx.Done():
-			return err
-		}
+		waiting.Pause(ctx, connectAgain)
 	}
-	return err
+	return h, fmt.Errorf("a first acquire and release: %w", cmp.Or(err, ctx.Err()))
 }
 
 // The method later adds a function to a list of cleanup functions. At the end of the trial, the method down calls
