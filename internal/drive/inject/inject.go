@@ -61,7 +61,8 @@ type step struct {
 
 	mu     sync.Mutex
 	due    bool  // whether the action was started
-	err    error // reason why the effect was not verified
+	err    error // the action, or undoing it, failed
+	vain   error // reason why the action had no effect on a client
 	effect Effect
 }
 
@@ -185,7 +186,8 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// Finish ends the effects of all steps and waits for background work. It returns the reason why the trial is discarded, or "".
+// Finish ends the effects of all steps and waits for background work. It returns the reason why the trial is discarded, or "":
+// a step failed, was not carried out, or had no effect.
 func (in *Injector) Finish() (discarded string) {
 	in.end()
 	for _, s := range in.steps {
@@ -196,10 +198,21 @@ func (in *Injector) Finish() (discarded string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
-		case s.err != nil:
-			return fmt.Sprintf("%s could not be verified: %v", s.name, s.err)
+		case s.err != nil || s.vain != nil:
+			return fmt.Sprintf("%s could not be verified: %v", s.name, cmp.Or(s.err, s.vain))
 		case !s.due:
 			return fmt.Sprintf("%s was not injected: its trigger (%s) did not occur", s.name, s.Do.Verb)
+		}
+	}
+	return ""
+}
+
+// Failed returns the error of an action that failed or could not be undone, or "". The state of the world is then unknown. It
+// must be called after Finish.
+func (in *Injector) Failed() string {
+	for _, s := range in.steps {
+		if s.err != nil {
+			return fmt.Sprintf("%s failed: %v", s.name, s.err)
 		}
 	}
 	return ""
@@ -263,10 +276,9 @@ func (s *step) end() {
 		outcome, problem := outcomeOf(err)
 		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.To, Outcome: outcome, Error: problem})
 	}
-	if err == nil && s.effect.Seen != nil {
-		err = s.effect.Seen()
+	if s.err = err; err == nil && s.effect.Seen != nil {
+		s.vain = s.effect.Seen()
 	}
-	s.err = err
 }
 
 // begin records the start of a fault for each affected client, or for the harness if no client is affected. The returned

@@ -11,52 +11,29 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/workers"
-	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
-	"lockbench/workloads"
 )
 
 // openApart starts a worker process for each client process, and one more for the check at the end of the trial.
 func (t *trial) openApart(ctx context.Context) error {
-	register := t.Workload.Register()
-	a := t.world
-	a.scene = faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
-	keeper, err := children.New()
-	if err != nil {
-		return err
-	}
-	t.later(keeper.Close)
-	guarded, err := workers.Guard(register)
-	if err != nil {
-		return err
-	}
-	t.later(guarded.Close)
-	t.later(a.disconnect)
-	urls, err := a.connect(t.group.Front())
-	if err != nil {
-		return err
-	}
-	t.later(func() error {
-		return servers.Each(len(a.processes), func(i int) error { return a.processes[i].Close() })
-	})
-	program := impls.Program{Command: t.Worker}
-	if t.Lock.Program != nil {
-		program = *t.Lock.Program
-	}
-	for process := range t.Params.Processes + 1 {
-		open := t.opening(process, urls[process])
-		open.Resource = guarded.URL
-		p, err := workers.Start(ctx, keeper, program, open, t.watch.Renewed)
-		if err != nil {
+	t.world.scene = faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
+	if t.stage == nil {
+		var err error
+		if t.stage, err = newStage(t.program(t.Lock)); err != nil {
 			return err
 		}
-		a.processes = append(a.processes, p)
-		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
+		t.later(t.stage.close)
 	}
-	t.processes[t.Params.Processes].Resource = register // the final check accesses the resource directly, not through a worker process
-	return nil
+	return t.stage.take(ctx, t)
+}
+
+// program returns the program that runs the lock of the cell in a separate process.
+func (s Setting) program(l impls.Impl) impls.Program {
+	if l.Program != nil {
+		return *l.Program
+	}
+	return impls.Program{Command: s.Worker}
 }
 
 // OwnWorker returns the command that runs a built-in lock in a separate process: this program with the argument "worker".

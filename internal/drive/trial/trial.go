@@ -147,6 +147,8 @@ type trial struct {
 	dir     string
 	granted *atomic.Int64
 	prefix  string // prefix of all keys of the trial
+	names   string // second prefix of keys, on a stage that other trials use too
+	stage   *stage // nil: the trial makes a stage if its clients run in separate processes
 	watch   *workloads.Watch
 
 	group     *servers.Group // servers of the lock; empty if the lock uses no server
@@ -174,7 +176,7 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return Outcome{}, err
 	}
-	recorded, err := t.record(ctx)
+	recorded, err := t.record(ctx, t.toFile)
 	if err != nil && !recorded {
 		return Outcome{}, fmt.Errorf("%s: %w", t.Cell, err)
 	}
@@ -182,8 +184,9 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record sets up the trial, runs the clients and cleans up. recorded reports whether a history was written.
-func (t *trial) record(ctx context.Context) (recorded bool, err error) {
+// record sets up the trial, runs the clients and cleans up. The function begin returns the recorder for a history. recorded
+// reports whether a history was written.
+func (t *trial) record(ctx context.Context, begin func(histories.Header) (*histories.Recorder, error)) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
 		s := &sale{trial: t}
@@ -193,19 +196,24 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	if err := up(ctx); err != nil {
 		return false, cmp.Or(t.died(), err)
 	}
-	file, err := os.Create(t.historyFile())
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
 	header := t.header(t.Setting, t.group.Server)
 	header.Started = time.Now().UTC()
-	rec, err := histories.NewRecorder(file, header, t.Params.Logs())
+	rec, err := begin(header)
 	if err != nil {
 		return false, err
 	}
 	err = drive(ctx, rec)
 	return true, cmp.Or(t.died(), err)
+}
+
+// toFile returns a recorder that writes the history file of the trial.
+func (t *trial) toFile(h histories.Header) (*histories.Recorder, error) {
+	file, err := os.Create(t.historyFile())
+	if err != nil {
+		return nil, err
+	}
+	t.later(file.Close)
+	return histories.NewRecorder(file, h, t.Params.Logs())
 }
 
 // died returns an error if a server ended although no fault ended it. Such a trial says nothing about the lock.
@@ -271,7 +279,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	missed, late := in.Finish(), w.stalls.end(t.mayBeLate())
 	t.strikes = in.Strikes()
 	if t.Partly {
-		t.missed, missed = missed, ""
+		t.missed, missed = missed, in.Failed()
 	}
 	t.discarded = cmp.Or(missed, late)
 }
@@ -294,17 +302,22 @@ func (t *trial) judge() (Outcome, error) {
 		return out, err
 	}
 	out.Verdict, out.Header = v, header
-	out.Discarded, out.Missed, out.Strikes = t.discarded, t.missed, t.strikes
-	switch stall := v.MaxStall.Round(time.Millisecond); {
-	case v.MaxStall > t.Params.TTL:
-		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // if lockbench itself stalls, it can delay a holder just as a fault does
-		out.Discarded = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
-	}
+	out.Discarded, out.Missed, out.Strikes = cmp.Or(t.paused(v), t.discarded), t.missed, t.strikes
 	if out.Discarded != "" {
 		err = t.write("discarded.json", map[string]string{"reason": out.Discarded})
 	}
 	return out, errors.Join(err, t.write("verdict.json", v))
+}
+
+// paused returns the reason why the trial is discarded if lockbench itself was paused for too long, or "".
+func (t *trial) paused(v *checker.Verdict) string {
+	switch stall := v.MaxStall.Round(time.Millisecond); {
+	case v.MaxStall > t.Params.TTL:
+		return fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // if lockbench itself stalls, it can delay a holder just as a fault does
+		return fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
+	}
+	return ""
 }
 
 func (t *trial) historyFile() string { return filepath.Join(t.dir, "history.jsonl.zst") }

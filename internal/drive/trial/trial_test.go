@@ -129,7 +129,7 @@ func TestWritingFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	_, err := tr.record(t.Context())
+	_, err := tr.record(t.Context(), tr.toFile)
 	if err == nil || !strings.Contains(err.Error(), "no space left") || time.Since(start) > 30*time.Second {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}

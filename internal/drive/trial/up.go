@@ -56,7 +56,7 @@ func (t *trial) start(ctx context.Context) error {
 func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, error) {
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
-	if t.Lend != nil && t.Fault.Kind != faults.Servers {
+	if t.Lend != nil && (t.Fault.Kind != faults.Servers || t.stage != nil) {
 		return t.Lend(ctx, spec)
 	}
 	g, err := stores.Start(ctx, spec)
@@ -66,7 +66,8 @@ func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, erro
 	return g, g.Stop, nil
 }
 
-func (t *trial) storeKey() string { return t.prefix + t.Params.KeyNames()[0] }
+// storeKey returns the name of the first key, with the prefixes that the lock adds in the store.
+func (t *trial) storeKey() string { return t.prefix + t.names + t.Params.KeyNames()[0] }
 
 func (t *trial) openHere(context.Context) error {
 	register := t.Workload.Register()
@@ -214,7 +215,11 @@ func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error)
 	return sum, nil
 }
 
+// write writes a file of the trial. A trial in memory has no folder and writes no files.
 func (t *trial) write(name string, v any) error {
+	if t.dir == "" {
+		return nil
+	}
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err

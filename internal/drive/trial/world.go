@@ -140,30 +140,6 @@ func (w *world) failover(ctx context.Context, to int) error {
 	return nil
 }
 
-// connect creates a proxy between each process and each server, and returns the proxy URLs for each process.
-func (w *world) connect(asked []string) ([][]string, error) {
-	var urls [][]string
-	for range w.scene.Processes + 1 {
-		var links []*proxy.Link
-		var own []string
-		for _, server := range asked {
-			u, spoken, err := addressOf(server)
-			if err != nil {
-				return nil, err
-			}
-			l, err := proxy.Listen(u.Host, spoken)
-			if err != nil {
-				return nil, err
-			}
-			links = append(links, l)
-			u.Host = l.Addr()
-			own = append(own, u.String())
-		}
-		w.links, urls = append(w.links, links), append(urls, own)
-	}
-	return urls, nil
-}
-
 func addressOf(server string) (*url.URL, proxy.Protocol, error) {
 	u, err := url.Parse(server)
 	switch {
@@ -187,16 +163,6 @@ func (w *world) network() map[string]float64 {
 		sum["received"] += float64(c.Received)
 	}
 	return sum
-}
-
-func (w *world) disconnect() error {
-	var errs []error
-	for _, of := range w.links {
-		for _, l := range of {
-			errs = append(errs, l.Close())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func (w *world) failed() error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,33 +15,42 @@ import (
 )
 
 // Lock returns the lock that the process runs. The lock has the optional interfaces that the process announces.
-func (p *Process) Lock() impls.Lock {
+func (p *Process) Lock() impls.Lock { return p.LockUnder("") }
+
+// LockUnder is like Lock, but the worker gets the names of keys with a prefix. Trials in the same process use different
+// prefixes, so that one trial cannot affect the next.
+func (p *Process) LockUnder(prefix string) impls.Lock {
+	lock := remoteLock{p, prefix}
 	var prober impls.Prober
 	if p.Can(worker.CanProbe) {
-		prober = remoteLock{p}
+		prober = lock
 	}
 	var splits impls.Segmenter
 	if len(p.Ready.Segments) > 0 {
 		splits = segments(p.Ready.Segments)
 	}
-	return impls.With(remoteLock{p}, prober, splits)
+	return impls.With(lock, prober, splits)
 }
 
 type (
-	remoteLock struct{ p *Process }
-	segments   []string // suffixes of the keys of a segmented lock
+	remoteLock struct {
+		p      *Process
+		prefix string
+	}
+	segments []string // suffixes of the keys of a segmented lock
 )
 
 func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	r := worker.Request{Do: "acquire", Key: req.Key, Owner: req.Owner, TTLMS: milliseconds(req.TTL),
+	r := worker.Request{Do: "acquire", Key: l.prefix + req.Key, Owner: req.Owner, TTLMS: milliseconds(req.TTL),
 		WaitMS: milliseconds(req.Wait), KeepAlive: req.KeepAlive}
 	call := time.Now()
 	line, err := l.p.call(ctx, r, req.Wait)
 	if err = outcome(line, err); err != nil {
 		l.p.refused(line.ID)
-		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
+		return impls.Hold{Grant: impls.Grant{Key: strings.TrimPrefix(line.Key, l.prefix)}}, err
 	}
 	g := grantOf(r, line)
+	g.Key = strings.TrimPrefix(g.Key, l.prefix)
 	g.SentAfter = min(g.SentAfter, time.Since(call)) // SentAfter comes from the worker, and must not exceed the elapsed time
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
@@ -65,7 +75,17 @@ func grantOf(r worker.Request, l worker.Line) impls.Grant {
 
 func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
 	l.p.released(g)
-	return outcome(l.p.call(ctx, worker.RequestOn("release", g), 0))
+	err := outcome(l.p.call(ctx, l.on("release", g), 0))
+	if err == nil || errors.Is(err, impls.ErrNotHeld) {
+		l.p.freed(g)
+	}
+	return err
+}
+
+// on returns a request for the hold that the grant g created.
+func (l remoteLock) on(do string, g impls.Grant) worker.Request {
+	g.Key = l.prefix + g.Key
+	return worker.RequestOn(do, g)
 }
 
 // Renew extends a grant. It returns an error if the worker process does not announce that it can renew.
@@ -74,7 +94,7 @@ func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 		return g, fmt.Errorf("renew: the worker %s does not announce the capability %q", l.p.Ready.Name, worker.CanRenew)
 	}
 	call := time.Now()
-	line, err := l.p.call(ctx, worker.RequestOn("renew", g), 0)
+	line, err := l.p.call(ctx, l.on("renew", g), 0)
 	if err = outcome(line, err); err == nil {
 		g.SentAfter, g.Validity = min(time.Duration(line.SentAfter), time.Since(call)), time.Duration(line.Validity)
 	}
@@ -84,7 +104,7 @@ func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 func (l remoteLock) Close() error { return l.p.Close() }
 
 func (l remoteLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
-	line, err := l.p.call(ctx, worker.Request{Do: "probe", Key: key}, 0)
+	line, err := l.p.call(ctx, worker.Request{Do: "probe", Key: l.prefix + key}, 0)
 	return line.Token, time.Duration(line.Left), outcome(line, err)
 }
 
@@ -142,6 +162,7 @@ type hold struct {
 	known bool          // whether the caller has received the grant
 	early []worker.Line // renewals that were reported before the grant
 	over  bool          // whether the hold was released or lost
+	freed bool          // whether the worker confirmed the release
 	told  bool          // whether the worker reported the loss
 	lost  chan struct{}
 	after atomic.Int64 // time from the acquire to the loss
@@ -170,6 +191,18 @@ func (h *hold) lostAfter() time.Duration {
 	default:
 		return time.Since(h.asked)
 	}
+}
+
+// Idle reports whether the process has no unanswered request and no hold. A process that Kill or Close ended is not idle.
+func (p *Process) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.held {
+		if !h.freed {
+			return false
+		}
+	}
+	return !p.ended && p.failed == nil && len(p.waiting) == 0 && len(p.given) == 0
 }
 
 // refused removes the record of a refused acquire. An unanswered acquire has ID 0. Its record is kept, because the lock may
@@ -209,6 +242,14 @@ func (p *Process) released(g impls.Grant) {
 	defer p.mu.Unlock()
 	if h := p.held[g.Ref]; h != nil {
 		h.over = true
+	}
+}
+
+func (p *Process) freed(g impls.Grant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.held[g.Ref]; h != nil {
+		h.freed = true
 	}
 }
 

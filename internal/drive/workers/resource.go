@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"lockbench/workloads"
@@ -18,9 +19,10 @@ import (
 // Guarded serves the guarded resource, a register, to worker processes by HTTP on loopback. Each process writes to it
 // directly, so a paused process cannot write.
 type Guarded struct {
-	URL    string // base URL, to which a key is appended
-	server *http.Server
-	done   chan error
+	URL      string // base URL, to which a key is appended
+	register atomic.Pointer[workloads.Register]
+	server   *http.Server
+	done     chan error
 }
 
 // Guard starts an HTTP server through which worker processes read and write the guarded resource r. The URL contains a
@@ -31,9 +33,11 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 		return nil, fmt.Errorf("serve the guarded resource: %w", err)
 	}
 	base := "/" + rand.Text() + "/"
+	g := &Guarded{URL: "http://" + l.Addr().String() + base, done: make(chan error, 1)}
+	g.Use(r)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
-		value, err := r.Read(ctx, key, fence)
+		value, err := g.register.Load().Read(ctx, key, fence)
 		return strconv.FormatInt(value, 10), err
 	}))
 	mux.HandleFunc("PUT "+base+"{key}", using(func(ctx context.Context, key, body string, fence int64) (string, error) {
@@ -41,16 +45,18 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 		if err != nil {
 			return "", fmt.Errorf("the body is %q: want a whole number", body)
 		}
-		return "ok", r.Write(ctx, key, value, fence)
+		return "ok", g.register.Load().Write(ctx, key, value, fence)
 	}))
 	mux.HandleFunc("POST "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
-		return "ok", r.Append(ctx, key, fence)
+		return "ok", g.register.Load().Append(ctx, key, fence)
 	}))
-	g := &Guarded{URL: "http://" + l.Addr().String() + base, done: make(chan error, 1),
-		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	g.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { g.done <- g.server.Serve(l) }()
 	return g, nil
 }
+
+// Use replaces the resource.
+func (g *Guarded) Use(r *workloads.Register) { g.register.Store(r) }
 
 // using returns an HTTP handler that calls the given function. The handler replies with status 409 for a stale
 // fencing token, and with 400 for other errors.

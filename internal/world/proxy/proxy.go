@@ -90,12 +90,16 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 // Addr returns the host:port that clients connect to.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Upstream sets the address of the server to which new connections are forwarded. It closes the existing connections.
+// Upstream sets the address of the server to which new connections are forwarded. If it changes the address, it closes the
+// existing connections.
 func (l *Link) Upstream(addr string) {
 	l.mu.Lock()
+	same := l.upstream == addr
 	l.upstream = addr
 	l.mu.Unlock()
-	l.closeAll(func(*conn) bool { return true })
+	if !same {
+		l.closeAll(func(*conn) bool { return true })
+	}
 }
 
 // Delay sets the delay of all data that arrives from now on, in both directions. Data stays in order. Each chunk is
@@ -112,6 +116,14 @@ func (l *Link) Cut(d Direction) {
 	l.cut = d
 	l.mu.Unlock()
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
+}
+
+// Reset removes all rules, delays and cuts. It closes the connections that lost data.
+func (l *Link) Reset() {
+	l.Rules.clear()
+	l.Delay(0)
+	l.Cut(Open)
+	l.closeAll(func(c *conn) bool { return c.mute.Load() || c.deaf.Load() })
 }
 
 // DropReplies drops all bytes that the server sends from now on over the connection with the given number. Data from

@@ -78,6 +78,12 @@ func (rs *Rules) On(r Rule) (cancel func()) {
 	}
 }
 
+func (rs *Rules) clear() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.set = nil
+}
+
 // Matching increments the match count of each rule that matches the command. If Rule.Nth is 0 or equals this count, the
 // rule applies. Matching returns the Do functions of the rules that apply, in the order in which the rules were added.
 func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {

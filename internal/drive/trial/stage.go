@@ -1,0 +1,267 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/judge"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
+	"lockbench/internal/drive/workers"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/proxy"
+	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
+	"lockbench/workloads"
+)
+
+// stage holds what clients in separate processes need: the worker processes, a proxy between each process and each
+// server, and the guarded resource. It lasts for one trial, or for all trials of a Stage.
+type stage struct {
+	keeper  *children.Keeper
+	guarded *workers.Guarded
+	program impls.Program
+	seats   []*seat
+	fresh   *seat // for the check at the end of a trial; no fault affects it
+	watch   atomic.Pointer[workloads.Watch]
+}
+
+// seat is the place of one worker process, with its links to the servers.
+type seat struct {
+	links   []*proxy.Link
+	urls    []string         // addresses of the links
+	process *workers.Process // nil: not started
+	ttl     time.Duration    // lease that the process was told to expect
+}
+
+// newStage returns a stage without processes. The method take starts them.
+func newStage(program impls.Program) (*stage, error) {
+	keeper, err := children.New()
+	if err != nil {
+		return nil, err
+	}
+	guarded, err := workers.Guard(workloads.NewRegister(workloads.Checking))
+	if err != nil {
+		return nil, errors.Join(err, keeper.Close())
+	}
+	return &stage{keeper: keeper, guarded: guarded, program: program, fresh: &seat{}}, nil
+}
+
+func (s *stage) close() error {
+	all := append(slices.Clone(s.seats), s.fresh)
+	err := servers.Each(len(all), func(i int) error { return errors.Join(all[i].leave(), all[i].unlink()) })
+	return errors.Join(err, s.guarded.Close(), s.keeper.Close())
+}
+
+// take prepares the stage for a trial. It starts the processes that are missing, and connects all to the trial's servers.
+func (s *stage) take(ctx context.Context, t *trial) error {
+	s.watch.Store(t.watch)
+	register := t.Workload.Register()
+	s.guarded.Use(register)
+	for len(s.seats) < t.Params.Processes {
+		s.seats = append(s.seats, &seat{})
+	}
+	w := t.world
+	for i, x := range append(slices.Clone(s.seats[:t.Params.Processes]), s.fresh) {
+		if x == s.fresh && t.names != "" {
+			i = mostProcesses // the same number in every trial, which no other seat has
+		}
+		if err := s.fill(ctx, x, t, i); err != nil {
+			return err
+		}
+		w.processes, w.links = append(w.processes, x.process), append(w.links, x.links)
+		t.processes = append(t.processes, workloads.Process{Lock: x.process.LockUnder(t.names), Resource: x.process, Running: x.process.Running})
+	}
+	t.processes[t.Params.Processes].Resource = register // the final check accesses the resource directly, not through a worker process
+	return nil
+}
+
+// renewed passes a renewal on to the current trial.
+func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
+	s.watch.Load().Renewed(g, sent, err)
+}
+
+// fill starts the worker process of the seat, unless it is running, and connects it to the servers of a trial.
+func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
+	asked := t.group.Front()
+	if len(asked) != len(x.links) || x.ttl != t.Params.TTL && t.Lock.Program != nil {
+		if err := errors.Join(x.leave(), x.unlink()); err != nil {
+			return err
+		}
+	}
+	if err := x.connect(asked); err != nil || x.process != nil {
+		return err
+	}
+	open := t.opening(number, x.urls)
+	open.Resource = s.guarded.URL
+	p, err := workers.Start(ctx, s.keeper, s.program, open, s.renewed)
+	if err == nil {
+		x.process, x.ttl = p, t.Params.TTL
+	}
+	return err
+}
+
+// connect makes the links of the seat lead to the given servers.
+func (x *seat) connect(asked []string) error {
+	for i, server := range asked {
+		u, spoken, err := addressOf(server)
+		if err != nil {
+			return err
+		}
+		if i < len(x.links) {
+			x.links[i].Upstream(u.Host)
+			continue
+		}
+		l, err := proxy.Listen(u.Host, spoken)
+		if err != nil {
+			return err
+		}
+		u.Host = l.Addr()
+		x.links, x.urls = append(x.links, l), append(x.urls, u.String())
+	}
+	return nil
+}
+
+// unlink closes the links of the seat.
+func (x *seat) unlink() error {
+	var errs []error
+	for _, l := range x.links {
+		errs = append(errs, l.Close())
+	}
+	x.links, x.urls = nil, nil
+	return errors.Join(errs...)
+}
+
+// leave ends the worker process of the seat.
+func (x *seat) leave() (err error) {
+	if x.process != nil {
+		err = x.process.Close()
+		x.process = nil
+	}
+	return err
+}
+
+// clear ends all faults. It ends the processes that a later trial cannot use: a process that was killed or failed, that
+// has not answered a request, or that may still have a hold.
+func (s *stage) clear() error {
+	var errs []error
+	for _, x := range append(slices.Clone(s.seats), s.fresh) {
+		for _, l := range x.links {
+			l.Reset()
+		}
+		if x.process != nil && !x.process.Idle() {
+			errs = append(errs, x.leave())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Stage runs trials of one lock one after the other. Its servers and worker processes live on between the trials, so that
+// a trial takes little longer than its clients run. Different stages can be used at the same time.
+type Stage struct {
+	setting Setting
+	stage   *stage
+	group   *servers.Group
+	spec    servers.Spec
+	prefix  string
+	trials  int
+}
+
+// Stage returns a stage for trials of a lock with these settings.
+func (s Setting) Stage(lock impls.Impl) (*Stage, error) {
+	st, err := newStage(s.program(lock))
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{setting: s, stage: st, prefix: servers.KeyPrefix(s.Run)}, nil
+}
+
+// Played is the result of a trial on a Stage.
+type Played struct {
+	*histories.Memory
+	Server    string
+	Verdict   *checker.Verdict // without a check by the oracle
+	Discarded string           // reason why the trial says nothing about the lock, or ""
+	Missed    string           // steps of the fault plan that were not carried out, or ""
+	Strikes   []inject.Strike  // fault steps that were carried out
+}
+
+// Play runs one trial. It does not repeat a discarded trial.
+func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
+	s := x.setting
+	s.Lend = x.lend
+	s.Params = s.params(c)
+	s.LockParams = s.lockParams(c)
+	t := newTrial(s, c, "", new(atomic.Int64))
+	x.trials++
+	t.stage, t.prefix, t.names = x.stage, x.prefix, fmt.Sprintf("%d.", x.trials)
+	p, err := t.play(ctx)
+	return p, errors.Join(err, x.stage.clear(), x.after(c))
+}
+
+// changing lists the actions whose effect on servers cannot be undone.
+var changing = []faults.Verb{faults.Down, faults.Unlink, faults.Failover, faults.Depose, faults.Jump, faults.Drift}
+
+// after stops the servers if a fault of the trial has changed them.
+func (x *Stage) after(c Cell) error {
+	if x.group == nil {
+		return nil
+	}
+	dead := slices.ContainsFunc(x.group.Nodes, func(n servers.Node) bool { return !n.Alive() })
+	if dead || slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return slices.Contains(changing, v) }) {
+		return x.stop()
+	}
+	return nil
+}
+
+// lend returns the servers of the stage, for use as Setting.Lend. It starts others if the trial needs others.
+func (x *Stage) lend(ctx context.Context, spec servers.Spec) (*servers.Group, func() error, error) {
+	if spec.Deployment != x.spec.Deployment || spec.Clock && !x.spec.Clock {
+		if err := x.stop(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if x.group == nil {
+		g, err := stores.Start(ctx, spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		x.group, x.spec = g, spec
+	}
+	return x.group, func() error { return nil }, nil
+}
+
+func (x *Stage) stop() (err error) {
+	if x.group != nil {
+		err = x.group.Stop()
+		x.group = nil
+	}
+	return err
+}
+
+// Close ends the processes and servers of the stage.
+func (x *Stage) Close() error { return errors.Join(x.stage.close(), x.stop()) }
+
+// play runs the trial, keeps its history in memory and judges it.
+func (t *trial) play(ctx context.Context) (p Played, err error) {
+	_, err = t.record(ctx, func(h histories.Header) (rec *histories.Recorder, err error) {
+		rec, p.Memory = histories.NewMemory(h, t.Params.Logs())
+		return rec, nil
+	})
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", t.Cell, err)
+	}
+	if p.Verdict, err = judge.History(p.Header, p.Source(), judge.Options{NoOracle: true}); err != nil {
+		return p, err
+	}
+	p.Server, p.Missed, p.Strikes, p.Discarded = t.group.Server, t.missed, t.strikes, cmp.Or(t.paused(p.Verdict), t.discarded)
+	return p, nil
+}
