@@ -5,6 +5,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,10 +19,12 @@ import (
 	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/simulate/sim"
 	"lockbench/internal/suggest"
 	"lockbench/reports/format"
+	"lockbench/workloads"
 )
 
 type flags struct {
@@ -33,23 +36,31 @@ type flags struct {
 	asJSON        bool
 
 	emitTest, emitHistory string
+
+	servers choice.Servers
+	real    bool // whether cases run on real servers
 }
 
-// Command returns the "explore" command, which searches for violations of locks in virtual time.
+// Command returns the "explore" command, which searches for violations of locks, in virtual time or on real servers.
 func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "explore",
-		Short: "Search for violations of a lock in virtual time",
-		Long: `explore runs the code of locks in virtual time, on emulated servers and a simulated network, with
-a random plan of faults for each seed. A violation is minimised to a counterexample, shown as a
-list of events with a timeline, and written to a file for lockbench replay.
+		Short: "Search for violations of a lock, in virtual time or on real servers",
+		Long: `explore runs locks with a random plan of faults for each seed. A violation is minimised to a
+counterexample, shown as a list of events with a timeline, and written to a file for lockbench
+replay.
 
-The result depends on the seeds alone, not on the number of cores. Without flags explore takes
-about half a minute and explores each supported deployment of each lock.
+Without --servers the code of the locks runs in virtual time, on emulated servers and a simulated
+network. The result then depends on the seeds alone, not on the number of cores. Without flags
+explore takes about half a minute and explores each supported deployment of each lock.
+
+With --servers local, or an address such as --redis, cases run with real processes and servers, a
+few a second. A violation counts only if it shows again when its case is repeated. Discarded
+trials, in which the machine was too slow, count for nothing.
 
   lockbench explore --locks redlock@five --faults node-restart,partition
-  lockbench explore --locks set-px --seeds 1000
+  lockbench explore --locks postgres-advisory --servers local --for 10m
 
 ` + faultNames() + `
 Exit codes: 0 no violation of a property that was expected to hold; 1 such a violation; 2 wrong
@@ -71,7 +82,9 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of all randomness (with --seeds, the first)")
 	fl.IntVar(&f.most, "counterexamples", 0, "most counterexamples of each lock (1; up to four locks: 4)")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core; on real servers five)")
+	f.servers.Define(fl)
+	fl.Lookup("servers").DefValue, f.servers.How = "", ""
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-explore)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this folder)")
 	fl.StringVar(&f.emitHistory, "emit-history", "", "write the recorded histories (to this folder)")
@@ -113,6 +126,9 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 			return nil, console.Usage(fmt.Errorf("unknown fault %q%s", name, suggest.Meant(name, known)), "lockbench explore --help lists the faults")
 		}
 	}
+	if err := f.settle(cmd); err != nil {
+		return nil, err
+	}
 	x := &exploration{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	subjects, err := x.subjects()
 	if err != nil {
@@ -124,10 +140,23 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		}
 	}
 	if f.jobs == 0 {
-		f.jobs = runtime.NumCPU()
+		if f.jobs = runtime.NumCPU(); f.real {
+			f.jobs *= realJobs
+		}
 	}
 	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most}
 	return x, nil
+}
+
+// realJobs is the number of concurrent trials for each core. Real trials spend most of their time waiting.
+const realJobs = 5
+
+// settle finds out whether cases run in virtual time or on real servers.
+func (f *flags) settle(cmd *cobra.Command) error {
+	if f.real = f.servers.How != "" || f.servers.Named(); !f.real {
+		return nil
+	}
+	return f.servers.Settle(cmd)
 }
 
 func (x *exploration) subjects() ([]explore.Subject, error) {
@@ -145,7 +174,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 		if _, err := choice.Locks.One(lock); err != nil {
 			return nil, err
 		}
-		s := explore.Subject{Lock: lock, Deployment: deployment, Faults: x.faults}
+		s := explore.Subject{Servers: x.servers.How, Lock: lock, Deployment: deployment, Faults: x.faults}
 		switch err := s.Refused(); {
 		case err == nil:
 			all = append(all, s)
@@ -159,34 +188,51 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 }
 
 // run explores the locks and prints the result. It returns an error with the exit code.
-func (x *exploration) run(ctx context.Context) error {
-	if err := sim.Supported(); err != nil {
-		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
+func (x *exploration) run(ctx context.Context) (err error) {
+	engine, done, err := x.engine()
+	if err != nil {
+		return err
 	}
-	var err error
+	defer func() { err = errors.Join(err, done()) }()
 	if x.dir, err = console.Folder(x.out, "explore"); err != nil {
 		return err
 	}
-	program, err := explorer()
-	if err != nil {
-		return err
-	}
-	pool, err := explore.NewPool(program, x.jobs)
-	if err != nil {
-		return console.Environment(err, hintExplorer)
-	}
-	defer pool.Close()
 	for _, why := range x.refused {
 		console.Note(x.stderr, why)
 	}
-	live, progress := newProgress(x.stderr)
+	live, progress := newProgress(x.stderr, x.real)
 	x.campaign.Progress = progress
-	result, err := x.campaign.Run(ctx, pool)
+	result, err := x.campaign.Run(ctx, engine)
 	live.Close()
 	if err != nil && ctx.Err() == nil {
 		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "lockbench explore --locks L --seed N tries one seed alone"}
 	}
 	return x.report(ctx, result)
+}
+
+// engine returns the engine that runs the cases, and a function that ends its processes.
+func (x *exploration) engine() (explore.Engine, func() error, error) {
+	if x.real {
+		own, err := trial.OwnWorker()
+		if err != nil {
+			return nil, nil, console.Environment(err, "clients run in processes of this program")
+		}
+		real := explore.NewReal(trial.Setting{Servers: x.servers.How, Remote: x.servers.Remote, Params: workloads.Defaults(), Worker: own, Self: own[0]},
+			choice.RunID, x.jobs)
+		return real, real.Close, nil
+	}
+	if err := sim.Supported(); err != nil {
+		return nil, nil, console.Environment(err, "lockbench explore --servers local runs cases in real time")
+	}
+	program, err := explorer()
+	if err != nil {
+		return nil, nil, err
+	}
+	pool, err := explore.NewPool(program, x.jobs)
+	if err != nil {
+		return nil, nil, console.Environment(err, hintExplorer)
+	}
+	return pool, func() error { pool.Close(); return nil }, nil
 }
 
 const hintExplorer = "exploring processes are this program again"
@@ -215,11 +261,9 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 	}
 	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
 	for _, l := range result.Locks {
-		for _, p := range l.Properties {
-			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
-		}
+		found[console.ExitFail] = found[console.ExitFail] || l.Fails(x.real)
+		found[console.ExitInconclusive] = found[console.ExitInconclusive] || l.Inconclusive()
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitInconclusive] = found[console.ExitInconclusive] || len(l.Failed) > 0 // a trial without a verdict makes the result inconclusive; a nondeterministic trial does not
 	}
 	return found.Err()
 }

@@ -22,13 +22,17 @@ import (
 )
 
 // newProgress starts to show the progress of an exploration.
-func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
+func newProgress(w io.Writer, real bool) (*console.Live, func(explore.Progress)) {
 	var line atomic.Value
 	line.Store("")
 	start := time.Now()
 	live := console.NewLive(w, func() string { return line.Load().(string) })
 	return live, func(n explore.Progress) {
-		now := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(),
+		virtual := fmt.Sprintf("%.1f virtual hours, ", n.Virtual.Hours())
+		if real {
+			virtual = ""
+		}
+		now := fmt.Sprintf("%s seeds, %s%s with a violation, %.0f s", format.Count(n.Seeds), virtual,
 			format.Count(n.Violating), time.Since(start).Seconds())
 		if n.Minimising != "" {
 			now += "; minimising a counterexample of " + n.Minimising
@@ -44,6 +48,18 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 			if err := x.keepCounterexample(fileName(x.dir, l, i), &l.Counterexamples[i]); err != nil {
 				return err
 			}
+		}
+	}
+	for _, l := range result.Locks {
+		for i, u := range l.Unconfirmed {
+			if u.History == nil {
+				continue
+			}
+			name := fmt.Sprintf("%s-%s-seed-%d.jsonl", l.Lock, u.Property, u.Seed)
+			if err := os.WriteFile(filepath.Join(x.dir, name), []byte(u.History.Text), 0o644); err != nil {
+				return err
+			}
+			l.Unconfirmed[i].History = nil
 		}
 	}
 	text, err := json.MarshalIndent(result, "", " ")
@@ -65,8 +81,12 @@ func fileName(dir string, l *explore.LockResult, n int) string {
 
 // keepCounterexample writes a counterexample as a case file and a picture. If requested, it also writes a Go test and a history.
 func (x *exploration) keepCounterexample(path string, s *explore.Counterexample) error {
-	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
-		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
+	where := "in simulation"
+	if s.Rate != nil {
+		where = "on real servers"
+	}
+	file := explore.File{Found: fmt.Sprintf("found %s, by the strategy %s in seed %d", where, s.Strategy, s.Seed), Property: s.Property,
+		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Rate: s.Rate, Case: s.Case}
 	if err := explore.WriteFile(path+".json", file); err != nil {
 		return err
 	}
@@ -129,7 +149,11 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 	}
 	t.Add("")
 	t.Add("  replay: lockbench replay " + file)
-	t.Add("  on real servers: lockbench replay " + file + " --servers local")
+	if s.Rate == nil {
+		t.Add("  on real servers: lockbench replay " + file + " --servers local")
+	} else {
+		t.Add(fmt.Sprintf("  it showed in %d of %s", s.Rate.Shows, format.Plural(s.Rate.Trials, "trial")))
+	}
 	t.Add("")
 }
 
@@ -236,6 +260,7 @@ func addTotals(t *format.Lines, result *explore.Result) {
 		for _, f := range l.Failed {
 			t.Hang("NO VERDICT: ", fmt.Sprintf("%s, seed %d: %s", subjectName(l), f.Seed, f.Failed))
 		}
+		addUnconfirmed(t, l)
 		for _, d := range l.Disagreements {
 			t.Hang("MONITOR AND ORACLE DIFFER: ", subjectName(l)+": "+d)
 		}
@@ -247,6 +272,28 @@ func addTotals(t *format.Lines, result *explore.Result) {
 	if failed == 0 {
 		end = "; nothing failed that was expected to hold."
 	}
+	if isReal(result) {
+		t.Paragraph(fmt.Sprintf("%s of %s on real servers, %.1f client hours: %s shown%s", format.Plural(seeds, "seed"),
+			format.Plural(len(result.Locks), "lock"), clients.Hours(), format.Plural(found, "violation"), end))
+		return
+	}
 	t.Paragraph(fmt.Sprintf("%s of %s, %.1f virtual hours, %.1f client hours: %s shown, all observed in simulation%s", format.Plural(seeds, "seed"),
 		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end))
+}
+
+func isReal(result *explore.Result) bool {
+	return slices.ContainsFunc(result.Locks, func(l *explore.LockResult) bool { return l.Servers != "" })
+}
+
+// addUnconfirmed adds a line for each violation on real servers that did not show again, if the property was expected to
+// hold. It adds one line for all discarded trials.
+func addUnconfirmed(t *format.Lines, l *explore.LockResult) {
+	for _, u := range l.Unconfirmed {
+		if u.Fails {
+			t.Hang("NOT SHOWN AGAIN: ", fmt.Sprintf("%s, seed %d: %s was violated once, and not in %s more", subjectName(l), u.Seed, u.Property, format.Plural(u.Rate.Trials, "trial")))
+		}
+	}
+	if n := len(l.Void); n > 0 {
+		t.Hang("discarded: ", fmt.Sprintf("%d of %s of %s, for example because %s", n, format.Plural(l.Seeds, "trial"), subjectName(l), l.Void[0].Void))
+	}
 }

@@ -75,9 +75,10 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns an error if lockbench cannot inject the trial's server fault. That depends on how the servers are started
+// Reaches returns an error if lockbench cannot inject the trial's server fault. That depends on how the servers are started
 // (parameter how). Containers can be paused and killed, but they restart too slowly for the other server faults.
-func (c Cell) unreachable(how string) error {
+func (c Cell) Reaches(how string) error {
+	how = stores.Resolve(how, c.Lock.Store)
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
 	}

@@ -136,7 +136,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 		if c.Lock.Tracks && stores.Resolve(how, c.Lock.Store) == servers.Embedded {
 			return fmt.Errorf("the emulator does not support client-side caching: %w", servers.ErrUnsupported)
 		}
-		if err := c.unreachable(stores.Resolve(how, c.Lock.Store)); err != nil {
+		if err := c.Reaches(how); err != nil {
 			return err
 		}
 		if err := c.unclustered(); err != nil {

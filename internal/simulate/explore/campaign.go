@@ -57,7 +57,24 @@ type LockResult struct {
 	Strategies []*StrategyResult         `json:"strategies"`
 	Met        map[string]map[string]int `json:"met"` // number of faults by fault name and client state; see States
 	Failed     []Seed                    `json:"failed,omitempty"`
+	Void       []Seed                    `json:"void,omitempty"` // discarded trials, which say nothing about the lock
 	Minimised
+}
+
+// Fails reports whether a property was violated that was expected to hold. On real servers (parameter real), a violation
+// counts only if it was shown again by a counterexample.
+func (l *LockResult) Fails(real bool) bool {
+	if real {
+		return slices.ContainsFunc(l.Counterexamples, func(c Counterexample) bool { return c.Fails })
+	}
+	return slices.ContainsFunc(l.Properties, func(p *PropertyResult) bool { return p.Fails > 0 })
+}
+
+// Inconclusive reports whether a trial has no verdict, a violation did not show again although the property was expected to
+// hold, or most trials were discarded. Nondeterministic trials do not make a result inconclusive.
+func (l *LockResult) Inconclusive() bool {
+	return len(l.Failed) > 0 || 2*len(l.Void) > l.Seeds ||
+		slices.ContainsFunc(l.Unconfirmed, func(u Unconfirmed) bool { return u.Fails })
 }
 
 // PropertyResult counts how often a property was violated.
@@ -79,17 +96,22 @@ type StrategyResult struct {
 	After     int    `json:"after"` // number of seeds until the first violation, inclusive; 0: no violation
 }
 
-// batch is the number of seeds in one request to an exploring process. It is small so that all locks make progress.
-const batch = 16
+// Engine runs the cases of a campaign: a Pool in virtual time, or Real on real processes and servers.
+type Engine interface {
+	Size() int     // number of requests that can be served at the same time
+	Batch() uint64 // number of seeds in one search
+	Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error)
+	Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error)
+}
 
 // The constant searching is the percentage of the time limit that is spent on searching for violations. The rest is spent on
 // minimising the violations found.
 const searching = 60
 
 // Run searches for violations, then minimises them. If ctx ends, Run returns the result so far and the context's error.
-func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
+func (c Campaign) Run(ctx context.Context, on Engine) (*Result, error) {
 	start := time.Now()
-	r := &running{Campaign: c, pool: pool, seeds: make([][]Seed, len(c.Subjects))}
+	r := &running{Campaign: c, on: on, seeds: make([][]Seed, len(c.Subjects))}
 	err := r.search(ctx, start)
 	result := &Result{Version: ResultVersion, First: c.First}
 	for i, s := range c.Subjects {
@@ -103,7 +125,7 @@ func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 
 type running struct {
 	Campaign
-	pool  *Pool
+	on    Engine
 	seeds [][]Seed // results by lock, in seed order
 
 	mu   sync.Mutex
@@ -114,8 +136,8 @@ type running struct {
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(r.pool.size)
-	for from := r.First; ctx.Err() == nil; from += batch {
+	work.SetLimit(r.on.Size())
+	for from := r.First; ctx.Err() == nil; from += r.on.Batch() {
 		count := r.batchFrom(from, start)
 		if count == 0 {
 			break
@@ -124,7 +146,7 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 			found := new([]Seed)
 			parts[i] = append(parts[i], found)
 			work.Go(func() (err error) {
-				*found, err = r.pool.Search(ctx, s, from, count)
+				*found, err = r.on.Search(ctx, s, from, count)
 				r.update(func(p *Progress) { p.add(*found) })
 				return err
 			})
@@ -143,9 +165,9 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	switch done := from - r.First; {
 	case r.Seeds > 0:
-		return min(batch, r.Seeds-min(done, r.Seeds))
+		return min(r.on.Batch(), r.Seeds-min(done, r.Seeds))
 	case done == 0 || time.Since(start) < r.For*searching/100:
-		return batch
+		return r.on.Batch()
 	}
 	return 0
 }
@@ -174,7 +196,7 @@ const leastMinimising = 2 * time.Second
 // minimise minimises the violations of all locks, several locks at a time. Each lock is handled by one child process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
-	work.SetLimit(r.pool.size)
+	work.SetLimit(r.on.Size())
 	for i, s := range r.Subjects {
 		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool { return len(x.Violated) == 0 })
 		if len(violating) == 0 {
@@ -183,7 +205,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Fails()) - len(a.Fails()) })
 		work.Go(func() error {
 			r.update(func(p *Progress) { p.Minimising = s.Lock })
-			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, r.timeLimit(start, len(r.Subjects)-i))
+			done, err := r.on.Minimise(ctx, s, violating, r.Counterexamples, r.timeLimit(start, len(r.Subjects)-i))
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Minimised = done
@@ -204,7 +226,7 @@ func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // enough to minimise the maximum number of violations, each for the maximum time
 	}
-	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
+	share := (r.For - time.Since(start)) * time.Duration(r.on.Size()) / time.Duration(left)
 	return max(share, leastMinimising)
 }
 
@@ -219,6 +241,9 @@ func sum(s Subject, seeds []Seed) *LockResult {
 		l.ClientTime += x.Virtual * time.Duration(x.Clients)
 		if x.Failed != "" {
 			l.Failed = append(l.Failed, x)
+		}
+		if x.Void != "" {
+			l.Void = append(l.Void, x)
 		}
 		row(&l.Strategies, func(r *StrategyResult) *string { return &r.Strategy }, x.Strategy).add(x)
 		for _, name := range x.Judged {

@@ -17,14 +17,16 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
 )
 
-// Case holds all inputs of a simulated trial: the lock, the deployment, the workload, the parameters (with the seed) and the
-// fault plan.
+// Case holds all inputs of a trial: the lock, the deployment, the workload, the parameters (with the seed) and the fault
+// plan.
 type Case struct {
+	Servers    string            `json:"servers,omitempty"` // how real servers are started, such as local; "": virtual time
 	Lock       string            `json:"lock"`
 	Deployment string            `json:"deployment"`
 	Workload   string            `json:"workload"`
@@ -45,20 +47,43 @@ type Run struct {
 	Digest  string // digest of the recorded history
 }
 
-// Trial returns the simulated trial that the case describes, or an error if the trial cannot be simulated.
+// Trial returns the trial that the case describes, with its expectations. It returns an error if the trial cannot run in
+// virtual time, or on real servers if the field Servers is set.
 func (c Case) Trial() (sim.Trial, error) {
 	lock, err := lockNamed(c.Lock)
 	if err != nil {
 		return sim.Trial{}, err
 	}
-	load, err := named("workload", workloads.All(), c.Workload, func(w workloads.Workload) string { return w.Name })
+	load, err := loadNamed(c.Workload)
 	if err != nil {
 		return sim.Trial{}, err
 	}
 	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: load, Params: c.Params, LockParams: c.LockParams,
 		Fault: Fault, Plan: c.Plan}
 	t.Expectations = expectations(t)
+	if c.Servers != "" {
+		_, err = c.Cell()
+		return t, err
+	}
 	return t, t.Refused()
+}
+
+// Cell returns the trial that the case describes, for real processes and servers. It returns an error if these do not
+// support an action of the plan.
+func (c Case) Cell() (trial.Cell, error) {
+	lock, err := lockNamed(c.Lock)
+	if err != nil {
+		return trial.Cell{}, err
+	}
+	load, err := loadNamed(c.Workload)
+	if err != nil {
+		return trial.Cell{}, err
+	}
+	cell, err := trial.Planned(Fault, lock, c.Deployment, load, c.Params, c.Plan)
+	if err == nil && c.Servers != "" {
+		err = cell.Reaches(c.Servers)
+	}
+	return cell, err
 }
 
 // locks caches the table of locks, because each trial looks up a lock.
@@ -82,6 +107,10 @@ func lockNamed(name string) (impls.Impl, error) {
 	all := slices.Concat(registered.locks, locks())
 	registered.Unlock()
 	return named("lock", all, name, func(l impls.Impl) string { return l.Name })
+}
+
+func loadNamed(name string) (workloads.Workload, error) {
+	return named("workload", workloads.All(), name, func(w workloads.Workload) string { return w.Name })
 }
 
 // Unknown is the error for an unknown name. It lists the known names.

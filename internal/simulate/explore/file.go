@@ -35,6 +35,7 @@ type File struct {
 	Seed     uint64   `json:"seed,omitempty"`     // seed that produced the original case, before it was minimised
 	Strategy string   `json:"strategy,omitempty"`
 	Digest   string   `json:"digest,omitempty"` // digest of the recorded history; another build of lockbench may produce another digest
+	Rate     *Rate    `json:"rate,omitempty"`   // how often the violation showed on real servers
 	Case
 }
 

@@ -22,6 +22,7 @@ type Counterexample struct {
 	From     Size   `json:"from"`   // before minimising
 	To       Size   `json:"to"`
 	Trials   int    `json:"trials"`            // number of trials run to minimise the case
+	Rate     *Rate  `json:"rate,omitempty"`    // how often the minimised case showed the violation on real servers
 	CutOff   bool   `json:"cut_off,omitempty"` // whether minimising ran out of time
 	Shown
 	Witness checker.Witness `json:"witness"`
@@ -83,7 +84,18 @@ func (s Size) compare(o Size) int {
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
 	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded a different history
+	Unconfirmed      []Unconfirmed    `json:"unconfirmed,omitempty"`      // violations on real servers that did not show again
 	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the results of the two independent checks; they indicate a defect of lockbench
+}
+
+// Unconfirmed is a violation that a search on real servers saw once, and not again in as many trials as Rate states.
+type Unconfirmed struct {
+	Seed     uint64 `json:"seed"`
+	Property string `json:"property"`
+	Fails    bool   `json:"failed"` // whether the violated property was expected to hold
+	Rate     Rate   `json:"rate"`
+
+	History *Recorded `json:"history,omitempty"` // history of the trial that showed it, if the property was expected to hold
 }
 
 // timelineWidth is the width in characters of the timelines of counterexamples.
@@ -97,10 +109,13 @@ const mostMinimised = 16
 // with the same faults or fewer. A seed that records a different history when repeated is listed as
 // nondeterministic.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
-	m := minimiser{subject: s}
-	until := time.Now().Add(timeLimit)
+	return s.minimise(virtual{}, seeds, most, timeLimit)
+}
+
+func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
+	m := minimiser{subject: s, runner: x, until: time.Now().Add(timeLimit)}
 	for _, seed := range seeds {
-		if m.count >= mostMinimised || !time.Now().Before(until) {
+		if m.count >= mostMinimised || !time.Now().Before(m.until) {
 			break
 		}
 		if err := m.take(seed); err != nil {
@@ -115,6 +130,8 @@ func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Mini
 type minimiser struct {
 	Minimised
 	subject Subject
+	runner  runner
+	until   time.Time
 	count   int
 }
 
@@ -135,22 +152,21 @@ func (m *minimiser) take(seed Seed) error {
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	property := append(both(left, fails), left...)[0]
-	found, err := c.Run()
-	if err != nil {
+	found, tries, err := m.again(c, seed, property)
+	if found == nil || err != nil {
 		return err
-	}
-	if found.Digest != seed.Digest {
-		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
-		return nil
 	}
 	m.count++
-	small := found.shrink(property)
-	again, err := small.Case.Run()
-	if err != nil || again.Digest != small.Digest {
-		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
+	small := found.shrink(m.runner, property, tries, m.deadline())
+	last, rate, err := m.last(small)
+	if last == nil && err == nil && rate != nil { // the minimised case is too rare
+		small = &shrinker{Run: found, property: property}
+		last, rate, err = m.last(small)
+	}
+	if last == nil || err != nil {
 		return err
 	}
-	shown, err := again.Show(property, timelineWidth)
+	shown, err := last.Show(property, timelineWidth)
 	if err != nil {
 		return err
 	}
@@ -158,10 +174,67 @@ func (m *minimiser) take(seed Seed) error {
 		m.Disagreements = append(m.Disagreements, shown.Disagreements...)
 		return nil
 	}
-	m.add(Counterexample{Case: again.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property,
-		Fails: again.Header.Expectation(property).Expected == histories.ToHold, From: found.size(), To: again.size(), Trials: small.trials,
-		CutOff: small.cutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
+	m.add(Counterexample{Case: last.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property, Rate: rate,
+		Fails: last.Header.Expectation(property).Expected == histories.ToHold, From: found.size(), To: last.size(), Trials: small.trials,
+		CutOff: small.cutOff, Shown: shown, Witness: *last.Verdict.Finding(property).Witness, Faults: last.Verdict.Faults})
 	return nil
+}
+
+// The constant mostRealTime is the time limit for minimising one case on real servers. A trial takes seconds there.
+const mostRealTime = 90 * time.Second
+
+// deadline returns the time at which minimising one case ends.
+func (m *minimiser) deadline() time.Time {
+	if m.runner.repeats() {
+		return time.Now().Add(mostTime)
+	}
+	if limit := time.Now().Add(mostRealTime); limit.Before(m.until) {
+		return limit
+	}
+	return m.until
+}
+
+// confirming is the number of trials on real servers that confirm a violation, and reported the number of trials from
+// which the rate of a counterexample is computed.
+const (
+	confirming = 5
+	reported   = 10
+)
+
+// again runs the case of a seed again. It returns nil if the violation does not show again. tries is the number of trials
+// in which the violation shows at least once with a probability of 90 %.
+func (m *minimiser) again(c Case, seed Seed, property string) (found *Run, tries int, err error) {
+	if m.runner.repeats() {
+		found, err = m.runner.run(c)
+		if err == nil && found.Digest != seed.Digest {
+			m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
+			found = nil
+		}
+		return found, 1, err
+	}
+	found, rate, err := repeat(m.runner, c, property, confirming)
+	if err == nil && found == nil {
+		m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), rate, seed.history})
+	}
+	for missed := 1.0; missed > 0.1 && tries < confirming; tries++ {
+		missed *= 1 - float64(rate.Shows)/float64(max(1, rate.Trials))
+	}
+	return found, tries, err
+}
+
+// last runs the minimised case a last time. It returns nil if the violation does not show. On real servers it runs the
+// case several times, and returns how often the violation showed.
+func (m *minimiser) last(s *shrinker) (*Run, *Rate, error) {
+	if !m.runner.repeats() {
+		r, rate, err := repeat(m.runner, s.Case, s.property, reported)
+		return r, &rate, err
+	}
+	r, err := m.runner.run(s.Case)
+	if err == nil && r.Digest != s.Digest {
+		m.Nondeterministic = append(m.Nondeterministic, s.Params.Seed)
+		r = nil
+	}
+	return r, nil, err
 }
 
 // covers reports whether c suffices, so that no counterexample with the given property and faults is needed. For this,

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"time"
 
 	"lockbench/checker"
@@ -20,14 +21,18 @@ type Seed struct {
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
 	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
+	history    *Recorded     // history of a violation on real servers that was expected not to occur
+	Void       string        `json:"void,omitempty"`     // reason why the trial says nothing about the lock: the machine was too slow, or an action failed
 }
 
 // Fails returns the properties that were expected to hold but were violated.
 func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
-// Try runs the case that the seed determines, and returns the outcome. It returns an error if the lock cannot be
-// explored.
-func (s Subject) Try(seed uint64) (Seed, error) {
+// Try runs the case that the seed determines in virtual time, and returns the outcome. It returns an error if the lock
+// cannot be explored.
+func (s Subject) Try(seed uint64) (Seed, error) { return s.try(virtual{}, seed) }
+
+func (s Subject) try(x runner, seed uint64) (Seed, error) {
 	c, strategy, err := s.Choose(seed)
 	if err != nil {
 		return Seed{}, err
@@ -36,8 +41,12 @@ func (s Subject) Try(seed uint64) (Seed, error) {
 	if _, err := c.Trial(); err != nil {
 		return out, err
 	}
-	r, err := c.Run()
-	if err != nil {
+	r, err := x.run(c)
+	switch void := (*Void)(nil); {
+	case errors.As(err, &void):
+		out.Void = void.Why
+		return out, nil
+	case err != nil:
 		out.Failed = err.Error()
 		return out, nil
 	}
@@ -51,6 +60,10 @@ func (s Subject) Try(seed uint64) (Seed, error) {
 			out.Expected = append(out.Expected, f.Property)
 		}
 	}
-	out.Violated = r.Violated()
+	if out.Violated = r.Violated(); len(out.Fails()) > 0 && !x.repeats() {
+		shown, err := r.Show(out.Fails()[0], timelineWidth)
+		out.history = shown.History
+		return out, err
+	}
 	return out, nil
 }

@@ -186,7 +186,7 @@ func TestCampaignInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range r.Locks {
-		if l.Seeds < batch {
+		if l.Seeds < int((*Pool)(nil).Batch()) {
 			t.Errorf("%s: %d seeds", l.Lock, l.Seeds)
 		}
 	}

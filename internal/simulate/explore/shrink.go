@@ -34,8 +34,8 @@ func (r *Run) Operations() int {
 // shrink minimises a case that violates the property. It first reduces the number of faults, iterations and clients,
 // and then simplifies durations. Unless a limit is reached, no single fault, iteration or client can be removed from
 // the result without losing the violation.
-func (r *Run) shrink(property string) *shrinker {
-	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
+func (r *Run) shrink(x runner, property string, tries int, until time.Time) *shrinker {
+	s := &shrinker{Run: r, runner: x, property: property, tries: tries, until: until}
 	for {
 		before := s.size()
 		s.dropSteps()
@@ -43,7 +43,7 @@ func (r *Run) shrink(property string) *shrinker {
 		s.dropClients()
 		s.simplify()
 		s.plainTimes()
-		if s.size() == before || s.spent() {
+		if s.size() == before || s.spent() || !x.repeats() { // a real trial has another number of operations each time
 			break
 		}
 	}
@@ -55,7 +55,9 @@ func (r *Run) shrink(property string) *shrinker {
 // shrinker holds the smallest case found so far that violates the property.
 type shrinker struct {
 	*Run
+	runner   runner
 	property string
+	tries    int // number of times that a smaller case is run until it shows the violation
 	trials   int
 	cutOff   bool // whether time ran out, so that a smaller case may exist
 	until    time.Time
@@ -69,7 +71,7 @@ func (s *shrinker) spent() bool {
 // try changes a copy of the case and runs it. If the copy still violates the property and is not larger, the copy
 // replaces the case. try reports whether it did.
 func (s *shrinker) try(change func(*Case)) bool {
-	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
+	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 || !s.runner.repeats() })
 }
 
 func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
@@ -79,8 +81,8 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	c := s.Case.clone()
 	change(&c)
 	s.trials++
-	r, err := c.Run()
-	if err != nil || !slices.Contains(r.Violated(), s.property) || !accept(r) {
+	r, _, err := repeat(s.runner, c, s.property, s.tries)
+	if err != nil || r == nil || !accept(r) {
 		return false
 	}
 	s.Run = r
@@ -132,6 +134,9 @@ func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
+		if !s.runner.repeats() {
+			have = min(have, 4) // real trials take seconds
+		}
 		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for a larger n, so that fewer trials are needed
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break

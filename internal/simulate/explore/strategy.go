@@ -6,6 +6,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 
@@ -33,6 +34,7 @@ const ttl = 800 * time.Millisecond
 
 // Subject is a lock to explore. Deployment and Faults optionally restrict the explored cases.
 type Subject struct {
+	Servers    string   `json:"servers,omitempty"` // how real servers are started, such as local; "": virtual time
 	Lock       string   `json:"lock"`
 	Deployment string   `json:"deployment,omitempty"` // "": a random one of the lock's deployments
 	Faults     []string `json:"faults,omitempty"`     // names of allowed fault steps; empty: all
@@ -44,21 +46,41 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	if err != nil {
 		return Case{}, "", err
 	}
-	sc := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, allowed: s.Faults}
 	strategy := strategies[seed%uint64(len(strategies))]
+	random := rand.New(rand.NewPCG(seed, 0))
+	const draws = 50
+	for range draws {
+		c := s.draw(&scene{rand: random, lock: lock, allowed: s.Faults, real: s.Servers != ""}, seed, strategy.plan)
+		if s.Servers == "" {
+			return c, strategy.name, nil
+		}
+		if _, err = c.Cell(); err == nil { // real servers cannot do everything that can be drawn
+			return c, strategy.name, nil
+		}
+	}
+	return Case{}, "", err
+}
+
+// draw returns a random case with a plan of the given strategy.
+func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Case {
 	sc.deployment = s.Deployment
-	if all := deployments(lock); sc.deployment == "" {
+	if all := deployments(sc.lock, sc.real); sc.deployment == "" {
 		sc.deployment = all[sc.rand.IntN(len(all))]
 	}
 	sc.chooseParams(seed)
-	c := Case{Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params,
-		LockParams: map[string]string{"wait": "backoff"}, Plan: strategy.plan(sc)}
-	return c, strategy.name, nil
+	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params, Plan: plan(sc)}
+	if sc.lock.Program == nil {
+		c.LockParams = map[string]string{"wait": "backoff"}
+	}
+	return c
 }
 
 // deployments returns the deployments on which a lock is explored. The usual deployment is listed twice, so that it
 // is chosen more often.
-func deployments(lock impls.Impl) []string {
+func deployments(lock impls.Impl, real bool) []string {
+	if real && (lock.Store != servers.Redis || lock.Program != nil) {
+		return []string{lock.Deployment}
+	}
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
 	}
@@ -69,6 +91,7 @@ func deployments(lock impls.Impl) []string {
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
+	real       bool // whether the case runs on real servers, where time is expensive
 	deployment string
 	params     workloads.Params
 	allowed    []string
@@ -86,10 +109,13 @@ func (s *scene) chooseParams(seed uint64) {
 	if p.Processes = p.Clients; r.IntN(4) == 0 {
 		p.Processes = 1 + r.IntN(p.Clients)
 	}
-	p.TTL = ttl
+	p.TTL = s.lock.Granting(ttl)
 	p.Hold = s.between(ttl/200, ttl*7/10)
 	p.Think = s.between(time.Millisecond, ttl/8)
 	p.Duration = s.between(4*ttl, 7*ttl)
+	if s.real {
+		p.Duration = s.between(2*p.TTL, 4*p.TTL)
+	}
 	if r.IntN(4) == 0 {
 		p.Wait = s.between(ttl/4, 2*ttl)
 	}

@@ -1,0 +1,63 @@
+package explore
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// runner runs cases, in virtual time or on real servers.
+type runner interface {
+	// run runs a case and judges its history. It returns a Void error if the trial says nothing about the lock.
+	run(Case) (*Run, error)
+	// repeats reports whether the same case always records the same history.
+	repeats() bool
+}
+
+// virtual runs cases in virtual time.
+type virtual struct{}
+
+func (virtual) run(c Case) (*Run, error) { return c.Run() }
+
+func (virtual) repeats() bool { return true }
+
+// Void is the error for a trial that says nothing about the lock, because the machine was too slow or an action failed.
+type Void struct{ Why string }
+
+func (v *Void) Error() string { return "discarded: " + v.Why }
+
+// Rate states in how many of several trials a case showed its violation.
+type Rate struct {
+	Shows  int `json:"shows"`
+	Trials int `json:"trials"` // without discarded trials
+}
+
+// repeat runs a case several times at once. It returns one of the runs that violate the property, or nil, and how many
+// did. It returns an error if no run ended.
+func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
+	runs, errs := make([]*Run, times), make([]error, times)
+	var all errgroup.Group
+	for i := range times {
+		all.Go(func() error {
+			runs[i], errs[i] = x.run(c)
+			return nil
+		})
+	}
+	_ = all.Wait() // the errors are in errs
+	var shown *Run
+	var rate Rate
+	for i, r := range runs {
+		if errs[i] != nil {
+			continue
+		}
+		if rate.Trials++; slices.Contains(r.Violated(), property) {
+			shown = r
+			rate.Shows++
+		}
+	}
+	if err := errors.Join(errs...); rate.Trials == 0 && !errors.As(err, new(*Void)) {
+		return nil, rate, err
+	}
+	return shown, rate, nil
+}
