@@ -40,6 +40,7 @@ type seat struct {
 	urls    []string         // addresses of the links
 	process *workers.Process // nil: not started
 	ttl     time.Duration    // lease that the process was told to expect
+	group   *servers.Group   // servers on which the process opened the lock
 }
 
 // newStage returns a stage without processes. The method take starts them.
@@ -92,7 +93,7 @@ func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 // fill starts the worker process of the seat, unless it is running, and connects it to the servers of a trial.
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
-	if len(asked) != len(x.links) || x.ttl != t.Params.TTL && t.Lock.Program != nil {
+	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil {
 		if err := errors.Join(x.leave(), x.unlink()); err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	open.Resource = s.guarded.URL
 	p, err := workers.Start(ctx, s.keeper, s.program, open, s.renewed)
 	if err == nil {
-		x.process, x.ttl = p, t.Params.TTL
+		x.process, x.ttl, x.group = p, t.Params.TTL, t.group
 	}
 	return err
 }

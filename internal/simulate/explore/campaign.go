@@ -189,9 +189,12 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// leastMinimising is the smallest time limit for minimising the violations of one lock. It applies even if the search
-// has no time left.
-const leastMinimising = 2 * time.Second
+// The constants leastMinimising and leastRealMinimising are the smallest time limits for minimising the violations of one
+// lock, in virtual time and on real servers. They apply even if the search has no time left.
+const (
+	leastMinimising     = 2 * time.Second
+	leastRealMinimising = 20 * time.Second
+)
 
 // minimise minimises the violations of all locks, several locks at a time. Each lock is handled by one child process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
@@ -226,8 +229,11 @@ func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // enough to minimise the maximum number of violations, each for the maximum time
 	}
-	share := (r.For - time.Since(start)) * time.Duration(r.on.Size()) / time.Duration(left)
-	return max(share, leastMinimising)
+	rest := r.For - time.Since(start)
+	if r.Subjects[0].Servers != "" { // the locks are minimised at the same time, and share the servers
+		return max(rest, leastRealMinimising)
+	}
+	return max(rest*time.Duration(r.on.Size())/time.Duration(left), leastMinimising)
 }
 
 func sum(s Subject, seeds []Seed) *LockResult {
