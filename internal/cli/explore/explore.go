@@ -19,12 +19,10 @@ import (
 	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
-	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/simulate/sim"
 	"lockbench/internal/suggest"
 	"lockbench/reports/format"
-	"lockbench/workloads"
 )
 
 type flags struct {
@@ -139,17 +137,12 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 			f.most = 1
 		}
 	}
-	if f.jobs == 0 {
-		if f.jobs = runtime.NumCPU(); f.real {
-			f.jobs *= realJobs
-		}
+	if f.jobs == 0 && !f.real {
+		f.jobs = runtime.NumCPU()
 	}
 	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most}
 	return x, nil
 }
-
-// realJobs is the number of concurrent trials for each core. Real trials spend most of their time waiting.
-const realJobs = 5
 
 // settle finds out whether cases run in virtual time or on real servers.
 func (f *flags) settle(cmd *cobra.Command) error {
@@ -213,12 +206,10 @@ func (x *exploration) run(ctx context.Context) (err error) {
 // engine returns the engine that runs the cases, and a function that ends its processes.
 func (x *exploration) engine() (explore.Engine, func() error, error) {
 	if x.real {
-		own, err := trial.OwnWorker()
+		real, err := newReal(x.servers, nil, x.jobs)
 		if err != nil {
-			return nil, nil, console.Environment(err, "clients run in processes of this program")
+			return nil, nil, err
 		}
-		real := explore.NewReal(trial.Setting{Servers: x.servers.How, Remote: x.servers.Remote, Params: workloads.Defaults(), Worker: own, Self: own[0]},
-			choice.RunID, x.jobs)
 		return real, real.Close, nil
 	}
 	if err := sim.Supported(); err != nil {

@@ -2,124 +2,114 @@ package explore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
-	"sync/atomic"
+	"runtime"
 
-	"github.com/spf13/cobra"
-
-	"lockbench/checker"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/world/servers"
 	"lockbench/reports/format"
+	"lockbench/workloads"
 )
 
-// onServers is the result of running a counterexample on real processes and servers.
+// onServers is the result of running a case on real processes and servers.
 type onServers struct {
-	Server  string `json:"server,omitempty"` // product, version and kind of the server
-	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // number of completed trials; the last one contains the violation, if any
-	Of      int    `json:"of"`                // planned number of trials
-	Missed  int    `json:"missed,omitempty"`  // number of completed trials in which some steps of the plan had no effect
-	GaveUp  string `json:"gave_up,omitempty"` // reason why the trials ended early without a violation
-	Example string `json:"example,omitempty"` // one sentence that describes the violation
-	History string `json:"history,omitempty"` // path of the history that contains the violation
-	Folder  string `json:"folder,omitempty"`  // folder with all trials
+	Server    string   `json:"server,omitempty"` // product, version and kind of the server
+	Shows     bool     `json:"shows"`
+	In        int      `json:"shown_in"`            // number of trials that show the violation
+	Trials    int      `json:"trials"`              // number of trials with a verdict
+	Discarded int      `json:"discarded,omitempty"` // number of trials that say nothing about the lock
+	Why       string   `json:"why,omitempty"`       // reason for a discarded trial
+	Events    []string `json:"events,omitempty"`
+	Missing   string   `json:"incomplete,omitempty"` // steps of the plan that had no effect in the trial that is shown
+	Example   string   `json:"example,omitempty"`    // one sentence that describes the violation
+	History   string   `json:"history,omitempty"`    // path of the history that contains the violation
 
-	disagree bool // whether the exclusion monitor and Porcupine reach different verdicts on some trial
+	timeline string
+	disagree bool // whether the exclusion monitor and Porcupine reach different verdicts
 }
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realCell returns the trial configuration (cell) that runs a counterexample with real processes and servers.
-func realCell(c explore.Case) (trial.Cell, error) {
-	t, err := c.Trial()
+// realJobs is the number of concurrent trials for each core. Real trials spend most of their time waiting.
+const realJobs = 5
+
+// newReal returns an engine that runs cases on real servers.
+func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explore.Real, error) {
+	own, err := trial.OwnWorker()
 	if err != nil {
-		return trial.Cell{}, err
+		return nil, console.Environment(err, "clients run in processes of this program")
 	}
-	cell, err := trial.Planned(explore.Fault, t.Lock, c.Deployment, t.Workload, c.Params, c.Plan)
-	if err != nil {
-		return cell, console.Usage(err, "leave out --servers to run it in simulation only")
+	if jobs == 0 {
+		jobs = realJobs * runtime.NumCPU()
 	}
-	if _, left := trial.Fitting([]trial.Cell{cell}, servers.Local, servers.Remote{}); len(left) > 0 {
-		return cell, console.Environment(errors.New(left[0]), hintServers)
-	}
-	return cell, nil
+	setting := trial.Setting{Servers: on.How, Remote: on.Remote, Params: workloads.Defaults(), LockParams: lockParams, Worker: own, Self: own[0]}
+	return explore.NewReal(setting, choice.RunID, jobs), nil
 }
 
-// onServers runs a counterexample repeatedly until the property of the counterexample is violated. The result is valid even if
-// an error is returned.
-func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
-	said := &onServers{Of: f.attempts}
+// checkReal returns an error if a case cannot run on real servers.
+func checkReal(c explore.Case, remote servers.Remote) error {
+	cell, err := c.Cell()
+	if err != nil {
+		return console.Usage(err, "leave out --servers to run it in simulation only")
+	}
+	if _, left := trial.Fitting([]trial.Cell{cell}, c.Servers, remote); len(left) > 0 {
+		return console.Environment(errors.New(left[0]), hintServers)
+	}
+	return nil
+}
+
+// onServers runs a case several times at once on real servers.
+func (f replayFlags) onServers(ctx context.Context, stderr io.Writer, c explore.Case, property string, width int) (said *onServers, err error) {
+	said = &onServers{}
 	dir, err := console.Folder(f.out, "replay")
 	if err != nil {
 		return said, err
 	}
-	own, err := trial.OwnWorker()
+	real, err := newReal(f.servers, f.params, f.jobs)
 	if err != nil {
-		return said, console.Environment(err, "clients run in processes of this program")
+		return said, err
 	}
-	setting := trial.Setting{Run: choice.RunID(), Servers: servers.Local, Params: file.Params, LockParams: file.LockParams, Worker: own, Trials: f.attempts}
-	said.Folder = filepath.Join(dir, filepath.FromSlash(cell.Dir()))
-	stderr := cmd.ErrOrStderr()
-	for n := range f.attempts {
-		fmt.Fprintf(stderr, "trial %d of %d on real servers\n", n+1, f.attempts)
-		out, err := setting.Try(cmd.Context(), cell, said.Folder, n, new(atomic.Int64))
-		switch {
-		case cmd.Context().Err() != nil:
-			said.GaveUp = "interrupted"
-			return said, nil
-		case err != nil:
-			said.GaveUp = format.Scrub(err.Error())
-			if errors.Is(err, trial.ErrDiscarded) {
-				return said, nil
-			}
-			return said, console.Environment(err, hintServers)
-		}
-		said.take(stderr, out, file.Property)
-		if said.Shows {
-			break
-		}
+	defer func() { err = errors.Join(err, real.Close()) }()
+	fmt.Fprintf(stderr, "running %s on real servers\n", format.Plural(f.attempts, "trial"))
+	shown, rate, err := real.Repeat(ctx, c, property, f.attempts, width)
+	said.In, said.Trials, said.Discarded, said.Why = rate.Shows, rate.Trials, rate.Discarded, format.Scrub(rate.Why)
+	switch {
+	case ctx.Err() != nil:
+		return said, nil
+	case err != nil:
+		return said, console.Environment(fmt.Errorf("run the case on real servers: %w", err), hintServers)
+	case rate.Shows == 0:
+		return said, nil
+	}
+	said.Shows, said.Server, said.Events, said.timeline = true, shown.Server, shown.Events, shown.Timeline
+	said.Missing, said.disagree = format.Scrub(shown.Incomplete), len(shown.Disagreements) > 0
+	said.Example, said.History = shown.Example, filepath.Join(dir, shown.History.Name)
+	if err := os.WriteFile(said.History, []byte(shown.History.Text), 0o644); err != nil {
+		return said, console.Environment(err, "choose another folder with --out")
 	}
 	return said, nil
 }
 
-func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
-	s.Trials++
-	s.Server = out.Server
-	if out.Missed != "" {
-		s.Missed++
-		fmt.Fprintf(stderr, "  not all of the plan took place: %s\n", format.Scrub(out.Missed))
-	}
-	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
-	finding := out.Verdict.Finding(property)
-	if finding.Observed != checker.Violated {
-		fmt.Fprintf(stderr, "  %s is not violated in %s\n", property, format.Plural(out.Verdict.Counts.Grants, "grant"))
-		return
-	}
-	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
-	if w := finding.Witness; w != nil {
-		s.Example = w.Sentence
-	}
-}
-
 func (s *onServers) print(w io.Writer, property string) {
 	on := "on " + cmp.Or(s.Server, "real servers")
-	switch {
-	case s.Shows:
-		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Example, s.History)
-	case s.GaveUp != "":
-		fmt.Fprintf(w, "%s: %s not violated in %s, then stopped: %s\n", on, property, format.Plural(s.Trials, "trial"), s.GaveUp)
-	default:
-		fmt.Fprintf(w, "%s: %s not violated in %s\n", on, property, format.Plural(s.Trials, "trial"))
-		if s.Missed > 0 {
-			fmt.Fprintf(w, "  in %d of them not all of the plan took place\n", s.Missed)
+	if s.Shows {
+		fmt.Fprintf(w, "%s: %s violated in %d of %s\n  %s\n", on, property, s.In, format.Plural(s.Trials, "trial"), s.Example)
+		if s.Missing != "" {
+			fmt.Fprintf(w, "  not all of the plan took place: %s\n", s.Missing)
 		}
-		fmt.Fprintf(w, "  histories: %s\n", s.Folder)
+		fmt.Fprintf(w, "  history: %s\n", s.History)
+	} else {
+		fmt.Fprintf(w, "%s: %s not violated in %s\n", on, property, format.Plural(s.Trials, "trial"))
+	}
+	if s.Discarded > 0 {
+		fmt.Fprintf(w, "  %s: %s\n", format.Plural(s.Discarded, "discarded trial"), s.Why)
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
-	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/suggest"
-	"lockbench/internal/world/servers"
 	"lockbench/reports/format"
 )
 
 type replayFlags struct {
-	servers, out          string
-	attempts              int
+	servers               choice.Servers
+	params                map[string]string // parameters of the lock
+	out                   string
+	attempts, jobs        int
 	scale                 float64
 	asJSON                bool
 	emitTest, emitHistory string
@@ -39,8 +40,8 @@ func ReplayCommand() *cobra.Command {
 		Long: `replay runs a counterexample of lockbench explore, or a hand-written case (docs/case.schema.json),
 in virtual time, lists the events, and reports whether the property is violated.
 
-With --servers local it then runs the case with real processes and Redis servers, in real time,
-until the property is violated. Only a violation there is a fact about the lock.
+With --servers local it then runs the case several times with real processes and servers. Only a
+violation there is a fact about the lock. A case that was found on real servers runs there only.
 
   lockbench replay runs/20260102-150405-explore/redlock-mutual-exclusion.json --servers local
 
@@ -57,8 +58,10 @@ interrupted.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.servers, "servers", "", "servers: local, for real Redis servers")
-	fl.IntVar(&f.attempts, "attempts", 5, "most trials on real servers")
+	f.servers.Define(fl)
+	fl.Lookup("servers").DefValue, f.servers.How = "", ""
+	fl.IntVar(&f.attempts, "attempts", 5, "number of trials on real servers")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials on real servers (five for each core)")
 	fl.Float64Var(&f.scale, "scale", 1, "factor for every duration on real servers")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-replay)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this file)")
@@ -67,21 +70,35 @@ interrupted.`,
 	return cmd
 }
 
-func (f replayFlags) check(cmd *cobra.Command) error {
-	if f.servers != "" && f.servers != servers.Local {
-		return console.Unknown("kind of servers", f.servers, []string{servers.Local})
-	}
+func (f *replayFlags) check(cmd *cobra.Command) error {
 	if err := console.Refuse("see lockbench replay --help",
 		console.Refusal{If: f.attempts < 1 || f.attempts > 1000, What: "--attempts: want 1 to 1000"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for five per core"},
 		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"}); err != nil {
 		return err
 	}
-	for _, name := range []string{"attempts", "scale", "out"} {
-		if f.servers == "" && cmd.Flags().Changed(name) {
-			return console.Usage(fmt.Errorf("--%s is for real servers", name), "add --servers local")
-		}
+	if f.servers.How != "" || f.servers.Named() {
+		return f.servers.Settle(cmd)
 	}
 	return nil
+}
+
+// place determines where the case runs: on the servers that the flags name, or otherwise on those that the file names.
+func (f *replayFlags) place(cmd *cobra.Command, c *explore.Case) error {
+	if f.servers.How == "" {
+		f.servers.How = c.Servers
+	}
+	if f.servers.How == "" {
+		for _, name := range []string{"attempts", "scale", "out", "jobs"} {
+			if cmd.Flags().Changed(name) {
+				return console.Usage(fmt.Errorf("--%s is for real servers", name), "add --servers local")
+			}
+		}
+		return nil
+	}
+	real := c.Scaled(f.scale)
+	real.Servers = f.servers.How
+	return checkReal(real, f.servers.Remote)
 }
 
 type replayed struct {
@@ -90,7 +107,7 @@ type replayed struct {
 	Deployment string     `json:"deployment"`
 	Workload   string     `json:"workload"`
 	Property   string     `json:"property"`
-	Simulation simulated  `json:"simulation"`
+	Simulation *simulated `json:"simulation,omitempty"`
 	Servers    *onServers `json:"servers,omitempty"`
 }
 
@@ -114,45 +131,27 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return badCase(err)
 	}
-	var cell trial.Cell
-	if f.servers != "" {
-		if cell, err = realCell(file.Case.Scaled(f.scale)); err != nil {
-			return err
-		}
-	}
-	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	explorer, err := explorer()
-	if err != nil {
+	if err := f.place(cmd, &file.Case); err != nil {
 		return err
 	}
-	shown, err := explore.Replay(cmd.Context(), explorer, file, width(stdout))
-	switch {
-	case err != nil && cmd.Context().Err() != nil:
-		return &console.Exit{Code: console.ExitInterrupted}
-	case err != nil:
-		return console.Environment(fmt.Errorf("replay %s in virtual time: %w", path, err), "it may come from another build of lockbench")
-	}
-	said := replayed{File: path, Lock: file.Lock, Deployment: file.Deployment, Workload: file.Workload, Property: file.Property,
-		Simulation: simulate(shown, file)}
+	said := replayed{File: path, Lock: file.Lock, Deployment: file.Deployment, Workload: file.Workload, Property: file.Property}
 	if !f.asJSON {
-		if err := said.print(stdout, shown.Timeline, file); err != nil {
+		if err := said.introduce(cmd.OutOrStdout(), file); err != nil {
 			return err
 		}
 	}
-	if err := f.emit(stderr, shown.History, file, said.Simulation.Shows); err != nil {
-		return err
+	if file.Servers == "" {
+		err = f.simulate(cmd, &said, file)
 	}
 	var failed error
-	if f.servers != "" && cmd.Context().Err() == nil {
-		said.Servers, failed = f.onServers(cmd, cell, file)
-		if !f.asJSON {
-			said.Servers.print(console.Cleaned(stdout), file.Property)
-		}
+	if err == nil && f.servers.How != "" && cmd.Context().Err() == nil {
+		failed = f.real(cmd, &said, file)
 	}
-	if f.asJSON {
-		if err := console.JSON(stdout, said); err != nil {
-			return err
-		}
+	if err == nil && f.asJSON {
+		err = console.JSON(cmd.OutOrStdout(), said)
+	}
+	if err != nil {
+		return err
 	}
 	found := said.codes()
 	found[console.ExitInterrupted] = cmd.Context().Err() != nil
@@ -162,8 +161,55 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	return found.Err()
 }
 
+// simulate runs the case in virtual time.
+func (f replayFlags) simulate(cmd *cobra.Command, said *replayed, file explore.File) error {
+	stdout := cmd.OutOrStdout()
+	explorer, err := explorer()
+	if err != nil {
+		return err
+	}
+	shown, err := explore.Replay(cmd.Context(), explorer, file, width(stdout))
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return &console.Exit{Code: console.ExitInterrupted}
+	case err != nil:
+		return console.Environment(fmt.Errorf("replay %s in virtual time: %w", said.File, err), "it may come from another build of lockbench")
+	}
+	result := simulate(shown, file)
+	said.Simulation = &result
+	if !f.asJSON {
+		if err := result.print(stdout, shown.Timeline, file); err != nil {
+			return err
+		}
+	}
+	return f.emit(cmd.ErrOrStderr(), shown.History, file, result.Shows)
+}
+
+// real runs the case on real servers.
+func (f replayFlags) real(cmd *cobra.Command, said *replayed, file explore.File) (err error) {
+	c := file.Case.Scaled(f.scale)
+	c.Servers = f.servers.How
+	stdout := cmd.OutOrStdout()
+	said.Servers, err = f.onServers(cmd.Context(), cmd.ErrOrStderr(), c, file.Property, width(stdout))
+	if f.asJSON {
+		return err
+	}
+	if file.Servers != "" && said.Servers.Shows {
+		var t format.Lines
+		addEvents(&t, said.Servers.Events, said.Servers.timeline)
+		if _, err := t.WriteTo(stdout); err != nil {
+			return err
+		}
+	}
+	said.Servers.print(console.Cleaned(stdout), file.Property)
+	return err
+}
+
 func (r replayed) codes() console.Codes {
-	c := console.Codes{console.ExitFail: !r.Simulation.Shows, console.ExitInternal: r.Simulation.disagree}
+	c := console.Codes{}
+	if s := r.Simulation; s != nil {
+		c[console.ExitFail], c[console.ExitInternal] = !s.Shows, s.disagree
+	}
 	if s := r.Servers; s != nil {
 		c[console.ExitInconclusive] = !s.Shows
 		c[console.ExitInternal] = c[console.ExitInternal] || s.disagree
@@ -234,27 +280,38 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-func (r replayed) print(w io.Writer, timeline string, file explore.File) error {
+// introduce prints what the case is about.
+func (r replayed) introduce(w io.Writer, file explore.File) error {
 	var t format.Lines
 	t.Paragraph(fmt.Sprintf("%s: %s on %s, workload %s, property %s", r.File, r.Lock, r.Deployment, r.Workload, r.Property))
 	t.Paragraph(file.Found)
 	t.Add("")
+	_, err := t.WriteTo(w)
+	return err
+}
+
+func (s simulated) print(w io.Writer, timeline string, file explore.File) error {
+	var t format.Lines
 	t.Add("in simulation:")
-	s := r.Simulation
-	for _, event := range s.Events {
-		addEvent(&t, "  ", event)
+	addEvents(&t, s.Events, timeline)
+	t.Paragraph("in simulation: " + s.outcome(file.Property, file.Digest))
+	if s.Missing != "" {
+		t.Hang("  ", "not all of the plan took place: "+s.Missing)
+	}
+	_, err := t.WriteTo(w)
+	return err
+}
+
+// addEvents adds the events of a trial and its timeline.
+func addEvents(t *format.Lines, events []string, timeline string) {
+	for _, event := range events {
+		addEvent(t, "  ", event)
 	}
 	t.Add("")
 	for line := range strings.Lines(timeline) {
 		t.Add(strings.TrimRight(line, "\n"))
 	}
 	t.Add("")
-	t.Paragraph("in simulation: " + s.outcome(r.Property, file.Digest))
-	if s.Missing != "" {
-		t.Hang("  ", "not all of the plan took place: "+s.Missing)
-	}
-	_, err := t.WriteTo(w)
-	return err
 }
 
 func (s simulated) outcome(property, digest string) string {

@@ -31,10 +31,12 @@ type Counterexample struct {
 
 // Shown holds the result of a case, with the event list and the timeline for one property.
 type Shown struct {
+	Server        string    `json:"server,omitempty"` // product and version of the servers
 	Violated      []string  `json:"violated"`
 	Digest        string    `json:"digest"`
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
+	Example       string    `json:"example,omitempty"`       // one sentence that describes the violation
 	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
 	Disagreements []string  `json:"disagreements,omitempty"` // differences between the results of the two independent checks; they indicate a defect of lockbench
 	History       *Recorded `json:"history,omitempty"`
@@ -58,7 +60,11 @@ func (r *Run) Show(property string, width int) (Shown, error) {
 		return Shown{}, err
 	}
 	example := r.Example(property)
-	return Shown{Violated: r.Violated(), Digest: r.Digest, Incomplete: r.Discarded, Disagreements: verdict.Oracle.Disagreements,
+	var sentence string
+	if w := r.Verdict.Finding(property).Witness; w != nil {
+		sentence = w.Sentence
+	}
+	return Shown{Server: r.Header.Server, Example: sentence, Violated: r.Violated(), Digest: r.Digest, Incomplete: r.Discarded, Disagreements: verdict.Oracle.Disagreements,
 		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
 }
 

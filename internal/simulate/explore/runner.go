@@ -29,8 +29,10 @@ func (v *Void) Error() string { return "discarded: " + v.Why }
 
 // Rate states in how many of several trials a case showed its violation.
 type Rate struct {
-	Shows  int `json:"shows"`
-	Trials int `json:"trials"` // without discarded trials
+	Shows     int    `json:"shows"`
+	Trials    int    `json:"trials"`              // without discarded trials
+	Discarded int    `json:"discarded,omitempty"` // number of trials that say nothing about the lock
+	Why       string `json:"why,omitempty"`       // reason for a discarded trial
 }
 
 // repeat runs a case several times at once. It returns one of the runs that violate the property, or nil, and how many
@@ -48,6 +50,9 @@ func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
 	var shown *Run
 	var rate Rate
 	for i, r := range runs {
+		if void := (*Void)(nil); errors.As(errs[i], &void) {
+			rate.Discarded, rate.Why = rate.Discarded+1, void.Why
+		}
 		if errs[i] != nil {
 			continue
 		}
@@ -56,8 +61,8 @@ func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
 			rate.Shows++
 		}
 	}
-	if err := errors.Join(errs...); rate.Trials == 0 && !errors.As(err, new(*Void)) {
-		return nil, rate, err
+	if rate.Trials+rate.Discarded == 0 {
+		return nil, rate, errors.Join(errs...)
 	}
 	return shown, rate, nil
 }

@@ -22,7 +22,7 @@ type Seed struct {
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
 	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
 	history    *Recorded     // history of a violation on real servers that was expected not to occur
-	Void       string        `json:"void,omitempty"`     // reason why the trial says nothing about the lock: the machine was too slow, or an action failed
+	Void       string        `json:"void,omitempty"` // reason why the trial says nothing about the lock: the machine was too slow, or an action failed
 }
 
 // Fails returns the properties that were expected to hold but were violated.
