@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/simulate/sim"
 	"lockbench/internal/suggest"
+	"lockbench/internal/world/servers"
 	"lockbench/reports/format"
 )
 
@@ -37,6 +39,8 @@ type flags struct {
 
 	servers choice.Servers
 	real    bool // whether cases run on real servers
+	worker  choice.Worker
+	params  map[string]string // parameters of the worker's lock
 }
 
 // Command returns the "explore" command, which searches for violations of locks, in virtual time or on real servers.
@@ -59,6 +63,7 @@ trials, in which the machine was too slow, count for nothing.
 
   lockbench explore --locks redlock@five --faults node-restart,partition
   lockbench explore --locks postgres-advisory --servers local --for 10m
+  lockbench explore --worker 'python3 worker.py' --for 10m
 
 ` + faultNames() + `
 Exit codes: 0 no violation of a property that was expected to hold; 1 such a violation; 2 wrong
@@ -75,6 +80,8 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all that can be simulated)")
+	f.worker.Define(fl)
+	fl.StringToStringVar(&f.params, "param", nil, "parameters of your own lock")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all)")
 	fl.Uint64Var(&f.seeds, "seeds", 0, "number of seeds for each lock (as many as the time allows)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
@@ -100,19 +107,20 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
-	refused        []string // reasons why some locks cannot be explored
+	notes          []string // such as the reason why a lock cannot be explored
 	dir            string
 }
 
 func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	seeded := cmd.Flags().Changed("seed")
-	err := console.Refuse("see lockbench explore --help",
+	err := console.Refuse("see lockbench explore --help", append(f.worker.Refusals(f.locks),
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for one per core"},
 		console.Refusal{If: f.most < 0 || f.most > 16, What: "--counterexamples: want 1 to 16"},
 		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
 		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
 		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
-			Hint: "leave out one of them"})
+			Hint: "leave out one of them"},
+		console.Refusal{If: f.worker.Command != "" && (f.emitTest != ""), What: "--emit-test: a test cannot start a worker", Hint: "lockbench replay runs the case again"})...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +136,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		return nil, err
 	}
 	x := &exploration{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
-	subjects, err := x.subjects()
+	subjects, err := x.subjects(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +154,21 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 
 // settle finds out whether cases run in virtual time or on real servers.
 func (f *flags) settle(cmd *cobra.Command) error {
-	if f.real = f.servers.How != "" || f.servers.Named(); !f.real {
+	if f.real = f.servers.How != "" || f.servers.Named() || f.worker.Command != ""; !f.real {
 		return nil
 	}
+	f.servers.How = cmp.Or(f.servers.How, servers.Auto)
 	return f.servers.Settle(cmd)
 }
 
-func (x *exploration) subjects() ([]explore.Subject, error) {
+func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
+	if x.worker.Command != "" {
+		own, note, err := register(ctx, x.worker, x.servers, x.params, &x.jobs)
+		if note != "" {
+			x.notes = append(x.notes, note)
+		}
+		return []explore.Subject{{Servers: x.servers.How, Lock: own.Name, Deployment: own.Deployment, Faults: x.faults}}, err
+	}
 	names := x.locks
 	if len(names) == 0 {
 		for _, l := range catalog.OnRedis() {
@@ -174,7 +190,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 		case len(x.locks) > 0:
 			return nil, console.Usage(err, "lockbench run --faults shows it on real servers")
 		default:
-			x.refused = append(x.refused, fmt.Sprintf("%s is left out: %v", lock, err))
+			x.notes = append(x.notes, fmt.Sprintf("%s is left out: %v", lock, err))
 		}
 	}
 	return all, nil
@@ -190,8 +206,8 @@ func (x *exploration) run(ctx context.Context) (err error) {
 	if x.dir, err = console.Folder(x.out, "explore"); err != nil {
 		return err
 	}
-	for _, why := range x.refused {
-		console.Note(x.stderr, why)
+	for _, note := range x.notes {
+		console.Note(x.stderr, note)
 	}
 	live, progress := newProgress(x.stderr, x.real)
 	x.campaign.Progress = progress
@@ -206,7 +222,7 @@ func (x *exploration) run(ctx context.Context) (err error) {
 // engine returns the engine that runs the cases, and a function that ends its processes.
 func (x *exploration) engine() (explore.Engine, func() error, error) {
 	if x.real {
-		real, err := newReal(x.servers, nil, x.jobs)
+		real, err := newReal(x.servers, x.params, x.jobs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -237,7 +253,7 @@ func explorer() ([]string, error) {
 }
 
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {
-	text := explored(result, x.dir)
+	text := explored(result, x.dir, x.worker)
 	err := x.keep(result, text)
 	if err != nil {
 		return console.Environment(err, "choose another folder with --out")

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/simulate/explore"
 	"lockbench/reports/format"
@@ -113,11 +114,15 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 }
 
 // explored formats the result of lockbench explore for a terminal.
-func explored(result *explore.Result, dir string) string {
+func explored(result *explore.Result, dir string, w choice.Worker) string {
 	t := &format.Lines{}
+	replay := "lockbench replay "
+	if w.Command != "" {
+		replay += "--worker '" + strings.ReplaceAll(w.Command, "'", `'\''`) + "' "
+	}
 	for _, l := range result.Locks {
 		for i, s := range l.Counterexamples {
-			addCounterexample(t, s, fileName(dir, l, i)+".json")
+			addCounterexample(t, s, replay+fileName(dir, l, i)+".json")
 		}
 	}
 	addRates(t, result)
@@ -127,7 +132,8 @@ func explored(result *explore.Result, dir string) string {
 	return t.String()
 }
 
-func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
+// addCounterexample adds a counterexample. The command replays it in virtual time, or on real servers if it was found there.
+func addCounterexample(t *format.Lines, s explore.Counterexample, command string) {
 	failed := ""
 	if s.Fails {
 		failed = "  FAIL: it was expected to hold"
@@ -148,9 +154,9 @@ func addCounterexample(t *format.Lines, s explore.Counterexample, file string) {
 		t.Add("  " + strings.TrimRight(line, "\n"))
 	}
 	t.Add("")
-	t.Add("  replay: lockbench replay " + file)
+	t.Add("  replay: " + command)
 	if s.Rate == nil {
-		t.Add("  on real servers: lockbench replay " + file + " --servers local")
+		t.Add("  on real servers: " + command + " --servers local")
 	} else {
 		t.Add(fmt.Sprintf("  it showed in %d of %s", s.Rate.Shows, format.Plural(s.Rate.Trials, "trial")))
 	}

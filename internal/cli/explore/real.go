@@ -9,9 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
+	"lockbench/impls"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/world/servers"
@@ -39,7 +42,11 @@ type onServers struct {
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
 // realJobs is the number of concurrent trials for each core. Real trials spend most of their time waiting.
-const realJobs = 5
+// Processes with a slow runtime use more processor time.
+const (
+	realJobs = 5
+	slowJobs = 2
+)
 
 // newReal returns an engine that runs cases on real servers.
 func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explore.Real, error) {
@@ -52,6 +59,23 @@ func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explor
 	}
 	setting := trial.Setting{Servers: on.How, Remote: on.Remote, Params: workloads.Defaults(), LockParams: lockParams, Worker: own, Self: own[0]}
 	return explore.NewReal(setting, choice.RunID, jobs), nil
+}
+
+// register makes the lock of a user's worker known to cases. If the worker's runtime is slow, register also returns a note
+// about it, and sets the number of concurrent trials unless the user has set it.
+func register(ctx context.Context, w choice.Worker, on choice.Servers, params map[string]string, jobs *int) (own impls.Impl, note string, err error) {
+	own, pace, err := w.Describe(ctx, choice.First{Servers: on, Params: params, TTL: faults.UsualTTL})
+	if err != nil {
+		return own, "", err
+	}
+	if pace.Slow() {
+		own.Shortest = pace.Lease(&own)
+		*jobs = cmp.Or(*jobs, slowJobs*runtime.NumCPU())
+		note = fmt.Sprintf("%s started in %v and answers a ping in %v: --jobs %d, and leases of at least %v",
+			own.Name, pace.Start.Round(100*time.Millisecond), pace.Ping.Round(time.Millisecond), *jobs, own.Shortest)
+	}
+	explore.Register(own)
+	return own, note, nil
 }
 
 // checkReal returns an error if a case cannot run on real servers.

@@ -18,12 +18,14 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/suggest"
+	"lockbench/internal/world/servers"
 	"lockbench/reports/format"
 )
 
 type replayFlags struct {
 	servers               choice.Servers
-	params                map[string]string // parameters of the lock
+	worker                choice.Worker
+	params                map[string]string // parameters of the worker's lock
 	out                   string
 	attempts, jobs        int
 	scale                 float64
@@ -58,6 +60,8 @@ interrupted.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
+	f.worker.Define(fl)
+	fl.StringToStringVar(&f.params, "param", nil, "parameters of your own lock")
 	f.servers.Define(fl)
 	fl.Lookup("servers").DefValue, f.servers.How = "", ""
 	fl.IntVar(&f.attempts, "attempts", 5, "number of trials on real servers")
@@ -71,16 +75,24 @@ interrupted.`,
 }
 
 func (f *replayFlags) check(cmd *cobra.Command) error {
-	if err := console.Refuse("see lockbench replay --help",
+	if err := console.Refuse("see lockbench replay --help", append(f.worker.Refusals(nil),
 		console.Refusal{If: f.attempts < 1 || f.attempts > 1000, What: "--attempts: want 1 to 1000"},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for five per core"},
-		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"}); err != nil {
+		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"})...); err != nil {
 		return err
 	}
-	if f.servers.How != "" || f.servers.Named() {
-		return f.servers.Settle(cmd)
+	if f.worker.Command == "" && f.servers.How == "" && !f.servers.Named() {
+		return nil
 	}
-	return nil
+	f.servers.How = cmp.Or(f.servers.How, servers.Auto)
+	if err := f.servers.Settle(cmd); err != nil || f.worker.Command == "" {
+		return err
+	}
+	_, note, err := register(cmd.Context(), f.worker, f.servers, f.params, &f.jobs)
+	if note != "" {
+		console.Note(cmd.ErrOrStderr(), note)
+	}
+	return err
 }
 
 // place determines where the case runs: on the servers that the flags name, or otherwise on those that the file names.
@@ -223,7 +235,7 @@ func simulate(shown explore.Shown, file explore.File) simulated {
 }
 
 func badCase(err error) error {
-	hint := "docs/case.schema.json is the schema of a case"
+	hint := "docs/case.schema.json is the schema of a case; a case of your own lock needs --worker"
 	if errors.Is(err, fs.ErrNotExist) {
 		hint = "lockbench explore writes a case for each counterexample"
 	}

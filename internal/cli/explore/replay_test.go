@@ -36,8 +36,8 @@ func TestReplayCodes(t *testing.T) {
 func TestServersSaid(t *testing.T) {
 	for want, s := range map[string]onServers{
 		"on redis 7: fencing violated in 2 of 4 trials\n  who held\n  history: h\n  1 discarded trial: slow\n": {Server: "redis 7", Shows: true, In: 2, Trials: 4, Discarded: 1, Why: "slow", Example: "who held", History: "h"},
-		"on real servers: fencing not violated in 5 trials\n":                                             {Trials: 5},
-		"on real servers: fencing not violated in 0 trials\n  5 discarded trials: slow\n":                    {Discarded: 5, Why: "slow"},
+		"on real servers: fencing not violated in 5 trials\n":                                                  {Trials: 5},
+		"on real servers: fencing not violated in 0 trials\n  5 discarded trials: slow\n":                      {Discarded: 5, Why: "slow"},
 	} {
 		var said strings.Builder
 		s.print(&said, "fencing")

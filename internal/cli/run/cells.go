@@ -78,7 +78,7 @@ func (f *flags) plannedOn(on string, locks []impls.Impl, loads []workloads.Workl
 	if len(f.locks) == 0 || len(f.workloads) == 0 {
 		of = trial.Usual(of)
 	}
-	if f.worker != "" { // omit the shop workloads: they do not support workers, and results of the negative control alone are useless
+	if f.worker.Command != "" { // omit the shop workloads: they do not support workers, and results of the negative control alone are useless
 		of = slices.DeleteFunc(of, func(c trial.Cell) bool { return c.Workload.Served })
 	}
 	if len(f.workloads)+len(f.faults) == 0 {
@@ -107,7 +107,7 @@ func storesOf(plan []trial.Cell) (names []string) {
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {
-	case f.worker != "":
+	case f.worker.Command != "":
 		wanted = []string{"none"}
 	case len(f.locks) > 0 && !f.noControls:
 		wanted = append(wanted, "none")
@@ -122,7 +122,7 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	if f.noControls && len(f.locks) == 0 {
 		locks = slices.DeleteFunc(locks, func(l impls.Impl) bool { return l.Name == "none" })
 	}
-	if f.worker == "" {
+	if f.worker.Command == "" {
 		return locks, nil
 	}
 	own, err := f.describeWorker(ctx)

@@ -27,9 +27,7 @@ type flags struct {
 	locks, workloads, faults []string
 	scenarios                []string
 	scenarioDocs             []run.Scenario // descriptions of the chosen scenarios, for the report
-	worker, store            string
-	deployment               string // deployment of the user's lock; "": taken from the description that its worker sends
-	observe                  bool   // whether the user's lock has no expectations
+	worker                   choice.Worker
 	junit                    string // file for a JUnit report
 	notes                    []string
 	trials, jobs             int
@@ -102,10 +100,7 @@ func (f *flags) define(cmd *cobra.Command) {
 // defineShared defines the flags that run and verify share.
 func (f *flags) defineShared(fl *pflag.FlagSet) {
 	p := &f.params
-	fl.StringVar(&f.worker, "worker", "", "command of your own lock")
-	fl.StringVar(&f.store, "store", "", "store of your own lock (the one that it names)")
-	fl.StringVar(&f.deployment, "deployment", "", "deployment of your own lock (the one that it names)")
-	fl.BoolVar(&f.observe, "observe", false, "expect nothing of your own lock")
+	f.worker.Define(fl)
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
@@ -141,7 +136,9 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	return r, r.begin(cmd)
 }
 
-func (f *flags) chosen() bool { return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0 }
+func (f *flags) chosen() bool {
+	return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker.Command) > 0
+}
 
 const hintRun = "see lockbench run --help"
 
@@ -151,7 +148,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.params.Spread = workloads.Uniform
 	}
 	err := f.params.Check()
-	if err == nil && f.worker == "" { // a user's worker checks its parameters itself
+	if err == nil && f.worker.Command == "" { // a user's worker checks its parameters itself
 		err = impls.CheckParams(f.lockParams)
 	}
 	if err != nil {
@@ -169,7 +166,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if changed("hold") {
 		f.shop.Hold = &f.params.Hold
 		f.faultHold = f.params.Hold
-		if len(f.faults) > 0 && f.worker == "" {
+		if len(f.faults) > 0 && f.worker.Command == "" {
 			f.notes = append(f.notes, "--hold is not used under faults, where clients hold for most of a lease")
 		}
 	}
@@ -177,7 +174,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 }
 
 func (f *flags) checkChoice(cmd *cobra.Command) error {
-	return console.Refuse(hintRun,
+	return console.Refuse(hintRun, append(f.worker.Refusals(f.locks),
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
@@ -185,11 +182,7 @@ func (f *flags) checkChoice(cmd *cobra.Command) error {
 		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios have their own locks, workloads and faults",
 			Hint: "leave out the others, or name locks and faults instead"},
 		console.Refusal{If: f.thorough && len(f.workloads)+len(f.faults)+len(f.scenarios) > 0, What: "--thorough is for a run of all workloads without faults",
-			Hint: "leave out --thorough, or --workloads, --faults and --scenarios"},
-		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
-		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"},
-		console.Refusal{If: f.worker == "" && f.store != "", What: "--store is for the lock of --worker"},
-		console.Refusal{If: f.worker == "" && f.observe, What: "--observe is for the lock of --worker"})
+			Hint: "leave out --thorough, or --workloads, --faults and --scenarios"})...)
 }
 
 // run carries out the trials of every cell (combination of lock, workload and fault) and writes the report. The returned error
@@ -251,7 +244,7 @@ func (r *Runner) print() error {
 	fmt.Fprintln(r.stdout)
 	r.results.Text(r.stdout, console.IsTerminal(r.stdout), r.verbose)
 	fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
-	if len(r.faults)+len(r.scenarios) > 0 || r.worker != "" {
+	if len(r.faults)+len(r.scenarios) > 0 || r.worker.Command != "" {
 		return nil
 	}
 	locks := "fenced,redisson"

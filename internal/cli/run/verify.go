@@ -60,7 +60,7 @@ violation was expected and not detected; 130 interrupted.`,
 // verify returns a Runner for the workloads and faults for which the worker's lock has expectations. It also returns the
 // expectations stated in the file. It does not start any trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expectation, error) {
-	if f.worker == "" {
+	if f.worker.Command == "" {
 		return nil, nil, console.Usage(errors.New("verify needs --worker"), "lockbench verify --worker 'python3 worker.py'")
 	}
 	var said expected
@@ -105,7 +105,7 @@ func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []tr
 	if stated, err = expectations(said.Expectations); err != nil {
 		return nil, nil, err
 	}
-	if own.Expect = expect.Override(own.Expect, stated); f.observe {
+	if own.Expect = expect.Override(own.Expect, stated); f.worker.Observe {
 		own.Expect = nil
 	}
 	if _, _, err = f.chosenPairs(); err != nil {
@@ -136,7 +136,7 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 		}
 		at := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
 		named := len(f.workloads)+len(f.faults) > 0
-		return !named && !f.observe && !slices.ContainsFunc(own.Expected(at), func(e impls.Expectation) bool { return e.Expected != histories.Unspecified })
+		return !named && !f.worker.Observe && !slices.ContainsFunc(own.Expected(at), func(e impls.Expectation) bool { return e.Expected != histories.Unspecified })
 	})
 	f.notes = append(f.notes, inapplicableFaults([]impls.Impl{own}, injected)...)
 	if len(plan) == 0 {

@@ -96,23 +96,6 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestWorkerThatCannotBeMeant checks that an unknown name in the first line of a worker's output is an error.
-func TestWorkerThatCannotBeMeant(t *testing.T) {
-	for want, r := range map[string]worker.Ready{
-		"has that name already":       {Name: "none"},
-		"did you mean fencing?":       {Name: "x", Expectations: []worker.Expectation{{Property: "fencin"}}},
-		"did you mean process-pause?": {Name: "x", Expectations: []worker.Expectation{{Property: "fencing", Fault: "proces-pause"}}},
-		"did you mean counter?":       {Name: "x", Expectations: []worker.Expectation{{Property: "fencing", Workload: "count"}}},
-	} {
-		if err := checkReady(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", r, err, want)
-		}
-	}
-	if err := checkReady(worker.Ready{Name: "x", Expectations: []worker.Expectation{{Property: "fencing"}}}); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestExpectationsSchema checks that the published JSON schema accepts the example file, and rejects invalid files.
 func TestExpectationsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/expectations.schema.json")
