@@ -188,7 +188,7 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 		case err == nil:
 			all = append(all, s)
 		case len(x.locks) > 0:
-			return nil, console.Usage(err, "lockbench run --faults shows it on real servers")
+			return nil, console.Usage(err, "--servers local explores it on real servers")
 		default:
 			x.notes = append(x.notes, fmt.Sprintf("%s is left out: %v", lock, err))
 		}

@@ -7,7 +7,9 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"lockbench/impls"
 	redislocks "lockbench/impls/redis"
+	"lockbench/impls/worker"
 )
 
 // TestMain runs the tests, or serves the requests of a Pool if a Pool started this process.
@@ -20,11 +22,29 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+	case len(os.Args) == 2 && os.Args[1] == "worker":
+		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	case len(os.Args) == 2 && os.Args[1] == "mortal":
 		mortal()
 	default:
 		os.Exit(m.Run())
 	}
+}
+
+func aboutNamed(o worker.Open) (worker.About, error) {
+	l, err := lockNamed(o.Lock)
+	return worker.AboutLock(l), err
+}
+
+func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
+	l, err := lockNamed(o.Lock)
+	if err != nil {
+		return nil, err
+	}
+	return l.Open(env)
 }
 
 // mortal serves requests like a Pool's child process, but exits when it receives seed 2.

@@ -2,7 +2,9 @@ package explore
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"lockbench/histories"
@@ -80,6 +82,9 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	}
 	c := s.Case.clone()
 	change(&c)
+	if reflect.DeepEqual(c, s.Case) {
+		return false
+	}
 	s.trials++
 	r, _, err := repeat(s.runner, c, s.property, s.tries)
 	if err != nil || r == nil || !accept(r) {
@@ -127,7 +132,33 @@ func (s *shrinker) dropSteps() {
 // copy of the case, and runs the copy. It stops when a copy still violates the property and is not larger. That copy
 // replaces the case.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
+	if !s.runner.repeats() {
+		return firstAtOnce(s, values, change)
+	}
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
+}
+
+// firstAtOnce is like first, but runs all copies at the same time, because a real trial spends most of its time waiting.
+func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
+	if s.spent() {
+		return false
+	}
+	runs := make([]*Run, len(values))
+	var all sync.WaitGroup
+	for i, v := range values {
+		c := s.Case.clone()
+		if change(&c, v); reflect.DeepEqual(c, s.Case) {
+			continue
+		}
+		s.trials++
+		all.Go(func() { runs[i], _, _ = repeat(s.runner, c, s.property, s.tries) })
+	}
+	all.Wait()
+	i := slices.IndexFunc(runs, func(r *Run) bool { return r != nil })
+	if i >= 0 {
+		s.Run = runs[i]
+	}
+	return i >= 0
 }
 
 // shortenTurns reduces the number of iterations that each client runs.
@@ -137,11 +168,11 @@ func (s *shrinker) shortenTurns() {
 		if !s.runner.repeats() {
 			have = min(have, 4) // real trials take seconds
 		}
+		var fewer []uint64
 		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for a larger n, so that fewer trials are needed
-			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
-				break
-			}
+			fewer = append(fewer, n)
 		}
+		first(s, fewer, func(x *Case, n uint64) { x.Plan.Rest(c, n) })
 	}
 }
 
