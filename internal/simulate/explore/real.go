@@ -11,7 +11,7 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// Real runs cases with real processes and servers. Several cases run at the same time, each on a stage of its own. The
+// Real runs cases with real processes and servers. Several cases run at the same time, each on a separate stage. The
 // stages live on between the cases.
 type Real struct {
 	setting trial.Setting
