@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -121,10 +123,14 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL returns the TTL for a trial with a fault; 0 stands for the default of the fault.
+// faultTTL returns the TTL for a trial with a fault. If the fault restarts servers, the default is long enough for a restart
+// during a hold. A hold that ends with its session needs no longer TTL, because the time of a restart does not end a session.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
-	if asked == 0 && c.Lock.Granting(faults.UsualTTL) == faults.UsualTTL && c.Lock.Shortest <= faults.UsualTTL {
-		return 0
+	if asked == 0 {
+		asked = faults.UsualTTL
+		if slices.Contains(c.verbs(), faults.Restart) && !c.Lock.Session {
+			asked = max(asked, 3*stores.RestartTime(c.Lock.Store))
+		}
 	}
 	return c.Lock.Granting(max(asked, c.Lock.Shortest))
 }
@@ -263,7 +269,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 		return
 	}
 	w := t.world
-	w.stalls = watchStalls(w.processes[:t.Params.Processes])
+	w.stalls, w.leased = watchStalls(w.processes[:t.Params.Processes]), d.Leased
 	in := inject.New(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
 	d.Director = in
 	in.Begin()
