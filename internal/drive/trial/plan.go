@@ -195,7 +195,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
 		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry,
 		SilentRenewals: program.SilentRenewals, WaitsInside: program.WaitsInside,
-		Expectations: workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
+		Expectations: c.expectations(s),
 	}
 }
 

@@ -134,7 +134,7 @@ func (w *world) judgeDelay(a faults.Action, took time.Duration) {
 	case w.trial.Partly || a.Verb == faults.Freeze:
 		most = w.trial.mayBeLate()
 	case a.Verb == faults.Restart && !w.trial.Lock.Session:
-		most = p.Hold * 3 / 4
+		most = min(p.Hold, p.TTL) * 3 / 4
 	default:
 		return
 	}
