@@ -151,9 +151,12 @@ func startTwo(t *testing.T, name string, command []string) (a, b *workers.Proces
 	return startOn(t, servers.Redis, time.Minute, name, command)
 }
 
-// startOn starts a server of a store and two processes of a worker.
+// startOn starts a server of a store and two processes of a worker. It skips the test if the store is missing.
 func startOn(t *testing.T, store string, ttl time.Duration, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
+	if err := stores.Missing(store); err != nil {
+		need(t, store, err.Error())
+	}
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Deployment: servers.Single, Self: os.Args[0]})
 	if err != nil {
 		t.Fatal(err)

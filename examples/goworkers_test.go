@@ -3,7 +3,6 @@ package examples
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,10 +12,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/workers"
-	"lockbench/internal/world/children"
-	"lockbench/internal/world/servers"
-	"lockbench/internal/world/stores"
-	"lockbench/workloads"
 )
 
 // goModule returns a function that builds an example in Go, and returns its command line. Each example is a separate
@@ -73,7 +68,7 @@ func goExamples() []goExample {
 func TestGoExamples(t *testing.T) {
 	for _, x := range goExamples() {
 		t.Run(x.name, func(t *testing.T) {
-			a, b := x.startTwo(t)
+			a, b := startOn(t, x.store, x.ttl, x.name, goModule(x.name)(t))
 			if a.Ready.Name != x.name || strings.Join(a.Ready.Capabilities, " ") != strings.Join(x.can, " ") {
 				t.Errorf("its first line: %+v", a.Ready)
 			}
@@ -86,38 +81,6 @@ func TestGoExamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (x goExample) startTwo(t *testing.T) (a, b *workers.Process) {
-	t.Helper()
-	command := goModule(x.name)(t)
-	spec := servers.Spec{How: servers.Local, Store: x.store, Deployment: servers.Single, Self: os.Args[0]}
-	if err := stores.Supported(spec); err != nil {
-		need(t, x.store, err.Error())
-	}
-	g, err := stores.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err1 := children.New()
-	guarded, err2 := workers.Guard(workloads.NewRegister(workloads.Checking))
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(errors.Join(err, g.Stop()))
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(k.Close(), guarded.Close(), g.Stop()); err != nil {
-			t.Error(err)
-		}
-	})
-	var two []*workers.Process
-	for i := range 2 {
-		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, TTLMS: x.ttl.Milliseconds(), Resource: guarded.URL}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		two = append(two, p)
-	}
-	return two[0], two[1]
 }
 
 func (x goExample) request(wait time.Duration) impls.Request {

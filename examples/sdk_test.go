@@ -23,9 +23,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/workers"
-	"lockbench/internal/world/children"
-	"lockbench/internal/world/servers"
-	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -377,38 +374,15 @@ type adapter struct {
 // check runs two processes of the adapter against a real server. It checks exclusion and, if supported, nested acquires
 // and the report of a loss.
 func (a adapter) check(t *testing.T) {
-	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: a.store, Deployment: servers.Single})
-	if err != nil {
-		need(t, a.store, err.Error())
-	}
-	k, err := children.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(k.Close(), g.Stop()); err != nil {
-			t.Error(err)
-		}
-	})
-	var two []*workers.Process
-	for i := range 2 {
-		p, err := workers.Start(t.Context(), k, impls.Program{Command: a.command}, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, TTLMS: 2000}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Ready.Name != a.name {
-			t.Errorf("its name is %q", p.Ready.Name)
-		}
-		two = append(two, p)
-	}
-	t.Run("exclusion", func(t *testing.T) { excludes(t, two[0].Lock(), two[1].Lock()) })
+	one, other := startOn(t, a.store, 2*time.Second, a.name, a.command)
+	t.Run("exclusion", func(t *testing.T) { excludes(t, one.Lock(), other.Lock()) })
 	if a.reentrant {
-		t.Run("reentrant", func(t *testing.T) { reenters(t, two[0].Lock(), two[1].Lock()) })
+		t.Run("reentrant", func(t *testing.T) { reenters(t, one.Lock(), other.Lock()) })
 	}
 	if a.lost {
-		t.Run("lost", func(t *testing.T) { reportsLoss(t, two[0], two[1]) })
+		t.Run("lost", func(t *testing.T) { reportsLoss(t, one, other) })
 	}
-	if err := errors.Join(two[0].Failed(), two[1].Failed(), two[0].Close(), two[1].Close()); err != nil {
+	if err := errors.Join(one.Failed(), other.Failed(), one.Close(), other.Close()); err != nil {
 		t.Error(err)
 	}
 }

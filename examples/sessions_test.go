@@ -10,7 +10,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/workers"
-	"lockbench/internal/world/stores"
 )
 
 // sessionTTL is the requested lease in tests of examples whose library renews the lease. It is the shortest lease that
@@ -35,9 +34,6 @@ var kept = []struct {
 func TestKeptAlive(t *testing.T) {
 	for _, x := range kept {
 		t.Run(x.name, func(t *testing.T) {
-			if err := stores.Missing(x.store); err != nil {
-				need(t, x.store, err.Error())
-			}
 			a, b := startOn(t, x.store, sessionTTL, x.name, x.command(t))
 			if a.Can(worker.CanWait) != x.waits || !a.Can(worker.CanCancel) || !a.Can(worker.CanTellLoss) || !a.Can(worker.CanRenewSelf) {
 				t.Errorf("its capabilities are %q", a.Ready.Capabilities)

@@ -42,6 +42,7 @@ type Client struct {
 	named     int32         // number of unknown outcomes (log.Life) at the last change of the owner name, plus 1; 0: no owner name yet
 	due       time.Duration // intended start of the current iteration
 	stall     time.Duration // work duration of the current hold, if a fault plan changes it; 0: default
+	spent     time.Duration // part of the current hold's work that passed while a fault was injected
 }
 
 // Held is a hold with its number in the history, and the call and return times of its acquire.
@@ -72,7 +73,8 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	if err != nil {
 		return h, false
 	}
-	c.stall = c.at(ctx, Granted).Stall
+	order = c.at(ctx, Granted)
+	c.stall, c.spent = order.Stall, order.Spent
 	return h, !c.gone
 }
 
@@ -155,12 +157,14 @@ func (c *Client) Lost(h *Held) {
 // Work simulates work of duration d in the critical section. It returns false if the client has stopped or the lock reported
 // the hold as lost.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
-	if c.at(ctx, Working); c.gone {
+	c.spent += c.at(ctx, Working).Spent
+	if c.gone {
 		return false
 	}
 	if c.stall > 0 {
 		d, c.stall = c.stall, 0
 	}
+	d, c.spent = d-c.spent, 0
 	if d <= 0 {
 		return true
 	}

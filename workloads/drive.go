@@ -165,6 +165,9 @@ func (c *Client) begin(i uint64) {
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
+// Leased reports whether the lock has granted a hold that ends with a lease.
+func (d *Drive) Leased() bool { return d.longest.Load() > 0 }
+
 // WriteInitial writes and records the initial value of each key, divided among the key's segments. It does nothing if the
 // workload has no guarded resource.
 func (d *Drive) WriteInitial() {

@@ -397,6 +397,7 @@ func TestOrders(t *testing.T) {
 	}{
 		{"as usual", Granted, Order{}, "acquire read write release", time.Millisecond},
 		{"stall", Granted, Order{Stall: 50 * time.Millisecond}, "acquire read write release", 50 * time.Millisecond},
+		{"a fault took part of the work", Granted, Order{Stall: 50 * time.Millisecond, Spent: 20 * time.Millisecond}, "acquire read write release", 30 * time.Millisecond},
 		{"leave when granted", Granted, Order{Leave: true}, "acquire", 0},
 		{"leave at work", Working, Order{Leave: true}, "acquire read", 0},
 		{"leave before the release", Releasing, Order{Leave: true}, "acquire read write", 0},

@@ -334,7 +334,7 @@ func TestTwoAtOnce(t *testing.T) {
 			var said [2]bytes.Buffer
 			for i := range both {
 				both[i] = exec.CommandContext(t.Context(), program, "run", "--servers", how, "--locks", "set-px-lua,redisson", "--workloads", "counter",
-					"--faults", "none,holder-kill", "--duration", "300ms")
+					"--faults", "none,holder-kill", "--trials", "1", "--duration", "300ms")
 				both[i].Dir, both[i].Stderr = dir, &said[i]
 				if err := both[i].Start(); err != nil {
 					t.Fatal(err)

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait, so run four at a time
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker, "old-worker": oldWorker})
+	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker, "old-worker": oldWorker,
+		"leaving-worker": leavingWorker})
 }
 
 // TestScripts runs testdata/*.txtar, which cover each lockbench command and each exit code.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,18 @@ import (
 
 // soundWorker is a worker with a correct lock.
 func soundWorker() { workerOf("sound", "set-px-lua") }
+
+// leavingWorker is a worker whose releases leave the key on the server, where it never expires.
+func leavingWorker() {
+	workerThat("leaving", func(env impls.Env) (impls.Lock, error) {
+		l, err := lockNamed("setnx").Open(env)
+		return leaving{l}, err
+	})
+}
+
+type leaving struct{ impls.Lock }
+
+func (leaving) Release(context.Context, impls.Grant) error { return nil }
 
 // brokenWorker is a worker whose lock never refuses a client.
 func brokenWorker() { workerOf("broken", "none") }
@@ -51,12 +64,14 @@ func lockNamed(name string) impls.Impl {
 }
 
 func workerOf(name, lock string) {
+	workerThat(name, func(env impls.Env) (impls.Lock, error) { return lockNamed(lock).Open(env) })
+}
+
+func workerThat(name string, open func(impls.Env) (impls.Lock, error)) {
 	about := func(worker.Open) (worker.About, error) {
 		return worker.About{Name: name, Capabilities: []string{worker.CanCancel}}, nil
 	}
-	err := worker.Serve(os.Stdin, os.Stdout, about, func(_ worker.Open, env impls.Env) (impls.Lock, error) {
-		return lockNamed(lock).Open(env)
-	})
+	err := worker.Serve(os.Stdin, os.Stdout, about, func(_ worker.Open, env impls.Env) (impls.Lock, error) { return open(env) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -75,6 +75,10 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	if p, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
 		t.Error("there is a baseline under a fault")
 	}
+	s.Sections[0].Fault, s.Sections[0].Locks[1].Name = "session-kill", "setnx"
+	if p, err := NewPlan(s, servers.Embedded, servers.Remote{}); err != nil || !slices.Contains(p.Notes, "session-kill is skipped for setnx: it is not held by a session") {
+		t.Errorf("a fault that does not apply to a lock: %+v, %v", p, err)
+	}
 	s.Sections[0].Locks[0].Name = "nothing"
 	if _, err := NewPlan(s, servers.Embedded, servers.Remote{}); err == nil {
 		t.Error("a lock that does not exist is no error")

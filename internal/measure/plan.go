@@ -126,6 +126,9 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 		for i := range plan {
 			plan[i].Deployment = l.Deployment
 		}
+		if why := fault.NotFor(lock); why != "" {
+			p.Notes = with(p.Notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, lock.Name, why))
+		}
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
 			p.Notes = with(p.Notes, text)

@@ -61,14 +61,25 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		}
 		add([]impls.Impl{lock}, on)
 	}
+	var skipped []string
 	if len(f.faults) > 0 {
-		f.notes = append(f.notes, inapplicableFaults(locks, injected)...)
+		skipped = inapplicableFaults(locks, injected)
+		f.notes = append(f.notes, skipped...)
 	}
 	if len(plan) == 0 {
-		return nil, console.Usage(errors.New("nothing to do: none of the workloads and faults applies to any of the locks"),
+		return nil, nothing(skipped, "none of the workloads and faults applies to any of the locks",
 			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
 	}
 	return plan, nil
+}
+
+// nothing returns the error for an empty plan. If the plan is empty because faults were skipped, the notes on them replace the
+// general reason (parameter why) and its hint.
+func nothing(skipped []string, why, hint string) error {
+	if len(skipped) > 0 {
+		why, hint = strings.Join(skipped, "; "), "lockbench list faults describes the faults, and lockbench list locks the locks"
+	}
+	return console.Usage(errors.New("nothing to do: "+why), hint)
 }
 
 // plannedOn returns the planned cells (combinations of lock, workload and fault) of the given locks on one deployment. If the

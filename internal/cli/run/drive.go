@@ -90,8 +90,11 @@ func (p part) each(ctx context.Context, do func(work)) {
 func (r *Runner) parts() (measured part, beside []part) {
 	measured.atOnce = max(1, r.jobs)
 	waiting, busy := part{atOnce: 3 * runtime.NumCPU()}, part{atOnce: runtime.NumCPU()}
-	for n := range r.trials {
+	for n := range max(r.trials, r.faultTrials) {
 		for _, c := range r.cells {
+			if n >= r.trialsOf(c) {
+				continue
+			}
 			into := &measured
 			if r.concurrent(c) && r.jobs == 0 {
 				into = &busy

@@ -29,6 +29,38 @@ func planned(t *testing.T, f flags) *Runner {
 	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
 }
 
+// TestTrialsUnderFaults checks that a cell under a fault that the user names has four trials, unless the user sets the number,
+// and that other cells keep theirs.
+func TestTrialsUnderFaults(t *testing.T) {
+	for args, want := range map[string][2]int{"": {1, 1}, "--faults none": {1, 1}, "--faults none,process-pause": {1, 4}, "--faults process-pause --trials 2": {2, 2}} {
+		cmd := Command()
+		f := flags{params: workloads.Defaults()}
+		cmd.ResetFlags()
+		f.define(cmd)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.check(cmd); err != nil {
+			t.Fatal(err)
+		}
+		fault := faults.All()[1]
+		if got := [2]int{f.trialsOf(trial.Cell{Fault: faults.None()}), f.trialsOf(trial.Cell{Fault: fault})}; got != want {
+			t.Errorf("%q: %v trials without and with a fault, want %v", args, got, want)
+		}
+		lock := catalog.Own()[1]
+		f.noControls, f.locks = true, []string{lock.Name}
+		r := Runner{flags: &f, cells: []trial.Cell{{Lock: lock, Fault: faults.None()}, {Lock: lock, Fault: fault}}}
+		measured, beside := r.parts()
+		n := len(measured.of)
+		for _, p := range beside {
+			n += len(p.of)
+		}
+		if n != want[0]+want[1] {
+			t.Errorf("%q: %d trials are planned, want %d", args, n, want[0]+want[1])
+		}
+	}
+}
+
 // TestParts checks that no trial is lost. Trials whose figures are compared must run one at a time. Other trials must run
 // concurrently.
 func TestParts(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/reports/run"
 	"lockbench/workloads"
@@ -38,6 +40,8 @@ type flags struct {
 	lockParams               map[string]string
 	faultHold                time.Duration // value of --hold; 0 if the flag is not set
 	faultTTL                 time.Duration // value of --ttl; 0 if the flag is not set
+	faultClients             int           // value of --clients; 0 if the flag is not set
+	faultTrials              int           // number of trials under a fault, if larger than trials
 	shop                     trial.Asked   // values of --clients and --hold, for the flash-sale workloads
 	params                   workloads.Params
 }
@@ -101,12 +105,12 @@ func (f *flags) define(cmd *cobra.Command) {
 func (f *flags) defineShared(fl *pflag.FlagSet) {
 	p := &f.params
 	f.worker.Define(fl)
-	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
+	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients (under faults at least 3, the default there)")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
-	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
+	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section (under faults 0.7 leases)")
 	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1 if figures are compared, else several a core)")
-	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault)")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault; 4 with --faults)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
@@ -140,6 +144,22 @@ func (f *flags) chosen() bool {
 	return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker.Command) > 0
 }
 
+// usualFaultTrials is the number of trials under each fault that the user names. A single trial of a race shows little.
+const usualFaultTrials = 4
+
+// faulty reports whether the user names a fault.
+func (f *flags) faulty() bool {
+	return slices.ContainsFunc(f.faults, func(name string) bool { return name != faults.None().Name })
+}
+
+// trialsOf returns the number of trials of a cell.
+func (f *flags) trialsOf(c trial.Cell) int {
+	if c.Fault.Kind == faults.Nothing {
+		return f.trials
+	}
+	return max(f.trials, f.faultTrials)
+}
+
 const hintRun = "see lockbench run --help"
 
 func (f *flags) check(cmd *cobra.Command) error {
@@ -161,14 +181,17 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.faultTTL = f.params.TTL
 	}
 	if changed("clients") {
-		f.shop.Buyers = &f.params.Clients
+		f.shop.Buyers, f.faultClients = &f.params.Clients, f.params.Clients
 	}
 	if changed("hold") {
-		f.shop.Hold = &f.params.Hold
-		f.faultHold = f.params.Hold
-		if len(f.faults) > 0 && f.worker.Command == "" {
-			f.notes = append(f.notes, "--hold is not used under faults, where clients hold for most of a lease")
+		f.shop.Hold, f.faultHold = &f.params.Hold, f.params.Hold
+		if f.faulty() && f.worker.Command == "" {
+			f.notes = append(f.notes, "with --hold, built-in locks under faults are only expected to keep lease-exclusion, owner-release and fencing, "+
+				"and exclusion if they can renew; the rest is observed")
 		}
+	}
+	if f.faulty() && !changed("trials") {
+		f.faultTrials = usualFaultTrials
 	}
 	return f.servers.Settle(cmd)
 }
@@ -176,6 +199,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 func (f *flags) checkChoice(cmd *cobra.Command) error {
 	return console.Refuse(hintRun, append(f.worker.Refusals(f.locks),
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
+		console.Refusal{If: f.faulty() && f.params.Clients > trial.MostClients, What: fmt.Sprintf("--clients: want at most %d under faults, where each client has a process", trial.MostClients)},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
 			What: "--jobs: on your own servers trials run one after the other, since they use the same keys"},

@@ -78,8 +78,8 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(err, r.pool.Close())
 	}
-	r.setting = trial.Setting{Run: choice.RunID(), Servers: r.servers.How, Remote: r.servers.Remote, Params: r.params, FaultTTL: r.faultTTL, FaultHold: r.faultHold,
-		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
+	r.setting = trial.Setting{Run: choice.RunID(), Servers: r.servers.How, Remote: r.servers.Remote, Params: r.params, FaultTTL: r.faultTTL, FaultHold: r.faultHold, FaultClients: r.faultClients,
+		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: max(r.trials, r.faultTrials)}
 	if r.servers.How != servers.External {
 		r.setting.Lend = r.pool.Lend
 	}

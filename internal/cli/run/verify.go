@@ -138,9 +138,10 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 		named := len(f.workloads)+len(f.faults) > 0
 		return !named && !f.worker.Observe && !slices.ContainsFunc(own.Expected(at), func(e impls.Expectation) bool { return e.Expected != histories.Unspecified })
 	})
-	f.notes = append(f.notes, inapplicableFaults([]impls.Impl{own}, injected)...)
+	skipped := inapplicableFaults([]impls.Impl{own}, injected)
+	f.notes = append(f.notes, skipped...)
 	if len(plan) == 0 {
-		return nil, console.Usage(errors.New("nothing to verify: none of the workloads and faults applies to this lock"), hintCapability)
+		return nil, nothing(skipped, "none of the workloads and faults applies to this lock", hintCapability)
 	}
 	return plan, nil
 }

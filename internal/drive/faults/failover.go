@@ -29,10 +29,13 @@ var failover = Fault{
 
 // withReplica returns a deployment with one replica, or with two if the lock's usual deployment already has one. Such a lock
 // uses the command WAIT: a replica must acknowledge each write. With two replicas, the promoted replica may lack a write that
-// the other replica acknowledged.
+// the other replica acknowledged. Other deployments with replicas are kept.
 func withReplica(usual string) string {
-	if usual == "replica" {
+	switch usual {
+	case "replica":
 		return "two-replicas"
+	case "two-replicas", "sentinel", "cluster":
+		return usual
 	}
 	return "replica"
 }

@@ -30,21 +30,25 @@ type Fault struct {
 
 // NotFor returns the reason why the fault does not apply to a lock, or "".
 func (f Fault) NotFor(l impls.Impl) string {
-	switch {
-	case f.Plan == nil:
+	if f.Plan == nil {
 		return ""
-	case l.Store != "redis" && needsRedis(f.Plan(Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3})):
+	}
+	usual := Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3}
+	plan := f.Plan(usual)
+	switch {
+	case l.Store != "redis" && plan.does(Mute, Unlink, Failover, Jump, Drift, Evict):
 		return "supported for Redis only"
+	case usual.Servers() > 1 && plan.does(Unlink, Failover):
+		return "its servers have no replicas"
 	case f.Only != nil:
 		return f.Only(l)
 	}
 	return ""
 }
 
-func needsRedis(p Plan) bool {
-	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		return slices.Contains([]Verb{Mute, Unlink, Failover, Jump, Drift, Evict}, s.Do.Verb)
-	})
+// does reports whether a step of the plan has one of the given verbs.
+func (p Plan) does(verbs ...Verb) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return slices.Contains(verbs, s.Do.Verb) })
 }
 
 // Kind is the part of the system that a fault affects.

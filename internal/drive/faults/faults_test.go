@@ -66,6 +66,23 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestReplicas checks that faults that promote a replica apply only to locks whose servers can have replicas, and that they
+// run where these replicas are.
+func TestReplicas(t *testing.T) {
+	for _, f := range []Fault{failover, failoverSynced} {
+		for on, applies := range map[string]bool{servers.Single: true, servers.Replica: true, servers.Five: false, servers.FiveDelayed: false, servers.Cluster: true} {
+			if why := f.NotFor(impls.Impl{Store: servers.Redis, Deployment: on}); (why == "") != applies {
+				t.Errorf("%s for a lock on %s: %q", f.Name, on, why)
+			}
+		}
+	}
+	for usual, want := range map[string]string{servers.Single: servers.Replica, servers.Replica: servers.TwoReplicas, servers.Sentinel: servers.Sentinel, servers.Cluster: servers.Cluster} {
+		if got := failover.On(usual); got != want {
+			t.Errorf("failover of a lock on %s: on %s, want %s", usual, got, want)
+		}
+	}
+}
+
 // TestPlans checks that plans name only existing clients and servers.
 func TestPlans(t *testing.T) {
 	for _, f := range All() {

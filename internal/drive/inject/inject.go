@@ -130,7 +130,11 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		if s.When.At != m {
 			continue
 		}
+		began := time.Now()
 		s.trigger(ctx)
+		if s.Do.Verb == faults.Restart { // servers may start slowly; the holder works meanwhile, so that it does not outlive its lease
+			order.Spent += time.Since(began)
+		}
 		switch {
 		case s.Do.Verb == faults.Stall:
 			order.Stall = s.Do.By

@@ -60,3 +60,19 @@ func TestPauseLasts(t *testing.T) {
 		})
 	}
 }
+
+// TestSpent checks that the time of a restart, for which the holder waits, counts as part of the holder's work. The time of
+// other actions does not.
+func TestSpent(t *testing.T) {
+	for verb, want := range map[faults.Verb]time.Duration{faults.Restart: untilSeen, faults.Failover: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			at := moment(0, workloads.Granted)
+			in, _ := injecting(t, faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: at}, Do: faults.Action{Verb: verb}}}})
+			in.world = slow{}
+			if got := in.At(t.Context(), at).Spent; got != want {
+				t.Errorf("%s: %v, want %v", verb, got, want)
+			}
+			in.Finish()
+		})
+	}
+}

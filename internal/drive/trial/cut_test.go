@@ -29,7 +29,7 @@ func TestCutAnywhere(t *testing.T) {
 		t.Run(c.lock+"-"+c.workload, func(t *testing.T) {
 			t.Parallel()
 			s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults()}
-			s.Params.Clients, s.Params.Think, s.Params.Duration = 3, 250*time.Millisecond, 1200*time.Millisecond
+			s.Params.Clients, s.Params.Think, s.Params.Duration = 3, 250*time.Millisecond, 2*time.Second
 			lock, err := findLock(c.lock)
 			if err != nil {
 				t.Fatal(err)

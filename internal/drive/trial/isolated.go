@@ -88,6 +88,15 @@ func (c Cell) Reaches(how string) error {
 	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
 }
 
+// unreplicated returns an error if the fault promotes a replica and the servers have none.
+func (c Cell) unreplicated() error {
+	on := c.On()
+	if replicas[on] > 0 || !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return v == faults.Unlink || v == faults.Failover }) {
+		return nil
+	}
+	return fmt.Errorf("it needs a replica, and the deployment %s has none", on)
+}
+
 func (c Cell) verbs() (all []faults.Verb) {
 	if c.faulty() {
 		for _, s := range c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3}).Steps {

@@ -136,6 +136,9 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 		if c.Lock.Tracks && stores.Resolve(how, c.Lock.Store) == servers.Embedded {
 			return fmt.Errorf("the emulator does not support client-side caching: %w", servers.ErrUnsupported)
 		}
+		if err := c.unreplicated(); err != nil {
+			return err
+		}
 		if err := c.Reaches(how); err != nil {
 			return err
 		}
@@ -192,7 +195,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
 		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry,
 		SilentRenewals: program.SilentRenewals, WaitsInside: program.WaitsInside,
-		Expectations: workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
+		Expectations: c.expectations(s),
 	}
 }
 
@@ -250,19 +253,21 @@ func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	return nil
 }
 
+// replicas maps a deployment to the number of replicas that can take over from its primary.
+var replicas = map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, servers.Cluster: 1, servers.Sentinel: 2}
+
 func (c Cell) refusedStep(a faults.Action) error {
 	on := c.On()
 	asked := faults.Scene{Deployment: on}.Servers()
-	replicas := map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, servers.Cluster: 1, servers.Sentinel: 2}[on]
 	switch a.Verb {
 	case faults.Drift:
 		return fmt.Errorf("%s: the rate of a server's clock cannot be changed", a.Verb)
 	case faults.Unlink, faults.Failover:
-		if replicas == 0 {
+		if replicas[on] == 0 {
 			return fmt.Errorf("%s needs a replica, and the deployment %s has none", a.Verb, on)
 		}
-		if slices.ContainsFunc(a.Nodes, func(n int) bool { return n < 1 || n > replicas }) || len(a.Nodes) == 0 {
-			return fmt.Errorf("%s names the servers %v, and the replicas of %s are 1 to %d", a.Verb, a.Nodes, on, replicas)
+		if slices.ContainsFunc(a.Nodes, func(n int) bool { return n < 1 || n > replicas[on] }) || len(a.Nodes) == 0 {
+			return fmt.Errorf("%s names the servers %v, and the replicas of %s are 1 to %d", a.Verb, a.Nodes, on, replicas[on])
 		}
 		return nil
 	case faults.Restart:

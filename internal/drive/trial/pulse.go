@@ -73,6 +73,7 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
+	other   string            // another reason to discard the trial; "": none
 	excused map[int]time.Time // for each process, the end of its last pause by a fault; far in the future during a pause
 }
 
@@ -116,6 +117,13 @@ func (s *stalls) answered(i int, asked, answered time.Time) {
 	}
 }
 
+// discard discards the trial for another reason than a stalled process.
+func (s *stalls) discard(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.other = why
+}
+
 func (s *stalls) excuse(i int, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +138,10 @@ func (s *stalls) excuse(i int, stopped bool) {
 func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()
-	if s.longest <= most {
-		return ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.other != "" || s.longest <= most {
+		return s.other
 	}
 	return fmt.Sprintf("process %d was paused for %s by no fault, and a holder may be at most %s late",
 		s.process, s.longest.Round(time.Millisecond), most)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,22 +22,24 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
 // Setting holds the settings that all trials of a run share.
 type Setting struct {
-	Run        string         // run ID, which is part of every key
-	Servers    string         // start method of the servers; see servers.Ways
-	Remote     servers.Remote // addresses of external servers
-	Params     workloads.Params
-	FaultTTL   time.Duration     // TTL of trials with a fault; 0: the default of the fault
-	FaultHold  time.Duration     // hold time in trials of a user's lock with a fault; 0: the default of the fault
-	LockParams map[string]string // lock parameters; a lock ignores unknown names
-	Worker     []string          // command that runs a built-in lock in a separate process
-	Self       string            // path of the lockbench program, which also runs some stores and the shop services
-	Asked      Asked             // parameters that the user set for workloads that simulate a shop
-	Trials     int               // number of trials of each combination of lock, workload and fault
+	Run          string         // run ID, which is part of every key
+	Servers      string         // start method of the servers; see servers.Ways
+	Remote       servers.Remote // addresses of external servers
+	Params       workloads.Params
+	FaultTTL     time.Duration     // TTL of trials with a fault; 0: the default of the fault
+	FaultHold    time.Duration     // hold time of trials with a fault; 0: the default of the fault
+	FaultClients int               // number of clients of trials with a fault, if larger than the default
+	LockParams   map[string]string // lock parameters; a lock ignores unknown names
+	Worker       []string          // command that runs a built-in lock in a separate process
+	Self         string            // path of the lockbench program, which also runs some stores and the shop services
+	Asked        Asked             // parameters that the user set for workloads that simulate a shop
+	Trials       int               // number of trials of each combination of lock, workload and fault
 	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs them.
 	// If Lend is nil, each trial starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
@@ -102,16 +105,15 @@ func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {
 		p = c.Fault.Params(p, c.faultTTL(s.FaultTTL), c.On())
-		if s.FaultHold > 0 && c.Lock.Program != nil { // the expectations of built-in locks apply to the default hold time only
-			p.Hold, p.Duration = s.FaultHold, max(p.Duration, 3*s.FaultHold)
-			p.Grace = max(p.Grace, p.TTL+time.Second) + 2*s.FaultHold
+		if !c.Partly {
+			p = s.longer(p)
 		}
 	}
 	if c.Workload.Served {
 		p = s.Asked.of(p)
 	}
 	if c.Lock.Program != nil {
-		p.Shortest = c.Lock.Granting(0)
+		p.Shortest = c.Lock.Granting(time.Millisecond)
 		p.TTL = c.Lock.Granting(p.TTL)
 	}
 	p = c.Workload.Adapted(p)
@@ -121,10 +123,14 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL returns the TTL for a trial with a fault; 0 stands for the default of the fault.
+// faultTTL returns the TTL for a trial with a fault. If the fault restarts servers, the default is long enough for a restart
+// during a hold. A hold that ends with its session needs no longer TTL, because the time of a restart does not end a session.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
-	if asked == 0 && c.Lock.Granting(faults.UsualTTL) == faults.UsualTTL && c.Lock.Shortest <= faults.UsualTTL {
-		return 0
+	if asked == 0 {
+		asked = faults.UsualTTL
+		if slices.Contains(c.verbs(), faults.Restart) && !c.Lock.Session {
+			asked = max(asked, 3*stores.RestartTime(c.Lock.Store))
+		}
 	}
 	return c.Lock.Granting(max(asked, c.Lock.Shortest))
 }
@@ -271,7 +277,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 		return
 	}
 	w := t.world
-	w.stalls = watchStalls(w.processes[:t.Params.Processes])
+	w.stalls, w.leased = watchStalls(w.processes[:t.Params.Processes]), d.Leased
 	in := inject.New(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
 	d.Director = in
 	in.Begin()

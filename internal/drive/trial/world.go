@@ -21,6 +21,7 @@ type world struct {
 	trial     *trial
 	scene     faults.Scene
 	stalls    *stalls
+	leased    func() bool // reports whether the lock has granted a lease
 }
 
 var _ inject.World = (*world)(nil)
@@ -76,8 +77,9 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	if a.Verb == faults.Depose {
 		return inject.Effect{}, w.trial.group.KillLeader(ctx)
 	}
+	began := time.Now()
 	var errs []error
-	var heal func() error
+	var heals []func() error
 	for _, i := range a.Nodes {
 		n := w.trial.group.Nodes[i]
 		switch a.Verb {
@@ -87,12 +89,12 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 				break
 			}
 			errs = append(errs, n.Kill())
-			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // every fault is healed before the final check, even if ctx is done
+			heals = append(heals, func() error { return n.Restart(context.WithoutCancel(ctx)) }) // every fault is healed before the final check, even if ctx is done
 		case faults.Down:
 			errs = append(errs, n.Kill())
 		case faults.Freeze:
 			errs = append(errs, n.Pause())
-			heal = n.Resume
+			heals = append(heals, n.Resume)
 		case faults.Unlink:
 			errs = append(errs, w.trial.group.Stall(ctx, i))
 		case faults.Failover:
@@ -107,7 +109,39 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 			errs = append(errs, fmt.Errorf("unknown action %s", a.Verb))
 		}
 	}
-	return inject.Effect{Heal: heal}, errors.Join(errs...)
+	w.judgeDelay(a, time.Since(began))
+	return effectOf(heals), errors.Join(errs...)
+}
+
+// effectOf returns an effect that ends when every given function has been called.
+func effectOf(heals []func() error) inject.Effect {
+	if heals == nil {
+		return inject.Effect{}
+	}
+	return inject.Effect{Heal: func() error {
+		return servers.Each(len(heals), func(i int) error { return heals[i]() })
+	}}
+}
+
+// judgeDelay discards the trial if an action on servers took so long that the trial shows something else than its plan says.
+// The holder waits for the action, and part of that time counts as its work (workloads.Order.Spent). If a restart outlives
+// the hold, it does not happen while a client holds. If any other delay is too long, the holder outlives its lease. Locks
+// without leases are not affected. Nor are sessions: a restart ends all of them at once, or their time begins again.
+func (w *world) judgeDelay(a faults.Action, took time.Duration) {
+	p := w.trial.Params
+	var most time.Duration
+	switch {
+	case w.trial.Partly || a.Verb == faults.Freeze:
+		most = w.trial.mayBeLate()
+	case a.Verb == faults.Restart && !w.trial.Lock.Session:
+		most = min(p.Hold, p.TTL) * 3 / 4
+	default:
+		return
+	}
+	if took > most && w.leased() {
+		w.stalls.discard(fmt.Sprintf("the %s of a server took %v, with a hold of %v in a lease of %v: a longer --ttl leaves more time",
+			a.Verb, took.Round(time.Millisecond), p.Hold, p.TTL))
+	}
 }
 
 // failover kills the primary and promotes a replica. It returns an error if the failover takes almost as long as the lease.

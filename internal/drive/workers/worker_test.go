@@ -43,6 +43,8 @@ func misbehave(how string) {
 		in.Scan()
 		fmt.Println(`{"lockbench_worker":1,"name":"deaf"}`)
 		time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
+	case "cancels":
+		fmt.Println(`{"lockbench_worker":2,"name":"cancels","capabilities":["cancel"]}`)
 	default:
 		fmt.Printf(`{"lockbench_worker":1,"name":"scripted","capabilities":["lost","probe"],"segments":["#0","#1"]}` + "\n")
 	}
@@ -64,8 +66,9 @@ func misbehave(how string) {
 
 // scripted is a fake worker. The key of a request determines its reply, which is often invalid.
 type scripted struct {
-	mu       sync.Mutex
-	released int
+	mu         sync.Mutex
+	released   int
+	unanswered int64 // ID of the acquire that is answered when it is cancelled
 }
 
 func (s *scripted) answer(r worker.Request) {
@@ -75,6 +78,10 @@ func (s *scripted) answer(r worker.Request) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(3)
 	case key == "hangs":
+	case key == "until cancelled":
+		s.unanswered = r.ID
+	case r.Do == "cancel" && r.Hold == s.unanswered:
+		fmt.Printf(`{"id":%d,"refused":"busy"}`+"\n", r.Hold)
 	case key == "garbage":
 		fmt.Println("DEBUG acquired the lock")
 	case key == "never asked":

@@ -52,6 +52,7 @@ type Store struct {
 
 	// Fields for child processes.
 	StartTimeout time.Duration                         // maximum time to start a server
+	RestartTime  time.Duration                         // usual time of a restart after a crash, on a busy machine; 0: below 100 ms
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
 	Command      func(*Process) (*exec.Cmd, error)     // returns the command that runs the server; the caller sets the working directory and the output
 	// Ask returns the version of the server if it is ready. It fails if the server is not the given child process, because

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/servers/etcd"
@@ -81,6 +82,9 @@ func Product(name string) string { s, _ := Find(name); return s.Product }
 
 // Provide returns the command that installs a store.
 func Provide(name string) string { s, _ := Find(name); return s.Provide }
+
+// RestartTime returns how long a store's server usually takes to restart after a crash; 0 if the store is unknown.
+func RestartTime(name string) time.Duration { s, _ := Find(name); return s.RestartTime }
 
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }

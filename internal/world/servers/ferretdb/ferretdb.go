@@ -23,7 +23,7 @@ func Store() servers.Store {
 		Name: servers.FerretDB, Product: "ferretdb",
 		Durability:   "on disk: SQLite's write-ahead log, with an fsync before each answer",
 		Deployments:  []servers.Deployment{{Name: servers.Single, Nodes: 1}},
-		StartTimeout: 7 * time.Second, Command: command, Ask: ask,
+		StartTimeout: 7 * time.Second, RestartTime: 400 * time.Millisecond, Command: command, Ask: ask,
 		URL: mongodb.URL, Counters: mongodb.Counters,
 	}
 }

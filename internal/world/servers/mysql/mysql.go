@@ -40,7 +40,7 @@ func Store() servers.Store {
 			return errors.Join(err, errInstall)
 		},
 		Deployments:  []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
-		StartTimeout: servers.DatabaseStartTimeout,
+		StartTimeout: servers.DatabaseStartTimeout, RestartTime: 600 * time.Millisecond,
 		Prepare: func(ctx context.Context, p *servers.Process) error {
 			return template.CopyTo(ctx, filepath.Join(p.Dir, "made"))
 		},

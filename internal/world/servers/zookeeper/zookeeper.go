@@ -40,6 +40,7 @@ func Store() servers.Store {
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
 		StartTimeout: 30 * time.Second, // a long timeout, because a Java virtual machine starts slowly on a busy computer
+		RestartTime:  700 * time.Millisecond,
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters,

@@ -1,0 +1,105 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// TestFaultHold checks the hold and the clients that a user sets for trials with a fault, for built-in locks and for a user's
+// lock. The default hold is 0.7 leases, and three clients are the least.
+func TestFaultHold(t *testing.T) {
+	builtIn, err := findLock("set-px")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := impls.Impl{Name: "theirs", Store: "redis", Deployment: "single", Program: &impls.Program{}}
+	for _, lock := range []impls.Impl{builtIn, theirs} {
+		c := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: namedFault("partition")}
+		usual := Setting{Params: workloads.Defaults()}.params(c)
+		if usual.Hold != faults.UsualTTL*7/10 || usual.Clients != 3 || usual.Processes != 3 {
+			t.Errorf("%s: by default %+v", lock.Name, usual)
+		}
+		set := Setting{Params: workloads.Defaults(), FaultHold: 2 * time.Second, FaultClients: 5}
+		p := set.params(c)
+		if p.Hold != 2*time.Second || p.Duration != 6*time.Second || p.Grace != 5800*time.Millisecond || p.Clients != 5 || p.Processes != 5 {
+			t.Errorf("%s: with a hold of 2 s and five clients %+v", lock.Name, p)
+		}
+		set.FaultHold, set.FaultClients = 10*time.Millisecond, 2
+		if p := set.params(c); p.Hold != 10*time.Millisecond || p.Duration != usual.Duration || p.Clients != 3 {
+			t.Errorf("%s: with a hold of 10 ms and two clients %+v", lock.Name, p)
+		}
+		c.Fault = faults.None()
+		p = set.params(c)
+		p.Shortest = 0
+		if p != set.Params {
+			t.Errorf("%s: without a fault %+v", lock.Name, p)
+		}
+	}
+}
+
+// TestExpectedWithHold checks which expectations of a lock remain under a fault if the user sets the hold.
+func TestExpectedWithHold(t *testing.T) {
+	for _, c := range []struct {
+		lock, fault, property string
+		want                  histories.Expected
+	}{
+		{"set-px-lua", "process-pause", "lease-exclusion", histories.ToHold},
+		{"set-px-lua", "process-pause", "owner-release", histories.ToHold},
+		{"set-px-lua", "process-pause", "mutual-exclusion", histories.Unspecified},
+		{"redisson", "slow-network", "mutual-exclusion", histories.ToHold},
+		{"redisson", "slow-network", "progress", histories.Unspecified},
+		{"redisson", "partition", "mutual-exclusion", histories.Unspecified},
+		{"redisson", "server-restart", "lease-exclusion", histories.Unspecified}, // a violation was expected
+		{"mysql-row-ttl", "slow-network", "mutual-exclusion", histories.Unspecified},
+	} {
+		lock, err := findLock(c.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: namedFault(c.fault)}
+		s := Setting{Params: workloads.Defaults(), FaultHold: time.Second}
+		s.Params = s.params(cell)
+		header := cell.header(s, "")
+		if got := header.Expectation(c.property).Expected; got != c.want {
+			t.Errorf("%s under %s with --hold: %s is expected to be %s, want %s", c.lock, c.fault, c.property, got, c.want)
+		}
+		s.FaultHold = 0
+		header = cell.header(s, "")
+		if got := header.Expectation(c.property).Expected; got == histories.Unspecified {
+			t.Errorf("%s under %s: nothing is expected of %s by default", c.lock, c.fault, c.property)
+		}
+	}
+}
+
+// TestGrantedLease checks that trials of a user's lock use leases that it grants, with and without a fault, and that the
+// workload knows the shortest one.
+func TestGrantedLease(t *testing.T) {
+	lock := impls.Impl{Name: "theirs", Store: "redis", Deployment: "single", Shortest: 3 * time.Second, Program: &impls.Program{Step: 2 * time.Second}}
+	c := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: faults.None()}
+	for asked, want := range map[time.Duration]time.Duration{time.Second: 4 * time.Second, 4 * time.Second: 4 * time.Second, 5 * time.Second: 6 * time.Second} {
+		s := Setting{Params: workloads.Defaults(), FaultTTL: asked}
+		s.Params.TTL = asked
+		c.Fault = faults.None()
+		if p := s.params(c); p.TTL != want || p.Shortest != 4*time.Second {
+			t.Errorf("a lease of %v is %v in a trial, the shortest %v; want %v and 4 s", asked, p.TTL, p.Shortest, want)
+		}
+		c.Fault = namedFault("process-pause")
+		if p := s.params(c); p.TTL != want || p.Hold != want*7/10 {
+			t.Errorf("under a fault a lease of %v is %v, with a hold of %v; want %v", asked, p.TTL, p.Hold, want)
+		}
+	}
+	short := impls.Impl{Store: "redis", Deployment: "single", Program: &impls.Program{Step: time.Second}}
+	if p := (Setting{Params: workloads.Defaults()}).params(Cell{Lock: short, Workload: c.Workload, Fault: c.Fault}); p.TTL != time.Second || p.Hold != 700*time.Millisecond {
+		t.Errorf("the default under a fault is a lease of %v and a hold of %v, want 1 s and 0.7 s", p.TTL, p.Hold)
+	}
+	adapted := lock
+	adapted.Shortest, adapted.Program = 0, &impls.Program{Step: time.Second}
+	if p := (Setting{Params: workloads.Defaults()}).params(Cell{Lock: adapted, Workload: namedWorkload("long-hold"), Fault: faults.None()}); p.TTL%time.Second != 0 {
+		t.Errorf("long-hold asks for a lease of %v from a lock that grants whole seconds", p.TTL)
+	}
+}

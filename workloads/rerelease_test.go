@@ -1,0 +1,76 @@
+package workloads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// TestRelease checks that a release with an unknown outcome is repeated once, if the lock allows it, and that each attempt is
+// recorded.
+func TestRelease(t *testing.T) {
+	unknown := errors.New("the connection was lost")
+	for name, c := range map[string]struct {
+		repeats bool
+		errs    []error  // results of the attempts; further attempts succeed
+		want    []string // outcomes that must be recorded
+	}{
+		"repeated":            {true, []error{unknown}, []string{"unknown", "ok"}},
+		"repeated once":       {true, []error{unknown, unknown}, []string{"unknown", "unknown"}},
+		"released by then":    {true, []error{unknown, impls.ErrNotHeld}, []string{"unknown", "refused"}},
+		"known":               {true, nil, []string{"ok"}},
+		"refused":             {true, []error{impls.ErrNotHeld}, []string{"refused"}},
+		"the process is gone": {true, []error{ErrGone}, []string{"unknown"}},
+		"not allowed":         {false, []error{unknown}, []string{"unknown"}},
+	} {
+		var file bytes.Buffer
+		rec, err := histories.NewRecorder(&file, histories.Header{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attempts := 0
+		lock := fake{grant, func(context.Context, impls.Grant) error {
+			attempts++
+			if attempts > len(c.errs) {
+				return nil
+			}
+			return c.errs[attempts-1]
+		}}
+		d := &Drive{Params: Defaults(), Recorder: rec, Granted: new(atomic.Int64), Rereleases: c.repeats}
+		client := d.client(0, Process{Lock: lock})
+		h, _ := client.Acquire(t.Context(), "k", 0)
+		client.Release(t.Context(), h)
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := releases(t, &file); !slices.Equal(got, c.want) || attempts != len(c.want) {
+			t.Errorf("%s: %d attempts, recorded as %q; want %q", name, attempts, got, c.want)
+		}
+	}
+}
+
+// releases returns the outcomes of the releases in a history.
+func releases(t *testing.T, file *bytes.Buffer) (outcomes []string) {
+	t.Helper()
+	r, err := histories.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := histories.Replay(r.Next, func(ev histories.Event) error {
+		if ev.Return && ev.Op.Kind == histories.Release {
+			outcomes = append(outcomes, fmt.Sprint(ev.Op.Outcome))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
+}
