@@ -242,13 +242,13 @@ func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	case p.Hold > p.TTL*9/10:
 		return fmt.Errorf("a hold of %v leaves no slack in a lease of %v: a late holder would prove nothing", p.Hold, p.TTL)
 	}
-	if why := c.Fault.NotFor(c.Lock); why != "" {
-		return fmt.Errorf("an action of the plan is %s", why)
-	}
 	for _, s := range plan.Steps {
 		if err := c.refusedStep(s.Do); err != nil {
 			return err
 		}
+	}
+	if why := c.Fault.NotFor(c.Lock); why != "" {
+		return fmt.Errorf("the plan does not apply to %s: %s", c.Lock.Name, why)
 	}
 	return nil
 }
