@@ -60,6 +60,9 @@ func All() []Property {
 		{"exact-try",
 			"a try was refused (busy) although the key was free from the call to the answer (only for locks that promise this)",
 			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
+		{"backed-promise",
+			"during a hold the store does not have the key, or has it for less than the promised time",
+			func(m monitor) Judgement { return &backed{monitor: m} }, false},
 	}
 }
 
