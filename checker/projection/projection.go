@@ -27,6 +27,9 @@ type Hold struct {
 
 	Fault *histories.Op // fault that ended the client, or nil; if set, Closed remains Forever
 
+	observed *histories.Op // first observation of the hold's entry in the store, or nil
+	Vanished time.Duration // time of the first observation that no longer found the entry; 0 if it is still there or unknown
+
 	Depth  int
 	Inners int   // inner releases
 	Heir   *Hold // first hold granted after the lease of this hold had expired, or nil
@@ -75,6 +78,7 @@ type Projection struct {
 	Keys  []*Key
 	tell  func(*Key, *Hold, Change)
 	ends  map[int32]*histories.Op // fault that ended the client, by client
+	step  time.Duration           // precision of observed leases; 0 if observations do not extend holds
 }
 
 // New returns a Projection, which derives holds from the events of a history. The Projection calls the function tell
@@ -105,6 +109,8 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 		}
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
+	case op.Kind == histories.Seen:
+		p.seen(k, op)
 	case op.Kind == histories.Lost:
 		if h := k.Numbered(op); h != nil {
 			p.end(k, h, op.Call)

@@ -17,36 +17,38 @@ import (
 type backed struct {
 	monitor
 	keys     projection.PerKey[backedKey]
-	seen     int           // observations
-	inHolds  int           // observations during a promised hold
-	compared int           // observations during a hold in which the remaining time could be compared
-	shaken   int           // observations after a fault that may have harmed the store
-	longest  time.Duration // longest hold, until its release or the end of its promise
+	seen     int // observations
+	inHolds  int // observations during a promised hold
+	compared int // observations during a hold in which the remaining time could be compared
+	shaken   int // observations after a fault that may have harmed the store
+	holds    int // promised holds
+	long     int // promised holds that an observation is expected to fall into
 }
 
-// observable is the length from which a hold is expected to contain an observation of the store.
+// observable is the length of a hold from which it is expected to contain an observation of the store.
 const observable = 100 * time.Millisecond
 
 type backedKey struct {
 	key *projection.Key
 	sightings
-	open    []shortfall              // during holds that have not ended
-	settled map[entrySet]*shortfalls // by the set of the entries that lasted long enough
+	open    []comparison              // observations during holds that have not ended
+	settled map[entrySet]*comparisons // by the set of the entries that lasted long enough
 }
 
-// shortfall is an observation during a hold in which only some entries, or none, lasted long enough.
-type shortfall struct {
+// comparison compares an observation with the promise of a hold.
+type comparison struct {
 	hold    *projection.Hold
-	enough  entrySet
+	enough  entrySet // entries that lasted long enough
 	call    time.Duration
 	reply   time.Duration
 	stated  time.Duration  // end of the promise at the time of the observation
 	longest []histories.Op // the entry with the longest lease, or no entry
+	bounded bool           // whether the promise has no end, an entry expires, or there is no entry
 }
 
-// shortfalls holds the first of several shortfalls with the same entries, and their number.
-type shortfalls struct {
-	shortfall
+// comparisons holds the first of the comparisons in which the same entries lasted long enough, and their number.
+type comparisons struct {
+	comparison
 	n int
 }
 
@@ -55,24 +57,12 @@ func (x *backed) Event(k *projection.Key, ev histories.Event) {
 	s.key = k
 	switch ev.Op.Kind {
 	case histories.Acquire:
-		s.occupied.event(ev, x.unknownHold)
-		if ev.Return {
-			s.inHold = nil
-		}
+		s.acquire(ev, x.unknownHold)
 	case histories.Seen:
 		if o, complete := s.add(ev.Op); complete {
 			x.observed(s, o)
 		}
 	}
-}
-
-// unknownHold returns the time until which an acquire without a definite answer may hold a key, if it returned at the
-// given time.
-func (x *backed) unknownHold(from time.Duration) time.Duration {
-	if x.Header.SilentRenewals {
-		return histories.Forever
-	}
-	return x.unknownUntil(from)
 }
 
 func (x *backed) observed(s *backedKey, o sighting) {
@@ -81,12 +71,11 @@ func (x *backed) observed(s *backedKey, o sighting) {
 	case x.Shaken:
 		x.shaken++
 		return
-	case s.occupied.free(s.key, o.call):
-		s.freed(o)
+	case s.learn(s.key, o):
 		return
 	}
 	for _, h := range s.key.Live {
-		if h.Granted <= o.call && h.Promised && h.Stated > o.reply {
+		if o.within(h) {
 			x.during(s, h, o)
 		}
 	}
@@ -95,26 +84,16 @@ func (x *backed) observed(s *backedKey, o sighting) {
 // during compares an observation with the promise of a hold. Whether the hold lasted until the end of the observation is
 // known only after the hold has ended.
 func (x *backed) during(s *backedKey, h *projection.Hold, o sighting) {
-	x.inHolds++
-	s.held(o)
-	f := shortfall{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
-	bounded := h.Stated == histories.Forever
+	f := comparison{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
+	f.bounded = h.Stated == histories.Forever || len(o.entries) == 0
 	for i := range o.entries {
 		e := &o.entries[i]
-		bounded = bounded || e.Validity != histories.Unbounded
+		f.bounded = f.bounded || e.Validity != histories.Unbounded
 		if e.Validity == histories.Unbounded || h.Stated == histories.Forever || e.Validity >= h.Stated-o.reply {
 			f.enough |= bit(e)
 		}
 		if len(f.longest) == 0 || f.longest[0].Validity != histories.Unbounded && e.Validity > f.longest[0].Validity {
 			f.longest = []histories.Op{*e}
-		}
-	}
-	if bounded || len(o.entries) == 0 {
-		x.compared++
-	}
-	for i := range s.open {
-		if s.open[i].hold == h && s.open[i].enough == f.enough {
-			return
 		}
 	}
 	s.open = append(s.open, f)
@@ -127,7 +106,10 @@ func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Chan
 	}
 	s.occupied.closed(h, x.Header.SilentRenewals)
 	if h.Promised {
-		x.longest = max(x.longest, min(h.End, h.Stated)-h.Granted)
+		x.holds++
+		if min(h.End, h.Stated)-h.Granted >= observable {
+			x.long++
+		}
 	}
 	rest := s.open[:0]
 	for _, f := range s.open {
@@ -135,18 +117,22 @@ func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Chan
 		case f.hold != h:
 			rest = append(rest, f)
 		case f.reply <= h.End:
+			x.inHolds++
+			if f.bounded {
+				x.compared++
+			}
 			s.settle(f)
 		}
 	}
 	s.open = rest
 }
 
-func (s *backedKey) settle(f shortfall) {
+func (s *backedKey) settle(f comparison) {
 	if s.settled == nil {
-		s.settled = map[entrySet]*shortfalls{}
+		s.settled = map[entrySet]*comparisons{}
 	}
 	if s.settled[f.enough] == nil {
-		s.settled[f.enough] = &shortfalls{shortfall: f}
+		s.settled[f.enough] = &comparisons{comparison: f}
 	}
 	s.settled[f.enough].n++
 }
@@ -175,13 +161,13 @@ func (x *backed) Finding() checker.Finding {
 	return x.finding(fmt.Sprintf("%s of the store, %d during a promised hold", checker.Count(x.seen, "observation"), x.inHolds),
 		reason{x.seen == 0, checker.NotApplicable, "the store was not observed"},
 		reason{x.shaken > 0, checker.Undecided, "a fault of the servers or the network may have removed the lock from the store"},
-		reason{x.inHolds == 0 && x.longest < observable, checker.NotApplicable, "no promised hold was long enough to be observed"},
+		reason{x.inHolds == 0 && 2*x.long <= x.holds, checker.NotApplicable, "the holds are too short to be observed"},
 		reason{x.inHolds == 0, checker.Undecided, "no observation of the store fell into a hold"},
 		reason{!attributed, checker.NotApplicable, "the store's keys could not be attributed"},
 		reason{x.compared == 0, checker.NotApplicable, "the store's keys do not expire, so their lease is not visible"})
 }
 
-func (x *backed) violation(k *projection.Key, f *shortfalls) {
+func (x *backed) violation(k *projection.Key, f *comparisons) {
 	first := x.violations == 0 || f.call < x.witness.From
 	x.violations += f.n
 	if !first {

@@ -10,6 +10,7 @@ import (
 // sighting is one observation of a key: all operations of the kind Seen with the same call.
 type sighting struct {
 	entries     []histories.Op // one for each entry of the store that belongs to the key
+	present     entrySet
 	call, reply time.Duration
 }
 
@@ -48,7 +49,37 @@ func (s *sightings) add(op *histories.Op) (sighting, bool) {
 	if op.Depth == 0 {
 		done.entries = nil
 	}
+	for i := range done.entries {
+		done.present |= bit(&done.entries[i])
+	}
 	return done, true
+}
+
+// acquire handles an event of an acquire.
+func (s *sightings) acquire(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
+	s.occupied.event(ev, unknownUntil)
+	if ev.Return {
+		s.inHold = nil // the acquire may have changed a counter
+	}
+}
+
+// learn learns from a complete observation, and reports whether certainly no client held the key during it.
+func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
+	if s.occupied.free(k, o.call) {
+		s.freed(o)
+		return true
+	}
+	for _, h := range k.Live {
+		if o.within(h) {
+			s.held(o)
+		}
+	}
+	return false
+}
+
+// within reports whether an observation lies within a promised hold, unless it turns out that the hold ended earlier.
+func (o *sighting) within(h *projection.Hold) bool {
+	return h.Granted <= o.call && h.Promised && h.Stated > o.reply
 }
 
 // held learns from an observation during a hold.

@@ -20,7 +20,7 @@ const Unending time.Duration = -1
 
 // Observer reads entries of one server through a separate connection. It never changes the server.
 type Observer interface {
-	// Entries returns the entries whose names begin with a prefix. An entry that exists during the whole call is returned.
+	// Entries returns the entries whose names begin with a prefix or, if the store can search for it, contain it. An entry that exists during the whole call is returned.
 	// The result is a state that the server had during the call. The error is ErrNotObserved if further calls would fail too.
 	Entries(ctx context.Context, prefix string) ([]Entry, error)
 	// Counters returns what the observer itself added to the counters of the server (see Node).

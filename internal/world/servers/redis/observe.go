@@ -86,7 +86,7 @@ func (o *observer) Close() error { return o.client.Close() }
 func (o *observer) Entries(ctx context.Context, prefix string) ([]servers.Entry, error) {
 	for range maxRounds {
 		pipe := o.client.Pipeline()
-		search := pipe.Scan(ctx, 0, literally(prefix)+"*", scanBatch)
+		search := pipe.Scan(ctx, 0, around(prefix), scanBatch)
 		names, replies := o.read(ctx, pipe)
 		if _, err := pipe.Exec(ctx); err != nil && search.Err() != nil {
 			return nil, err
@@ -144,17 +144,20 @@ func (o *observer) all(ctx context.Context, search *redis.ScanCmd, prefix string
 			return nil, err
 		}
 		for _, key := range keys {
-			if strings.HasPrefix(key, prefix) {
+			if strings.Contains(key, prefix) {
 				found = append(found, key)
 			}
 		}
 		if next == 0 {
 			return found, nil
 		}
-		search = o.client.Scan(ctx, next, literally(prefix)+"*", scanBatch)
+		search = o.client.Scan(ctx, next, around(prefix), scanBatch)
 	}
 	return nil, fmt.Errorf("the database has too many keys: %w", servers.ErrNotObserved)
 }
+
+// around returns the pattern of the names that contain a text. A library may put its own prefix before the lock's key.
+func around(text string) string { return "*" + literally(text) + "*" }
 
 // learn reads the types of unknown keys. It reports whether it found one.
 func (o *observer) learn(ctx context.Context, found []string) (fresh bool, err error) {
