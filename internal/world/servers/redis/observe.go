@@ -19,6 +19,7 @@ import (
 const (
 	scanBatch  = 1000 // keys of the database that one SCAN examines
 	maxBatches = 2    // limits the work on a user's server with many keys
+	maxKnown   = 64   // number of keys from which those that no longer exist are forgotten
 	maxRounds  = 3    // an observation ends without a result if every round finds a new key
 )
 
@@ -179,7 +180,7 @@ func (o *observer) learn(ctx context.Context, found []string) (fresh bool, err e
 	return fresh, err
 }
 
-// entries converts the replies of a transaction. It forgets keys that no longer exist.
+// entries converts the replies of a transaction. A key that no longer exists stays known, because it may soon exist again.
 func (o *observer) entries(names []string, replies *redis.Cmd) (all []servers.Entry, err error) {
 	if replies == nil {
 		return nil, nil
@@ -199,7 +200,9 @@ func (o *observer) entries(names []string, replies *redis.Cmd) (all []servers.En
 			return nil, errors.Join(errors.New("read a key"), failed)
 		}
 		if left == -2 {
-			delete(o.types, name)
+			if len(names) > maxKnown {
+				delete(o.types, name)
+			}
 			continue
 		}
 		e := servers.Entry{Name: name, Hash: hash(o.types[name], value), Left: servers.Unending}
