@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"lockbench/histories"
 	"lockbench/internal/world/servers"
@@ -139,16 +141,35 @@ func (w *watch) observe(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the lock key to which an entry belongs: the longest one whose full name is part of the entry's name. It
-// returns "" if there is no such key.
+// keyOf returns the lock key to which an entry belongs: the longest one whose name is a word of the entry's name after the
+// trial's prefix. A library may put its own words before and after it. keyOf returns "" if there is no such key.
 func (w *watch) keyOf(entry string) (longest string) {
+	_, rest, ok := strings.Cut(entry, w.Prefix)
 	for _, name := range w.Names {
-		if len(name) > len(longest) && strings.Contains(entry, w.Prefix+name) {
+		if ok && len(name) > len(longest) && hasWord(rest, name) {
 			longest = name
 		}
 	}
 	return longest
 }
+
+// hasWord reports whether a text contains a word that is not part of a longer word.
+func hasWord(text, word string) bool {
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+	}
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // record records an observation of a lock key. It skips an observation without a change soon after the previous one.
 func (w *watch) record(name string, found []servers.Entry, call time.Duration) {
