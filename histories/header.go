@@ -36,6 +36,8 @@ type Header struct {
 	WaitsInside    bool `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
 	SilentRenewals bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
+	ObservedStep Nanos `json:"observed_step_ns,omitempty"` // maximum error of an observed lease: the true lease may be shorter by this time; 0 if the store was not observed
+
 	Expectations []Expectation `json:"expectations,omitempty"`
 }
 

@@ -30,9 +30,10 @@ const (
 	Probe                   // ask the store which client holds the key
 	Inject                  // a fault begins
 	Heal                    // a fault ends
+	Seen                    // lockbench read the key directly from the servers; see the fields Depth, Validity, Fence and Value
 )
 
-var kindNames = [...]string{"", "acquire", "renew", "release", "lost", "read", "write", "append", "probe", "inject", "heal"}
+var kindNames = [...]string{"", "acquire", "renew", "release", "lost", "read", "write", "append", "probe", "inject", "heal", "seen"}
 
 func (k Kind) String() string { return NameOf(kindNames[:], int(k)) }
 
@@ -45,7 +46,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // SelfStarted reports whether operations of this kind are started by the lock or by lockbench, not by the client. Such
 // operations may overlap other operations of the client. For these operations, Replay delivers only the return. For the
 // kind Inject, Replay delivers both the call and the return.
-func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
+func (k Kind) SelfStarted() bool {
+	return k == Renew || k == Lost || k == Inject || k == Heal || k == Seen
+}
 
 // Outcome is the result of an operation. The zero value is Unknown.
 type Outcome uint8
@@ -82,6 +85,12 @@ const (
 	ProbeMine               // the key belongs to the hold with the number Op.Hold
 	ProbeOther              // the key belongs to another hold
 )
+
+// Sightings is the number of Seen operations with the same key and call that together describe one observation: one for
+// each entry of the store that belongs to the key, or a single one with the Value 0 if the store has no such entry. Depth
+// is the number of entries, Fence identifies the entry within its key, Value is a hash of its content, and Validity is an
+// upper bound of its remaining lease.
+func (o *Op) Sightings() int { return max(1, int(o.Depth)) }
 
 // Gone is the Value of a fault that ends its client: the client is killed or abandons its hold. The client counts as
 // ended from the call of the fault.

@@ -203,7 +203,7 @@ func (p *replay) deliver(before time.Duration) error {
 	for ; n < len(p.queue) && p.queue[n].at < before; n++ {
 		q := p.queue[n]
 		ev := Event{Op: &p.ops[q.ev/2], Return: q.ev&1 == 1}
-		if !ev.Return || ev.Op.Kind.SelfStarted() && ev.Op.Kind != Inject {
+		if !ev.Return || ev.Op.Kind.SelfStarted() && ev.Op.Kind != Inject && ev.Op.Kind != Seen {
 			p.cover.Ops++
 		}
 		if p.cover.Marks == 0 {

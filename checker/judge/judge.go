@@ -63,6 +63,9 @@ func newJudge(h histories.Header, o Options) *judge {
 		j.oracle = oracle.New(o.FullOracle, h.Seed, projection.Lived(), projection.Promised())
 	}
 	j.projection = projection.New(f.Slack, j.change)
+	if h.SilentRenewals {
+		j.projection.ExtendByObservation(h.ObservedStep.D())
+	}
 	for _, p := range properties.All() {
 		x := p.Open(f)
 		j.judgements = append(j.judgements, x)

@@ -163,6 +163,27 @@ func TestUnverifiedFaultIsUndecided(t *testing.T) {
 	}
 }
 
+// TestBackedPromiseNotApplicable checks the reasons for which observations of the store prove nothing.
+func TestBackedPromiseNotApplicable(t *testing.T) {
+	for file, want := range map[string]string{
+		"holds--hand-off": "the store was not observed",
+		"holds--the-keys-of-the-store-have-other-names":                "the store's keys could not be attributed",
+		"holds--a-key-without-an-expiry-shows-no-lease":                "the store's keys do not expire, so their lease is not visible",
+		"holds--a-hold-too-short-to-be-observed":                       "the holds are too short to be observed",
+		"undecided-backed-promise--a-server-fault-came-first":          "a fault of the servers or the network may have removed the lock from the store",
+		"holds--only-one-of-two-entries-was-read":                      "",
+		"violates-backed-promise--a-lock-without-a-lease-lost-its-key": "",
+	} {
+		v, _, err := File("../../histories/corpus/"+file+".jsonl", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := v.Finding("backed-promise"); f.Why != want {
+			t.Errorf("%s: %s (%s), want %q", file, f.Observed, f.Why, want)
+		}
+	}
+}
+
 // TestFaultWithoutKey checks that a fault without a key is counted and listed, and that no key is added for it.
 func TestFaultWithoutKey(t *testing.T) {
 	op := func(client int32, kind histories.Kind, fault string, call time.Duration, outcome histories.Outcome) histories.Op {

@@ -18,6 +18,7 @@ type Hold struct {
 
 	Granted  time.Duration // acquire.Return
 	Until    time.Duration // earliest end of the lease; Forever if the lease does not expire
+	Stated   time.Duration // earliest end of the lease as the lock stated it; Until may be later if the store was observed
 	Given    time.Duration // length of the latest lease
 	Promised bool          // the lock stated the length of the lease, so Until is valid
 	Over     time.Duration // latest end of the lease; Forever if unknown
@@ -25,6 +26,9 @@ type Hold struct {
 	Closed   time.Duration // time at which the release returned, or Forever
 
 	Fault *histories.Op // fault that ended the client, or nil; if set, Closed remains Forever
+
+	observed *histories.Op // first observation of the hold's entry in the store, or nil
+	Vanished time.Duration // time of the first observation that no longer found the entry; 0 if it is still there or unknown
 
 	Depth  int
 	Inners int   // inner releases
@@ -74,6 +78,7 @@ type Projection struct {
 	Keys  []*Key
 	tell  func(*Key, *Hold, Change)
 	ends  map[int32]*histories.Op // fault that ended the client, by client
+	step  time.Duration           // precision of observed leases; 0 if observations do not extend holds
 }
 
 // New returns a Projection, which derives holds from the events of a history. The Projection calls the function tell
@@ -104,6 +109,8 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 		}
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
+	case op.Kind == histories.Seen:
+		p.seen(k, op)
 	case op.Kind == histories.Lost:
 		if h := k.Numbered(op); h != nil {
 			p.end(k, h, op.Call)
@@ -124,7 +131,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
 		// lease of the hold.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
-			h.Until, h.Given = until, op.Validity
+			h.Until, h.Stated, h.Given = until, until, op.Validity
 			p.tell(k, h, Extended)
 		}
 		p.tell(k, h, Nested)
@@ -132,6 +139,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	}
 	h := &Hold{Acquire: *op, Granted: op.Return, Given: op.Validity, End: histories.Forever, Closed: histories.Forever, Depth: 1}
 	h.Until, h.Promised = op.Until(p.slack)
+	h.Stated = h.Until
 	h.Over = overBy(op, p.slack)
 	k.Live = append(k.Live, h)
 	fault := p.ends[op.Client]
@@ -181,7 +189,7 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 		return
 	}
 	if until, ok := op.Until(p.slack); ok && until > h.Until {
-		h.Until, h.Given, h.Promised = until, op.Validity, true
+		h.Until, h.Stated, h.Given, h.Promised = until, until, op.Validity, true
 		p.tell(k, h, Extended)
 	}
 }

@@ -71,7 +71,8 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		return a, op.Call > h.Over && x.known() // x.known() is false if the lease may last longer, for example after a clock fault
+		vanished := h.Vanished > 0 && op.Call > h.Vanished && !x.Shaken
+		return a, vanished || op.Call > h.Over && x.known() // x.known() is false if the lease may last longer, for example after a clock fault
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {

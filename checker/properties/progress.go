@@ -117,8 +117,12 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// The method explains returns the time until which the lock may refuse other clients because of the hold h.
+// The method explains returns the time until which the lock may refuse other clients because of the hold h: the end
+// of its lease, or the time at which the store was seen without it.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
+	if h.Vanished > 0 && !x.Shaken {
+		return h.Vanished + 2*x.Slack
+	}
 	if !h.Promised || h.Until == histories.Forever || x.Header.SilentRenewals {
 		return histories.Forever
 	}

@@ -60,6 +60,12 @@ func All() []Property {
 		{"exact-try",
 			"a try was refused (busy) although the key was free from the call to the answer (only for locks that promise this)",
 			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
+		{"backed-promise",
+			"during a hold the store does not have the key, or has it for less than the promised time",
+			func(m monitor) Judgement { return &backed{monitor: m} }, false},
+		{"clean-refusal",
+			"a refused acquire leaves the key locked in the store",
+			func(m monitor) Judgement { return &refusals{monitor: m} }, false},
 	}
 }
 
@@ -98,6 +104,14 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 		return histories.Forever
 	}
 	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
+}
+
+// unknownHold is like unknownUntil, but regards renewals that the history does not contain.
+func (f *Facts) unknownHold(from time.Duration) time.Duration {
+	if f.Header.SilentRenewals {
+		return histories.Forever
+	}
+	return f.unknownUntil(from)
 }
 
 // NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.

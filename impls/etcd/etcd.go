@@ -48,7 +48,7 @@ func Queue() impls.Impl {
 				expect.Violated("the key goes with the lease, and the next client is granted before the holder detects that", "lease-exclusion", "mutual-exclusion"),
 				expect.Holds(expect.Checked, "resource-integrity"),
 				expect.Holds("revisions rise", "fencing")),
-			expect.LeasedSession()),
+			expect.Backed(), expect.LeasedSession()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			config, err := Config(env)
 			if err != nil {

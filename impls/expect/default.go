@@ -51,6 +51,7 @@ func Default(l impls.Impl) []impls.Expectation {
 func leased(l impls.Impl) []impls.Expectation {
 	all := slices.Concat(
 		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
+		Backed(),
 		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
 	if !l.Renews { // the watchdog of a living process may renew an abandoned hold forever

@@ -15,6 +15,13 @@ func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
+// Backed returns the expectations of a lock whose lease is an expiry in the store: the store has the lock for as long as
+// the lock promised it. A fault of a client or of its network does not change the store.
+func Backed() []impls.Expectation {
+	return Under("none holder-stall process-pause holder-kill partition",
+		Holds("the lease is set in the store before it is promised", "backed-promise"))
+}
+
 // LeaseRunsOut returns the expectation that mutual exclusion is violated by a hold that outlives its lease.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease expires during the hold, and the next client is granted while the holder works on", "mutual-exclusion")

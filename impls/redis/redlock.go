@@ -33,7 +33,7 @@ func RedLock() impls.Impl {
 			expect.Under("node-restart", expect.Violated("a server that granted comes back empty and votes for the next client", "lease-exclusion", "mutual-exclusion")),
 			expect.Under("clock-forward", expect.Violated("on a server that granted the lease expires early, and it votes for the next client", "lease-exclusion", "mutual-exclusion")),
 			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a restarted server stays away until every lease has expired"))),
-			expect.ComparedRelease(), expect.PromiseOutlived()),
+			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			if n := len(env.Nodes); n < 3 || n%2 == 0 {
 				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number tolerates no more failures than one less", n)

@@ -24,7 +24,7 @@ func ReentrantCountFixed() impls.Impl {
 			expect.Excludes("only a holder by SET NX is granted again without a request, while its lease lasts"),
 			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
 			expect.Holds("each grant increments the count and only the last release deletes", "reentrancy"),
-			expect.ComparedRelease(), expect.PromiseOutlived()),
+			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: openSimple(func(s single) (attempt, release) {
 			l := &counted{single: s, of: map[ownedKey]*entered{}}
 			return l.attempt, l.release

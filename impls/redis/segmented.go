@@ -21,7 +21,7 @@ func Segmented() impls.Impl {
 		Expect: slices.Concat(
 			expect.Excludes("each segment is a separate lock, taken by SET NX and freed only by its owner"),
 			expect.Holds("every holder deletes its segment's key, and other keys expire", "no-orphan", "progress"),
-			expect.ComparedRelease(), expect.PromiseOutlived()),
+			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			s, err := openSingle(env)
 			n := defaultSegments

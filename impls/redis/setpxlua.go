@@ -28,7 +28,7 @@ func SetPXLua() impls.Impl {
 			silence(),
 			expect.Survives("failover-synced", "the promoted replica has the key and its lease"),
 			expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"))),
-			onCluster(), expect.ComparedRelease(), expect.PromiseOutlived()),
+			onCluster(), expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: openSimple(func(s single) (attempt, release) { return s.setToken, s.compareAndDelete }),
 	}
 }

@@ -25,7 +25,7 @@ func SetPXWait() impls.Impl {
 			expect.Holds("a key that no replica acknowledged is deleted, and other keys expire", "no-orphan", "progress"),
 			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other is promoted", "lease-exclusion", "mutual-exclusion")),
 			expect.Under("failover-synced", expect.Excludes("the promoted replica has the key")),
-			expect.ComparedRelease(), expect.PromiseOutlived()),
+			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }),
 	}
 }

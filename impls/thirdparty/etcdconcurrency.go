@@ -42,6 +42,7 @@ func EtcdConcurrency() impls.Impl {
 				expect.Violated("the key goes with the lease, and the next client is granted before the holder detects that", "lease-exclusion", "mutual-exclusion"),
 				expect.Holds(expect.Checked, "resource-integrity")),
 			expect.Under("holder-stall", expect.Excludes("the session lives as long as its process")),
+			expect.Under("none holder-stall holder-kill", expect.Holds("the key is written before the lock is granted", "backed-promise")),
 			expect.Recovers("holder-kill half-open", "the lease is not kept alive any more, and expires"),
 			expect.Under("holder-abandon", expect.Violated("its session lives as long as its process", "recovery", "no-orphan")),
 			expect.Survives("slow-network server-pause", "an unknown grant ends with its session"),

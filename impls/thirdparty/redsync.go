@@ -69,7 +69,7 @@ func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expect
 		expect.MemoryLost("failover server-restart eviction"),
 		expect.Recovers("holder-kill holder-abandon", "the key expires without its holder"),
 		expect.Survives("slow-network lost-reply partition partition-one-way delayed-release server-pause", "an unknown grant is released or expires, and a late release frees no other client's key"),
-		expect.ComparedRelease())
+		expect.ComparedRelease(), expect.Backed())
 }
 
 type redSyncLock struct {

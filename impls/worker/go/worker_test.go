@@ -182,11 +182,11 @@ func (s *session) want(want reply) reply {
 }
 
 func acquire(id int, wait int) string {
-	return fmt.Sprintf(`{"id":%d,"do":"acquire","key":"p:k","owner":"a","ttl_ms":600,"wait_ms":%d}`, id, wait)
+	return fmt.Sprintf(`{"id":%d,"do":"acquire","key":"k","owner":"a","ttl_ms":600,"wait_ms":%d}`, id, wait)
 }
 
 func releaseOf(id, hold int) string {
-	return fmt.Sprintf(`{"id":%d,"do":"release","key":"p:k","hold":%d}`, id, hold)
+	return fmt.Sprintf(`{"id":%d,"do":"release","key":"k","hold":%d}`, id, hold)
 }
 
 var ms600 = int64(600 * time.Millisecond)
@@ -252,13 +252,13 @@ func TestGrantRefusalRelease(t *testing.T) {
 	s := start(t, newStore().lock(), "")
 	s.ask(acquire(1, 0), reply{ID: 1, OK: true, Token: "t1", Fence: 1, Validity: ms600})
 	s.ask(acquire(2, 0), reply{ID: 2, Refused: "busy"})
-	s.ask(`{"id":3,"do":"renew","key":"p:k","hold":1}`, reply{ID: 3, OK: true, Validity: ms600})
-	s.ask(`{"id":4,"do":"probe","key":"p:k"}`, reply{ID: 4, OK: true, Token: "t1", Left: -1})
+	s.ask(`{"id":3,"do":"renew","key":"k","hold":1}`, reply{ID: 3, OK: true, Validity: ms600})
+	s.ask(`{"id":4,"do":"probe","key":"k"}`, reply{ID: 4, OK: true, Token: "t1", Left: -1})
 	s.ask(releaseOf(5, 99), reply{ID: 5, Refused: "not held"})
 	s.ask(releaseOf(6, 1), reply{ID: 6, OK: true})
 	s.ask(releaseOf(7, 1), reply{ID: 7, Refused: "not held"})
-	s.ask(`{"id":8,"do":"renew","key":"p:k","hold":1}`, reply{ID: 8, Refused: "not held", Validity: ms600})
-	s.ask(`{"id":9,"do":"renew","key":"p:k","hold":99}`, reply{ID: 9, Refused: "not held"})
+	s.ask(`{"id":8,"do":"renew","key":"k","hold":1}`, reply{ID: 8, Refused: "not held", Validity: ms600})
+	s.ask(`{"id":9,"do":"renew","key":"k","hold":99}`, reply{ID: 9, Refused: "not held"})
 	s.ask(`{"id":10,"do":"ping","new":true}`, reply{ID: 10, OK: true})
 	s.ask(`{"id":11,"do":"dance"}`, reply{ID: 11, Error: `unknown request "dance"`})
 }
@@ -348,7 +348,7 @@ func TestNotices(t *testing.T) {
 	x := newStore()
 	s := start(t, x.lock(), "")
 	began := time.Now()
-	s.tell(`{"id":1,"do":"acquire","key":"p:k","owner":"a","ttl_ms":600,"keep_alive":true}`)
+	s.tell(`{"id":1,"do":"acquire","key":"k","owner":"a","ttl_ms":600,"keep_alive":true}`)
 	s.want(reply{ID: 1, OK: true, Token: "t1", Fence: 1, Validity: ms600})
 	s.want(reply{Renewed: 1, OK: true, Validity: ms600}) // the renewal was reported during the acquire, but its notice must follow the reply
 	x.last.Renewed(time.Now(), time.Second, errGone)

@@ -21,6 +21,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
+	"lockbench/internal/drive/observe"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/workloads"
@@ -160,7 +161,8 @@ type trial struct {
 	group     *servers.Group // servers of the lock; empty if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // carries out faults on worker processes; it has no processes if all clients run in this process
+	seen      *observe.Observation // nil if the trial is not observed
+	world     *world               // carries out faults on worker processes; it has no processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
@@ -204,6 +206,9 @@ func (t *trial) record(ctx context.Context, begin func(histories.Header) (*histo
 	}
 	header := t.header(t.Setting, t.group.Server)
 	header.Started = time.Now().UTC()
+	if t.observed() {
+		header.ObservedStep = histories.Nanos(t.group.ObservedStep())
+	}
 	rec, err := begin(header)
 	if err != nil {
 		return false, err
@@ -247,6 +252,8 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	}
 	var c counted
 	err := whilePulsed(ctx, rec, func(running context.Context) (err error) {
+		t.seen = t.observe(rec)
+		defer t.seen.Stop()
 		c, err = t.counting(ctx, t.group, func() { t.runThrough(running, d) })
 		if err == nil {
 			t.epilogue(running, d)
@@ -260,6 +267,23 @@ func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process)
 	return &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted,
 		Rereleases: lo.FromPtr(t.Lock.Program).Rereleases}
+}
+
+// observe begins to record what the servers store for the lock's keys. It returns nil if the trial is not observed.
+func (t *trial) observe(rec *histories.Recorder) *observe.Observation {
+	if !t.observed() {
+		return nil
+	}
+	keys := observe.Keys{Prefix: t.prefix + t.names, TTL: t.Params.TTL}
+	for _, name := range t.Params.KeyNames() {
+		keys.Names = append(keys.Names, workloads.SegmentsOf(t.fresh.Lock, name)...)
+	}
+	return observe.Start(t.group, keys, rec)
+}
+
+// observed reports whether the trial is observed. The trials of a benchmark are not.
+func (t *trial) observed() bool {
+	return t.Pace == nil && !t.Workload.Served && t.group.ObservedStep() > 0
 }
 
 // epilogue checks after the workload that the lock can be acquired, unless the trial was interrupted.

@@ -186,8 +186,13 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	passed := t.world.network()
 	c.Server, c.Store = g.Server, t.Lock.Store
 	if c.Before, err = read(); err == nil {
+		// Requests of the observation itself are not counted. Those in flight are, so that no difference is negative.
+		before := t.seen.Counters()
 		do()
-		c.After, err = read()
+		observed := since(before, t.seen.Counters())
+		if c.After, err = read(); c.After != nil {
+			c.After = since(observed, c.After)
+		}
 	}
 	c.Network = since(passed, t.world.network())
 	return c, err

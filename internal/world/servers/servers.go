@@ -51,6 +51,9 @@ type Group struct {
 
 	Replication Replication // nil if the servers have no replicas that can be stalled or promoted
 
+	deployment string    // name of the deployment
+	observing  Observing // how the entries of the servers are observed
+
 	release []func() error // functions that Stop calls after it has stopped the nodes, last function first
 }
 
@@ -139,7 +142,7 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 		g, err = startDocker(ctx, of, d)
 	}
 	if err == nil {
-		g.How = how
+		g.How, g.deployment, g.observing = how, d.Name, of.Observing
 	}
 	return g, err
 }

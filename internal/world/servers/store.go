@@ -69,6 +69,8 @@ type Store struct {
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
+	Observing Observing // zero if the entries of the store cannot be observed
+
 	Image    Image   // zero if the store cannot run in containers
 	External *Access // nil if lockbench cannot use a user's servers
 }

@@ -44,7 +44,7 @@ func Store() servers.Store {
 		},
 		StartTimeout: 20 * time.Second, RestartTime: 200 * time.Millisecond, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "etcd://" + addr },
-		Leads: leads, Counters: counters, EndSession: endSession,
+		Leads: leads, Counters: counters, EndSession: endSession, Observing: servers.Observing{Open: observe, Step: leaseStep},
 		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",
 			Command: []string{"etcd", "--name=one", "--data-dir=/etcd-data", "--heartbeat-interval=10", "--election-timeout=100",
 				"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://127.0.0.1:2379"},

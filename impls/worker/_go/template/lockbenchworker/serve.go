@@ -27,6 +27,7 @@ const (
 type server[C, H any] struct {
 	Lock[C, H]
 	client   C
+	prefix   string // prefix of every key in the store
 	resource string // base URL of the guarded resource
 
 	writing sync.Mutex // guards the field out; separate from mu, so that requests are read while the output blocks
@@ -108,7 +109,7 @@ func (s *server[C, H]) open(text []byte) error {
 		return nil
 	}
 	o.Env.TTL = milliseconds(o.TTLMS)
-	s.resource, s.Backoff = o.Resource, or(s.Backoff, usualInterval)
+	s.prefix, s.resource, s.Backoff = o.Prefix, o.Resource, or(s.Backoff, usualInterval)
 	var err error
 	s.client, err = s.Open(o.Env)
 	return err
@@ -197,8 +198,8 @@ func (s *server[C, H]) isBusy(err error) bool {
 }
 
 func (s *server[C, H]) acquire(ctx context.Context, r request) {
-	h := &held[H]{over: make(chan struct{}), Hold: Hold[H]{Key: r.Key, Owner: r.Owner, TTL: milliseconds(r.TTLMS)}}
-	q := Request{Key: r.Key, Owner: r.Owner, TTL: h.TTL, Wait: milliseconds(r.WaitMS), KeepAlive: r.KeepAlive,
+	h := &held[H]{over: make(chan struct{}), Hold: Hold[H]{Key: s.prefix + r.Key, Owner: r.Owner, TTL: milliseconds(r.TTLMS)}}
+	q := Request{Key: h.Key, Owner: r.Owner, TTL: h.TTL, Wait: milliseconds(r.WaitMS), KeepAlive: r.KeepAlive,
 		renewed: func(sent time.Time, validity time.Duration, err error) {
 			a := reply{Renewed: r.ID, Elapsed: max(0, int64(sent.Sub(r.read))), Validity: int64(validity)}
 			s.renewed(h, s.concluded(a, err))
@@ -304,7 +305,7 @@ func (s *server[C, H]) hold(r request) (h *held[H], known bool) {
 		return h, true
 	}
 	g := Grant[H]{Token: r.Token, Fence: r.Fence, Depth: r.Depth, Validity: time.Duration(r.Validity)}
-	return &held[H]{Hold: Hold[H]{Grant: g, Key: r.Key, Owner: r.Owner}}, false
+	return &held[H]{Hold: Hold[H]{Grant: g, Key: s.prefix + r.Key, Owner: r.Owner}}, false
 }
 
 var errUnable = errors.New("this lock does not support that")
@@ -329,7 +330,7 @@ func (s *server[C, H]) probe(ctx context.Context, r request) (reply, error) {
 	if s.Probe == nil {
 		return reply{}, errUnable
 	}
-	token, left, err := s.Probe(ctx, s.client, r.Key)
+	token, left, err := s.Probe(ctx, s.client, s.prefix+r.Key)
 	return reply{Token: token, Left: int64(left)}, err
 }
 

@@ -1,0 +1,190 @@
+package properties
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// backed checks that the store backs the promises of a lock: an observation during a hold sees the key, with at least the
+// promised remaining time.
+//
+// A key may have several entries in the store, for example a queue. It suffices that one of them lasts long enough. Which
+// entries back no hold may become known only later, so that violations are counted at the end of the history.
+type backed struct {
+	monitor
+	keys     projection.PerKey[backedKey]
+	seen     int // observations
+	inHolds  int // observations during a promised hold
+	compared int // observations during a hold in which the remaining time could be compared
+	shaken   int // observations after a fault that may have harmed the store
+	holds    int // promised holds
+	long     int // promised holds that an observation is expected to fall into
+}
+
+// observable is the length of a hold from which it is expected to contain an observation of the store.
+const observable = 100 * time.Millisecond
+
+type backedKey struct {
+	key *projection.Key
+	sightings
+	open    []comparison              // observations during holds that have not ended
+	settled map[entrySet]*comparisons // by the set of the entries that lasted long enough
+}
+
+// comparison compares an observation with the promise of a hold.
+type comparison struct {
+	hold    *projection.Hold
+	enough  entrySet // entries that lasted long enough
+	call    time.Duration
+	reply   time.Duration
+	stated  time.Duration  // end of the promise at the time of the observation
+	longest []histories.Op // the entry with the longest lease, or no entry
+	bounded bool           // whether the promise has no end, an entry expires, or there is no entry
+}
+
+// comparisons holds the first of the comparisons in which the same entries lasted long enough, and their number.
+type comparisons struct {
+	comparison
+	n int
+}
+
+func (x *backed) Event(k *projection.Key, ev histories.Event) {
+	s := x.keys.Of(k)
+	s.key = k
+	switch ev.Op.Kind {
+	case histories.Acquire:
+		s.acquire(ev, x.unknownHold)
+	case histories.Seen:
+		if o, complete := s.add(ev.Op); complete {
+			x.observed(s, o)
+		}
+	}
+}
+
+func (x *backed) observed(s *backedKey, o sighting) {
+	x.seen++
+	switch {
+	case x.Shaken:
+		x.shaken++
+		return
+	case s.learn(s.key, o):
+		return
+	}
+	for _, h := range s.key.Live {
+		if o.within(h) {
+			x.during(s, h, o)
+		}
+	}
+}
+
+// during compares an observation with the promise of a hold. Whether the hold lasted until the end of the observation is
+// known only after the hold has ended.
+func (x *backed) during(s *backedKey, h *projection.Hold, o sighting) {
+	f := comparison{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
+	f.bounded = h.Stated == histories.Forever || len(o.entries) == 0
+	for i := range o.entries {
+		e := &o.entries[i]
+		f.bounded = f.bounded || e.Validity != histories.Unbounded
+		if e.Validity == histories.Unbounded || h.Stated == histories.Forever || e.Validity >= h.Stated-o.reply {
+			f.enough |= bit(e)
+		}
+		if len(f.longest) == 0 || f.longest[0].Validity != histories.Unbounded && e.Validity > f.longest[0].Validity {
+			f.longest = []histories.Op{*e}
+		}
+	}
+	s.open = append(s.open, f)
+}
+
+func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	s := x.keys.Of(k)
+	if c != projection.Closed {
+		return
+	}
+	s.occupied.closed(h, x.Header.SilentRenewals)
+	if h.Promised {
+		x.holds++
+		if min(h.End, h.Stated)-h.Granted >= observable {
+			x.long++
+		}
+	}
+	rest := s.open[:0]
+	for _, f := range s.open {
+		switch {
+		case f.hold != h:
+			rest = append(rest, f)
+		case f.reply <= h.End:
+			x.inHolds++
+			if f.bounded {
+				x.compared++
+			}
+			s.settle(f)
+		}
+	}
+	s.open = rest
+}
+
+func (s *backedKey) settle(f comparison) {
+	if s.settled == nil {
+		s.settled = map[entrySet]*comparisons{}
+	}
+	if s.settled[f.enough] == nil {
+		s.settled[f.enough] = &comparisons{comparison: f}
+	}
+	s.settled[f.enough].n++
+}
+
+// Fault handles a fault that ends a client. The outcome of its outstanding acquire is unknown.
+func (x *backed) Fault(ev histories.Event) {
+	for i := range x.keys {
+		x.keys[i].occupied.gone(ev.Op.Client, ev.Op.Call, x.unknownHold)
+	}
+}
+
+func (x *backed) Finding() checker.Finding {
+	attributed := false
+	for i := range x.keys {
+		s := &x.keys[i]
+		if s.backing&^s.passive == 0 {
+			continue // the entries of this key are unknown
+		}
+		attributed = true
+		for enough, f := range s.settled {
+			if enough&^s.passive == 0 {
+				x.violation(s.key, f)
+			}
+		}
+	}
+	return x.finding(fmt.Sprintf("%s of the store, %d during a promised hold", checker.Count(x.seen, "observation"), x.inHolds),
+		reason{x.seen == 0, checker.NotApplicable, "the store was not observed"},
+		reason{x.shaken > 0, checker.Undecided, "a fault of the servers or the network may have removed the lock from the store"},
+		reason{x.inHolds == 0 && 2*x.long <= x.holds, checker.NotApplicable, "the holds are too short to be observed"},
+		reason{x.inHolds == 0, checker.Undecided, "no observation of the store fell into a hold"},
+		reason{!attributed, checker.NotApplicable, "the store's keys could not be attributed"},
+		reason{x.compared == 0, checker.NotApplicable, "the store's keys do not expire, so their lease is not visible"})
+}
+
+func (x *backed) violation(k *projection.Key, f *comparisons) {
+	first := x.violations == 0 || f.call < x.witness.From
+	x.violations += f.n
+	if !first {
+		return
+	}
+	what := "the store did not have it"
+	ops := []histories.Op{f.hold.Acquire}
+	if len(f.longest) > 0 {
+		what = x.tell("the store had it for another %s only", f.longest[0].Validity)
+		ops = append(ops, f.longest[0])
+	} else {
+		ops = append(ops, histories.Op{Client: histories.Harness, Kind: histories.Seen, Outcome: histories.OK, Key: k.Name, Due: f.call, Call: f.call, Return: f.reply})
+	}
+	promise := "until its release"
+	if f.stated < histories.Forever {
+		promise = "until " + checker.Milliseconds(f.stated)
+	}
+	x.show(k.Name, f.call, f.reply, ops, "%s was granted %s at %s with a promise %s; between %s and %s, %s.",
+		f.hold, k.Name, f.hold.Granted, promise, f.call, f.reply, what)
+}

@@ -1,0 +1,160 @@
+package properties
+
+import (
+	"time"
+
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// sighting is one observation of a key: all operations of the kind Seen with the same call.
+type sighting struct {
+	entries     []histories.Op // one for each entry of the store that belongs to the key
+	present     entrySet
+	call, reply time.Duration
+}
+
+// maxEntries is the maximum number of entries of a key that are distinguished. Package observe numbers them from 1.
+const maxEntries = 64
+
+// entrySet is a set of entries of a key, by number.
+type entrySet uint64
+
+// bit returns the set with one entry. Numbers out of range share a bit.
+func bit(op *histories.Op) entrySet { return 1 << (uint64(op.Fence) % maxEntries) }
+
+// sightings collects the observations of one key, and learns which entries of the store back its holds. An entry such as a
+// counter of fencing tokens, which is the same while the key is held and when it is free afterwards, backs none.
+type sightings struct {
+	pending  sighting
+	inHold   map[int64]int64 // content of each entry at the last observation of a hold, by number; nil if an acquire came since
+	passive  entrySet        // entries that back no hold
+	active   entrySet        // entries whose content changed at the end of a hold
+	backing  entrySet        // entries seen during a hold
+	occupied occupation
+}
+
+// add adds an operation. It returns the observation once it is complete.
+func (s *sightings) add(op *histories.Op) (sighting, bool) {
+	p := &s.pending
+	if p.call != op.Call || len(p.entries) == 0 {
+		*p = sighting{call: op.Call}
+	}
+	p.entries, p.reply = append(p.entries, *op), op.Return
+	if len(p.entries) < op.Sightings() {
+		return sighting{}, false
+	}
+	done := *p
+	s.pending = sighting{}
+	if op.Depth == 0 {
+		done.entries = nil
+	}
+	for i := range done.entries {
+		done.present |= bit(&done.entries[i])
+	}
+	return done, true
+}
+
+// acquire handles an event of an acquire.
+func (s *sightings) acquire(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
+	s.occupied.event(ev, unknownUntil)
+	if ev.Return {
+		s.inHold = nil // the acquire may have changed a counter
+	}
+}
+
+// learn learns from a complete observation, and reports whether certainly no client held the key during it.
+func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
+	if s.occupied.free(k, o.call) {
+		s.freed(o)
+		return true
+	}
+	for _, h := range k.Live {
+		if o.within(h) {
+			s.held(o)
+		}
+	}
+	return false
+}
+
+// within reports whether an observation lies within a promised hold, unless it turns out that the hold ended earlier.
+func (o *sighting) within(h *projection.Hold) bool {
+	return h.Granted <= o.call && h.Promised && h.Stated > o.reply
+}
+
+// held learns from an observation during a hold.
+func (s *sightings) held(o sighting) {
+	s.inHold = map[int64]int64{}
+	for i := range o.entries {
+		s.inHold[o.entries[i].Fence] = o.entries[i].Value
+		s.backing |= bit(&o.entries[i])
+	}
+}
+
+// freed learns from an observation while no client held the key.
+func (s *sightings) freed(o sighting) {
+	for i := range o.entries {
+		e := &o.entries[i]
+		value, known := s.inHold[e.Fence]
+		switch {
+		case !known:
+		case value == e.Value && s.active&bit(e) == 0:
+			s.passive |= bit(e)
+		default:
+			s.active |= bit(e)
+			s.passive &^= bit(e)
+		}
+	}
+}
+
+// occupation records until when a client may hold a key, although the history has no hold at that time.
+type occupation struct {
+	open  map[int32]bool // clients with an outstanding acquire
+	until time.Duration  // time until which an operation on the key may have an effect
+}
+
+// event updates the occupation at an event of an acquire. unknownUntil returns the latest end of a hold that an unanswered
+// acquire may have got.
+func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
+	op := ev.Op
+	if !ev.Return {
+		if o.open == nil {
+			o.open = map[int32]bool{}
+		}
+		o.open[op.Client] = true
+		return
+	}
+	if !o.open[op.Client] { // the lock chose the key, so that acquires of this key cannot be seen before they return
+		o.until = histories.Forever
+	}
+	delete(o.open, op.Client)
+	o.until = max(o.until, op.Return)
+	if op.Outcome == histories.Unknown {
+		o.until = max(o.until, unknownUntil(op.Return))
+	}
+}
+
+// gone handles a fault that ends a client at the given time.
+func (o *occupation) gone(client int32, at time.Duration, unknownUntil func(time.Duration) time.Duration) {
+	if o.open[client] {
+		delete(o.open, client)
+		o.until = max(o.until, unknownUntil(at))
+	}
+}
+
+// closed handles the end of a hold. Without a successful release, the hold lasts until its lease has certainly expired.
+func (o *occupation) closed(h *projection.Hold, silent bool) {
+	switch {
+	case h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
+		o.until = max(o.until, h.Closed)
+	case silent:
+		o.until = histories.Forever
+	default:
+		o.until = max(o.until, h.Over, h.End)
+	}
+}
+
+// free reports whether certainly no client held the key from a given time until now.
+func (o *occupation) free(k *projection.Key, from time.Duration) bool {
+	return len(o.open) == 0 && len(k.Live)+len(k.Releasing) == 0 && o.until <= from
+}
