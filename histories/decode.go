@@ -250,6 +250,8 @@ func checkLine(l *Line, seen fields) error {
 		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
 	case seen&fFault != 0 && op.Kind != Inject && op.Kind != Heal:
 		return fmt.Errorf(`"fault" belongs to an inject or a heal, not to kind %s`, op.Kind)
+	case seen&fWait != 0 && op.Kind != Acquire:
+		return fmt.Errorf(`"wait" belongs to an acquire, not to kind %s`, op.Kind)
 	case seen&fReturn == 0 && op.Kind.SelfStarted() && op.Kind != Inject:
 		return fmt.Errorf(`a %s needs a "return"`, op.Kind)
 	case seen&fReturn == 0 && op.Outcome != Unknown:
@@ -274,6 +276,7 @@ const (
 	fDue
 	fCall
 	fReturn
+	fWait
 	fSentAfter
 	fValidity
 	fFence
@@ -309,6 +312,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 		return fCall, setTime(value, &op.Call)
 	case "return":
 		return fReturn, setTime(value, &op.Return)
+	case "wait":
+		return fWait, setWait(value, &op.Wait)
 	case "sent_after":
 		return fSentAfter, setTime(value, &op.SentAfter)
 	case "validity":
@@ -364,6 +369,19 @@ func setTime(value []byte, into *time.Duration) error {
 	}
 	*into = d
 	return err
+}
+
+// setWait parses the timeout of an acquire.
+func setWait(value []byte, into *time.Duration) error {
+	switch string(value) {
+	case `"try"`:
+		*into = Try
+		return nil
+	case `"unlimited"`:
+		*into = Unlimited
+		return nil
+	}
+	return setTime(value, into)
 }
 
 func parseDuration(text string) (time.Duration, error) {

@@ -35,7 +35,7 @@ import (
 // excludes that process.
 func Queue() impls.Impl {
 	return impls.Impl{
-		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
+		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
 		Shortest: 2 * time.Second, Late: time.Second,
 		Doc: "keys with a lease: the oldest holds, each waits for the preceding one, and the end of a lease deletes its key",
 		Expect: slices.Concat(

@@ -20,7 +20,7 @@ import (
 // PostgresAdvisory is an advisory lock of PostgreSQL. A session holds the lock until the session releases the lock or ends.
 func PostgresAdvisory() impls.Impl {
 	return impls.Impl{
-		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true,
+		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true, ReportsLoss: true,
 		Doc: "pg_advisory_lock, one connection for each hold, pinged while held",
 		Expect: slices.Concat(
 			expect.Excludes("the server grants a key to one session at a time"),
