@@ -21,7 +21,6 @@ type Hold struct {
 	Given    time.Duration // length of the latest lease
 	Promised bool          // the lock stated the length of the lease, so Until is valid
 	Over     time.Duration // latest end of the lease; Forever if unknown
-	Before   time.Duration // Over before the latest renewal; valid if the hold was renewed
 	End      time.Duration // time at which the hold ended (call of the release, loss or fault), or Forever
 	Closed   time.Duration // time at which the release returned, or Forever
 
@@ -177,7 +176,7 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	if h == nil {
 		return
 	}
-	h.Before, h.Over = h.Over, max(h.Over, overBy(op, p.slack))
+	h.Over = max(h.Over, overBy(op, p.slack))
 	if op.Outcome == histories.Unknown {
 		return
 	}

@@ -88,12 +88,13 @@ func (x *handOffs) measure(w *handOff, now time.Duration) {
 	if !x.overrun(now - from - x.limit()) {
 		return
 	}
-	ops, since := []histories.Op{w.open[0].op(w.key)}, "no client held it"
+	waiter := w.open[0].op(w.key)
+	ops, since := []histories.Op{waiter}, "no client held it"
 	if w.last.Kind != 0 {
 		ops, since = append(ops, w.last), x.tell("%s had released it at %s", &w.last, w.free)
 	}
 	x.show(w.key.Name, from, now, ops, "%s waited for %s from %s to %s, though %s; the limit is %s.",
-		&ops[0], w.key.Name, from, now, since, x.limit())
+		&waiter, w.key.Name, from, now, since, x.limit())
 }
 
 func (x *handOffs) Finding() checker.Finding {

@@ -45,7 +45,7 @@ func (x *notices) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		return
 	}
 	defer delete(x.due, h)
-	if h.Fault != nil || !h.Promised || h.Until == histories.Forever {
+	if !h.Promised || h.Until == histories.Forever {
 		return
 	}
 	due := h.Until

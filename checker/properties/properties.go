@@ -46,7 +46,7 @@ func All() []Property {
 			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
 			func(m monitor) Judgement { return &reentrant{monitor: m} }, false},
 		{"renewal",
-			"a renewal is confirmed after a grant to another client, after the release or after the end of the lease, or is sent with less than a quarter of the lease left",
+			"a renewal is confirmed after a grant to another client or after the release, or is sent with less than a quarter of the lease left",
 			func(m monitor) Judgement { return &renewals{monitor: m, held: map[*projection.Hold]*lease{}} }, false},
 		{"no-orphan",
 			"after the run a fresh client that waits for the bound is refused a key without a holder",

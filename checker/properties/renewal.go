@@ -74,11 +74,6 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 	switch t := l.taker; {
 	case t != nil && t.Granted < op.Call:
 		x.taken(k, &h.Acquire, &t.Acquire, op)
-	case op.Call > h.Before && x.punctual():
-		if x.first() {
-			x.show(op.Key, op.Call, op.Return, []histories.Op{h.Acquire, *op},
-				"the lease of %s on %s had certainly ended at %s; a renewal sent at %s was confirmed.", h, k.Name, h.Before, op.Call)
-		}
 	case !h.Promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
 		if x.first() {
@@ -93,11 +88,6 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 		}
 	}
 	l.until, l.given = h.Until, op.Validity
-}
-
-// punctual reports whether the store ends leases on time, so that a hold cannot be renewed after its lease.
-func (x *renewals) punctual() bool {
-	return !x.Shaken && !x.Header.SilentRenewals && x.Header.Bound <= x.Header.TTL
 }
 
 func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
