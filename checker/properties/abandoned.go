@@ -24,7 +24,7 @@ type abandonment struct {
 	since time.Duration // start of the current wait, which may consist of several tries
 	idle  time.Duration // return of the last acquire
 	free  time.Duration // time until which another hold explains refusals
-	last  *histories.Op // latest abandoned acquire since the last grant, or nil
+	last  *histories.Op // abandoned acquire since the last grant: the latest with an unknown outcome, or else the first; or nil
 }
 
 func (x *abandonments) Event(k *projection.Key, ev histories.Event) {
@@ -46,9 +46,11 @@ func (x *abandonments) Event(k *projection.Key, ev histories.Event) {
 	if w.idle = op.Return; !x.gaveUp(op) {
 		return
 	}
-	called := *op
-	w.last = &called
 	x.abandoned++
+	if w.last == nil || op.Outcome == histories.Unknown { // only an acquire with an unknown outcome may hold the key
+		called := *op
+		w.last = &called
+	}
 }
 
 // gaveUp reports whether an acquire was cancelled or timed out.
