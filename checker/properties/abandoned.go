@@ -107,7 +107,7 @@ func (x *abandonments) measure(w *abandonment, now time.Duration) {
 	x.longest = max(x.longest, now-from)
 	if x.overrun(now - from - x.Bound) {
 		x.show(w.key.Name, from, now, []histories.Op{*w.last, w.open[0].op(w.key)},
-			"%s requested %s at %s and gave up at %s; other clients requested it without pause from %s to %s and were not granted it; the limit is %s.",
+			"%s requested %s at %s and stopped at %s; other clients requested it without pause from %s to %s and were not granted it; the limit is %s.",
 			w.last, w.key.Name, w.last.Call, w.last.Return, from, now, x.Bound)
 	}
 }
@@ -121,11 +121,11 @@ func (x *abandonments) Finding() checker.Finding {
 			}
 		}
 	}
-	evidence := fmt.Sprintf("%s given up, longest time without a grant %s", checker.Count(x.abandoned, "acquire"), checker.Milliseconds(x.longest))
+	evidence := fmt.Sprintf("%s abandoned, longest time without a grant %s", checker.Count(x.abandoned, "acquire"), checker.Milliseconds(x.longest))
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
 	return x.finding(evidence,
 		reason{x.abandoned == 0, checker.NotApplicable, "no acquire was cancelled or timed out"},
-		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("after an acquire was given up, no client kept requesting the key (%d keys)", x.uncovered)})
+		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("after an acquire was abandoned, no client kept requesting the key (%d keys)", x.uncovered)})
 }

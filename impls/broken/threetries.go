@@ -14,7 +14,7 @@ import (
 func threeTries() impls.Impl {
 	return of("broken-three-tries", "an acquire stops after three tries, whatever its timeout",
 		func(lock impls.Lock) impls.Lock { return impatient{lock} },
-		expect.Violated("an acquire answers busy after three tries", "wait-honoured"))
+		expect.Violated("an acquire is refused after three tries", "wait-honoured"))
 }
 
 type impatient struct{ impls.Lock }

@@ -41,7 +41,7 @@ func zooKeeperExpect(wakes string) []impls.Expectation {
 		expect.Holds("transactions are numbered in their order, and a node is created before the next one", "fencing"),
 		expect.In("misuse", expect.Holds("node names are unique, and a release deletes only its own node", "owner-release")),
 		expect.In("long-hold", expect.Holds("the session sends a heartbeat at a third of each timeout", "lease-exclusion", "mutual-exclusion", "renewal")),
-		expect.LeasedSession())
+		expect.Answers(), expect.Prompt(), expect.Tells(), expect.LeasedSession())
 }
 
 type zooKeeperLock struct {
