@@ -130,6 +130,7 @@ var mutants = []mutant{
 	{"handoff.go", "!w.known || w.clean != x.upsets", "!w.known"},
 	{"handoff.go", "!w.known || w.clean != x.upsets", "w.clean != x.upsets"},
 	{"timed.go", "by > 2*t.Stall", "false"},
+	{"timed.go", "by > 2*t.Stall", "by > t.Stall"},
 	{"timed.go", "by <= 0", "by <= 1_000_000"},
 	{"timeouts.go", "x.overlapped(op.Client, op.Call)", "false"},
 	{"timeouts.go", "early > 0 && op.Outcome == histories.Refused && op.Error != histories.Cancelled", "early > 0 && op.Outcome == histories.Refused"},

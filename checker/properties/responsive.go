@@ -2,6 +2,8 @@ package properties
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"lockbench/checker"
@@ -73,7 +75,8 @@ func (x *returns) judge(op *histories.Op, until, calm time.Duration) {
 }
 
 func (x *returns) Finding() checker.Finding {
-	for _, op := range x.open {
+	for _, client := range slices.Sorted(maps.Keys(x.open)) {
+		op := x.open[client]
 		x.judge(op, x.Until, x.last(op.Client, op.Call))
 	}
 	return x.finding(fmt.Sprintf("%s, at most %s late", checker.Count(x.judged, "operation"), checker.Milliseconds(x.longest)),

@@ -26,7 +26,6 @@ func Default(l impls.Impl) []impls.Expectation {
 		Holds("every holder releases", "no-orphan", "progress"),
 		In("misuse", Holds("only a holder can release", "owner-release")),
 		Answers(), Prompt(),
-		Under(clientFaults+" "+networkFaults, Holds("a valid hold is not refused, and neither is the acquire of a free key", "truthful-answer")),
 		Under(clientFaults, Holds("every request is answered", "responsive")))
 	if l.ReportsLoss {
 		all = append(all, Tells()...)

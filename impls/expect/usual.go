@@ -17,7 +17,8 @@ func Answers() []impls.Expectation {
 		Holds("an acquire waits for as long as its timeout", "wait-honoured"),
 		Holds("every request is answered", "responsive"),
 		Holds("an acquire that timed out takes nothing", "abandoned-acquire"))
-	return append(all, In("long-hold", all)...)
+	return slices.Concat(all, In("long-hold", all),
+		Under(clientFaults+" "+networkFaults, Holds("a valid hold is not refused, and neither is the acquire of a free key", "truthful-answer")))
 }
 
 // Prompt returns the expectation that a release is soon followed by the next grant.
