@@ -141,6 +141,7 @@ var mutants = []mutant{
 	{"responsive.go", "op.Wait == 0 || op.Wait == histories.Unlimited", "op.Wait == 0"},
 	{"abandoned.go", "op.Outcome == histories.Unknown || op.Outcome == histories.Refused && (op.Wait > 0 || op.Error == histories.Cancelled)", "op.Outcome == histories.Unknown"},
 	{"abandoned.go", "op.Outcome == histories.Unknown || op.Outcome == histories.Refused && (op.Wait > 0 || op.Error == histories.Cancelled)", "op.Outcome != histories.OK"},
+	{"abandoned.go", "c == projection.Closed && h.Fault != nil", "false"},
 	{"abandoned.go", "x.disturbed(histories.Harness, w.last.Call)", "false"},
 	{"abandoned.go", "!h.Promised || x.Header.SilentRenewals", "!h.Promised"},
 	{"lossnotice.go", "x.Header.ReportsLoss && !x.Header.SilentRenewals", "x.Header.ReportsLoss"},

@@ -67,6 +67,8 @@ func (x *abandonments) Change(k *projection.Key, h *projection.Hold, c projectio
 		w.free, w.since, w.last = h.Granted, h.Granted, nil
 	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
 		w.free = max(w.free, h.Closed)
+	case c == projection.Closed && h.Fault != nil: // the property recovery judges this hold, which its process may renew
+		w.free = histories.Forever
 	case c == projection.Closed:
 		w.free = max(w.free, x.explains(h))
 	}
