@@ -18,7 +18,7 @@ func lateAcquire() impls.Impl {
 			l.life, l.end = context.WithCancel(context.Background())
 			return l
 		},
-		expect.In("long-hold", expect.Violated("a timed-out acquire takes the key", "progress")))
+		expect.In("long-hold", expect.Violated("a timed-out acquire takes the key", "no-orphan")))
 }
 
 type continuing struct {
