@@ -250,6 +250,8 @@ func checkLine(l *Line, seen fields) error {
 		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
 	case seen&fFault != 0 && op.Kind != Inject && op.Kind != Heal:
 		return fmt.Errorf(`"fault" belongs to an inject or a heal, not to kind %s`, op.Kind)
+	case seen&fWait != 0 && op.Kind != Acquire:
+		return fmt.Errorf(`"wait" belongs to an acquire, not to kind %s`, op.Kind)
 	case seen&fReturn == 0 && op.Kind.SelfStarted() && op.Kind != Inject:
 		return fmt.Errorf(`a %s needs a "return"`, op.Kind)
 	case seen&fReturn == 0 && op.Outcome != Unknown:
@@ -274,6 +276,7 @@ const (
 	fDue
 	fCall
 	fReturn
+	fWait
 	fSentAfter
 	fValidity
 	fFence
@@ -309,6 +312,8 @@ func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
 		return fCall, setTime(value, &op.Call)
 	case "return":
 		return fReturn, setTime(value, &op.Return)
+	case "wait":
+		return fWait, setWait(value, &op.Wait)
 	case "sent_after":
 		return fSentAfter, setTime(value, &op.SentAfter)
 	case "validity":
@@ -354,28 +359,6 @@ func setInt[T int32 | int64 | uint16](value []byte, low, high int64, into *T) er
 	}
 	*into = T(n)
 	return nil
-}
-
-// setTime parses a time since the start of the history, in nanoseconds or as text such as "1.5ms".
-func setTime(value []byte, into *time.Duration) error {
-	d, err := parseDuration(string(value))
-	if err == nil && (d < 0 || d >= Forever) {
-		err = fmt.Errorf("want a time from 0 on, got %s", value)
-	}
-	*into = d
-	return err
-}
-
-func parseDuration(text string) (time.Duration, error) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(n), nil
-	}
-	if s, err := strconv.Unquote(text); err == nil {
-		if d, err := time.ParseDuration(s); err == nil {
-			return d, nil
-		}
-	}
-	return 0, fmt.Errorf(`want nanoseconds or a duration such as "1.5ms", got %s`, text)
 }
 
 func parseName(value []byte, into interface{ UnmarshalText([]byte) error }) error {

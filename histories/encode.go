@@ -73,6 +73,14 @@ func AppendOp(b []byte, op *Op) []byte {
 	if !op.Open() {
 		b = strconv.AppendInt(append(b, `,"return":`...), int64(op.Return), 10)
 	}
+	switch op.Wait {
+	case Try:
+		b = append(b, `,"wait":"try"`...)
+	case Unlimited:
+		b = append(b, `,"wait":"unlimited"`...)
+	default:
+		b = appendInt(b, `,"wait":`, int64(op.Wait))
+	}
 	b = appendInt(b, `,"sent_after":`, int64(op.SentAfter))
 	if op.Validity == Unbounded {
 		b = append(b, `,"validity":"unbounded"`...)

@@ -26,15 +26,18 @@ type Header struct {
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
-	TTL     Nanos `json:"ttl_ns,omitempty"`     // lease that clients request
-	Bound   Nanos `json:"bound_ns,omitempty"`   // maximum time until the key of a dead holder is free, as promised by the lock; 0 means the TTL
-	BackOff Nanos `json:"backoff_ns,omitempty"` // maximum delay between two tries of a waiting client
-	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse a try (busy) only while a client holds the key
-	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error; 0 means 1 % of the TTL + 2 ms
+	TTL         Nanos `json:"ttl_ns,omitempty"`       // lease that clients request
+	Bound       Nanos `json:"bound_ns,omitempty"`     // maximum time until the key of a dead holder is free, as promised by the lock; 0 means the TTL
+	BackOff     Nanos `json:"backoff_ns,omitempty"`   // maximum delay between two tries of a waiting client
+	Exact       bool  `json:"exact_try,omitempty"`    // the lock promises to refuse a try (busy) only while a client holds the key
+	Notifies    bool  `json:"notifies,omitempty"`     // whether the store notifies waiters of a release
+	ReportsLoss bool  `json:"reports_loss,omitempty"` // whether the lock reports the loss of a hold
+	Slack       Nanos `json:"slack_ns,omitempty"`     // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
-	Marks          bool `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
-	WaitsInside    bool `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
-	SilentRenewals bool `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
+	Marks          bool  `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
+	Stall          Nanos `json:"stall_ns,omitempty"`        // longest pause of the program that recorded the history; a mark may state a longer one
+	WaitsInside    bool  `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
+	SilentRenewals bool  `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
 	ObservedStep Nanos `json:"observed_step_ns,omitempty"` // maximum error of an observed lease: the true lease may be shorter by this time; 0 if the store was not observed
 

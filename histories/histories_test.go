@@ -56,7 +56,7 @@ func read(t testing.TB, text []byte) ([]Line, []string, error) {
 func TestRecordAndRead(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
-		l.Call(Op{Kind: Acquire, Hold: l.NextHold(), Key: `a "key" – €`})
+		l.Call(Op{Kind: Acquire, Hold: l.NextHold(), Key: `a "key" – €`, Wait: Unlimited})
 		l.Return(Result{Outcome: OK, Depth: 2, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1})
 		l.Call(Op{Kind: Write, Hold: 1, Key: "k", Value: 9})
 		l.Return(Result{Outcome: Refused, Error: "stale\n"})
@@ -80,7 +80,7 @@ func TestRecordAndRead(t *testing.T) {
 		}
 	}
 	want := []Op{
-		{Hold: 1, Kind: Acquire, Outcome: OK, Depth: 2, Key: `a "key" – €`, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1},
+		{Hold: 1, Kind: Acquire, Outcome: OK, Depth: 2, Wait: Unlimited, Key: `a "key" – €`, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1},
 		{Hold: 1, Kind: Write, Outcome: Refused, Key: "k", Value: 9, Error: "stale\n"},
 		{Kind: Inject, Outcome: Refused, Fault: "holder-kill", Value: Gone, Error: "no such process"},
 		{Kind: Heal, Outcome: OK, Fault: "holder-kill"},
@@ -319,6 +319,8 @@ func TestMalformed(t *testing.T) {
 		"unknown in header": {`{"lockbench":1,"lok":"x"}` + "\n", "lok"},
 		"unknown field":     {header + `{"client":0,"kind":"acquire","call":1,"retrun":2}` + "\n", `line 2: unknown field "retrun"`},
 		"fault elsewhere":   {header + `{"client":0,"kind":"acquire","call":1,"fault":"x"}` + "\n", `"fault" belongs to an inject or a heal, not to kind acquire`},
+		"wait elsewhere":    {header + `{"client":0,"kind":"release","call":1,"wait":"try"}` + "\n", `"wait" belongs to an acquire, not to kind release`},
+		"wait below 0":      {header + `{"client":0,"kind":"acquire","call":1,"wait":-2}` + "\n", "from 0 on"},
 		"open heal":         {header + `{"client":0,"kind":"heal","call":1,"fault":"x"}` + "\n", `a heal needs a "return"`},
 		"twice":             {header + `{"client":0,"kind":"acquire","call":1,"call":2}` + "\n", `"call" occurs twice`},
 		"unknown kind":      {header + `{"client":0,"kind":"lock","call":1}` + "\n", `unknown kind "lock" (one of acquire, `},

@@ -72,6 +72,9 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 const (
 	// Unbounded is the Validity of a granted lease that does not expire.
 	Unbounded time.Duration = -1
+	// Try and Unlimited are the Wait of an acquire that does not wait, and of one that waits until it is cancelled.
+	Try       time.Duration = -2
+	Unlimited time.Duration = -1
 	// StillOpen is the Return of an operation that has not returned.
 	StillOpen time.Duration = -1
 	// Harness is the client number of operations that lockbench itself performs. Such operations are initial writes,
@@ -92,6 +95,9 @@ const (
 // upper bound of its remaining lease.
 func (o *Op) Sightings() int { return max(1, int(o.Depth)) }
 
+// Cancelled is the Error of an acquire that was refused because its caller cancelled it.
+const Cancelled = "cancelled"
+
 // Gone is the Value of a fault that ends its client: the client is killed or abandons its hold. The client counts as
 // ended from the call of the fault.
 const Gone int64 = 1
@@ -107,6 +113,7 @@ type Op struct {
 	Fault        string // name of the fault, if Kind is Inject or Heal
 
 	Due, Call, Return time.Duration // intended start, actual start, and end or StillOpen
+	Wait              time.Duration // timeout of an acquire, Try or Unlimited; 0 if not recorded
 	SentAfter         time.Duration // time from Call until the successful request was sent to the store
 	Validity          time.Duration // length of the lease, counted from Call plus SentAfter; Unbounded if it does not expire, 0 if unknown
 

@@ -15,7 +15,7 @@ import (
 
 // Event is the call or the return of an operation. Op is valid only until the function visit passed to Replay returns.
 //
-// At a call, only Client, Life, Hold, Kind, Key, Due and Call are set. At the call of a fault, Fault and Value are set
+// At a call, only Client, Life, Hold, Kind, Key, Wait, Due and Call are set. At the call of a fault, Fault and Value are set
 // too.
 type Event struct {
 	Op     *Op
@@ -309,7 +309,7 @@ func appendLine(b []byte, l *Line) []byte {
 	}
 	op := &l.Op
 	for _, n := range [...]int64{int64(l.At), int64(l.Stall), int64(op.Client), int64(op.Life), op.Hold, int64(op.Kind), int64(op.Outcome),
-		int64(op.Depth), int64(op.Due), int64(op.Call), int64(op.Return), int64(op.SentAfter), int64(op.Validity), op.Fence, op.Value} {
+		int64(op.Depth), int64(op.Due), int64(op.Call), int64(op.Return), int64(op.Wait), int64(op.SentAfter), int64(op.Validity), op.Fence, op.Value} {
 		b = binary.AppendVarint(b, n)
 	}
 	return appendText(appendText(appendText(b, op.Key), op.Fault), op.Error)

@@ -84,11 +84,14 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 	if _, ok := c.Lock.(impls.Segmenter); ok {
 		known = "" // the lock selects a segment of the key; the result records the segment
 	}
-	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
+	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due, Wait: recorded(wait)})
 	c.due = 0 // only the first acquire of an iteration has an intended start
 	var err error
 	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
+	if res.Outcome == histories.Refused && ctx.Err() != nil {
+		res.Error = histories.Cancelled
+	}
 	res.Key = h.Key // a lock with segments returns the segment that it tried, even if it refuses
 	if err == nil {
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
@@ -105,6 +108,17 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
 	return h, err
+}
+
+// recorded returns the timeout of an acquire as the history has it.
+func recorded(wait time.Duration) time.Duration {
+	switch {
+	case wait == 0:
+		return histories.Try
+	case wait < 0:
+		return histories.Unlimited
+	}
+	return wait
 }
 
 // The method Client.after handles the error of an operation. If err is ErrGone, the client stops, because its process has
@@ -135,6 +149,9 @@ func (c *Client) Release(ctx context.Context, h Held) {
 // release sends the release of a hold to the lock, and records the result. The caller has already recorded the call.
 func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	err := c.Lock.Release(ctx, h.Grant)
+	if errors.Is(err, impls.ErrNotHeld) && waiting.Over(h.Hold.Lost) {
+		c.Lost(&h) // the lock reported the loss during the release
+	}
 	res := result(err)
 	c.log.Return(res)
 	c.after(err)

@@ -37,6 +37,10 @@ type Drive struct {
 // Logs returns the number of logs that a recorder needs: one for each client, and one for the final checks.
 func (p *Params) Logs() int { return p.Clients + 1 }
 
+// usualGrace is added to the lease and the timeout of an acquire to get the time after which unfinished operations are
+// cancelled. It is longer than the time within which an operation must return (property responsive).
+const usualGrace = 1500 * time.Millisecond
+
 // interruptedGrace is the time that clients have to finish their operations after an interrupt.
 const interruptedGrace = 2 * time.Second
 
@@ -53,7 +57,7 @@ func (d *Drive) Run(ctx context.Context) {
 	<-stop.Done()
 	grace := d.Params.Grace
 	if grace == 0 {
-		grace = d.Params.TTL + time.Second
+		grace = d.Params.TTL + d.Params.Wait + usualGrace
 	}
 	if ctx.Err() != nil {
 		grace = interruptedGrace

@@ -18,7 +18,7 @@ type Params struct {
 	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
 	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has a separate lock object
 	Duration  time.Duration `json:"duration_ns"`        // time after which clients start no more iterations
-	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + 1 s
+	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + Wait + 1.5 s
 	TTL       time.Duration `json:"ttl_ns"`             // requested lease
 	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: no timeout
 	Hold      time.Duration `json:"hold_ns"`            // duration of the work in the critical section

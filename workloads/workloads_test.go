@@ -331,11 +331,35 @@ func TestUnansweredAcquireIsCancelled(t *testing.T) {
 	}, released}
 	p := Defaults()
 	ops, took := drive(t, "contend", p, func() fake { return lock })
-	if want := p.Duration + p.TTL + time.Second; took != want {
+	if want := p.Duration + p.TTL + usualGrace; took != want {
 		t.Errorf("it took %v, want %v", took, want)
 	}
 	if len(ops) != p.Clients+1 || ops[0].Outcome != histories.Unknown {
 		t.Errorf("%d operations, the first %s", len(ops), ops[0].Outcome)
+	}
+}
+
+// TestTimeoutIsRecorded checks that an acquire is recorded with its timeout, and as cancelled if its caller cancelled it.
+func TestTimeoutIsRecorded(t *testing.T) {
+	lock := fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+		if r.Wait >= 0 {
+			return impls.Hold{}, impls.ErrBusy
+		}
+		<-ctx.Done()
+		return impls.Hold{}, impls.ErrBusy
+	}, released}
+	for _, c := range []struct {
+		workload string
+		wait     time.Duration // timeout of the parameters
+		recorded time.Duration
+		problem  string
+	}{{"contend", 0, histories.Unlimited, histories.Cancelled}, {"contend", time.Second, time.Second, "busy"}, {"try", 0, histories.Try, "busy"}} {
+		p := Defaults()
+		p.Duration, p.Wait = 5*time.Millisecond, c.wait
+		ops, _ := drive(t, c.workload, p, func() fake { return lock })
+		if op := ops[0]; op.Wait != c.recorded || op.Error != c.problem {
+			t.Errorf("%s with a timeout of %v: recorded %v and %q", c.workload, c.wait, op.Wait, op.Error)
+		}
 	}
 }
 

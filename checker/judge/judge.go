@@ -58,7 +58,7 @@ type judge struct {
 
 func newJudge(h histories.Header, o Options) *judge {
 	f := properties.NewFacts(h)
-	j := &judge{Facts: f, tally: &tally{Counts: f.Counts, lost: map[int32]histories.Op{}}}
+	j := &judge{Facts: f, tally: &tally{Counts: f.Counts, lost: map[int32]histories.Op{}, fresh: f.Fresh}}
 	if !o.NoOracle {
 		j.oracle = oracle.New(o.FullOracle, h.Seed, projection.Lived(), projection.Promised())
 	}
@@ -87,6 +87,7 @@ func (j *judge) visit(ev histories.Event) error {
 	if ev.Return && (ev.Op.Kind == histories.Acquire || ev.Op.Kind == histories.Renew) {
 		j.Granted(ev.Op)
 	}
+	j.Answered(ev)
 	k := j.projection.Key(ev.Op.Key)
 	j.projection.Event(k, ev)
 	j.Past.Event(k, ev)
@@ -104,8 +105,8 @@ func (j *judge) fault(ev histories.Event) {
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
 		j.Shaken = true
 	}
+	j.Facts.Fault(ev)
 	if !ev.Op.EndsClient() {
-		j.Facts.Fault(ev)
 		return
 	}
 	for _, x := range j.judgements {
@@ -131,7 +132,8 @@ func (j *judge) change(k *projection.Key, h *projection.Hold, c projection.Chang
 }
 
 func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
-	j.Until = cover.Until
+	cover.MaxStall = max(cover.MaxStall, j.Header.Stall.D())
+	j.Until, j.Stall = cover.Until, cover.MaxStall
 	j.projection.Finish()
 	j.Counts.Operations = cover.Ops
 	v := &checker.Verdict{Until: cover.Until, Counts: *j.Counts, Slack: j.Slack, Bound: j.Bound, MaxStall: cover.MaxStall}
@@ -161,11 +163,17 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// weigh changes a finding to Undecided if the fault of the trial was not verified. With needsGrant, a finding is also
+// settledLeast is the number of acquires and releases from which on a history is undecided if most of them have an unknown
+// outcome.
+const settledLeast = 8
+
+// weigh changes a finding to Undecided if most outcomes are unknown, or if the fault of the trial was not verified. With needsGrant, a finding is also
 // Undecided if nothing was granted after the fault began.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {
+	case j.tally.settled >= settledLeast && j.tally.unsettled*2 > j.tally.settled:
+		f.Observed, f.Why = checker.Undecided, fmt.Sprintf("%d of %d acquires and releases have an unknown outcome", j.tally.unsettled, j.tally.settled)
 	case fault == "" || fault == "none":
 	case !j.tally.injected:
 		f.Observed, f.Why = checker.Undecided, "the fault "+fault+" was not verified"

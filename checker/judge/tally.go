@@ -14,10 +14,13 @@ const maxBands = 1000
 
 type tally struct {
 	*checker.Counts
-	lost     map[int32]histories.Op // last reported loss of a hold, by client; deleted after the report proved false
-	bands    []checker.Band
-	injected bool          // a fault was verified
-	first    time.Duration // call time of the first verified fault
+	lost      map[int32]histories.Op // last reported loss of a hold, by client; deleted after the report proved false
+	bands     []checker.Band
+	fresh     func(*histories.Op) bool // reports whether an operation belongs to the epilogue
+	settled   int                      // number of acquires and releases of the workload that have returned
+	unsettled int                      // number of those with an unknown outcome
+	injected  bool                     // a fault was verified
+	first     time.Duration            // call time of the first verified fault
 }
 
 func (t *tally) event(k *projection.Key, ev histories.Event) {
@@ -27,6 +30,11 @@ func (t *tally) event(k *projection.Key, ev histories.Event) {
 	}
 	if op.Outcome == histories.Unknown && !op.Kind.SelfStarted() {
 		t.Unknown++
+	}
+	if !t.fresh(op) && op.Client != histories.Harness && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
+		if t.settled++; op.Outcome == histories.Unknown {
+			t.unsettled++
+		}
 	}
 	switch {
 	case op.Kind == histories.Acquire && op.Outcome == histories.Refused:

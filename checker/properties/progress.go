@@ -94,7 +94,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
-		w.free = max(w.free, x.explains(h)) // the store may still have the hold
+		w.free = max(w.free, x.unanswered(h)) // the store may still have the hold
 	case c == projection.Closed:
 		w.free = max(w.free, min(h.Closed, x.explains(h)))
 	}
@@ -129,6 +129,16 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
+// unanswered is explains for a hold whose release has no answer. If the lock has leases, such a release explains refusals
+// for at most a lease, unless a fault affected the client.
+func (x *waiting) unanswered(h *projection.Hold) time.Duration {
+	until := x.explains(h)
+	if until < histories.Forever || h.Until == histories.Forever || x.disturbed(h.Acquire.Client, h.Release.Call) {
+		return until
+	}
+	return x.unknownUntil(h.Release.Call)
+}
+
 // measure determines how long clients have waited for a key since it became free. It counts a violation if they waited
 // for longer than the maximum recovery time. The parameter granted is the hold whose grant ends the wait, or nil if the
 // wait continues.
@@ -136,14 +146,14 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 	if len(w.open) == 0 {
 		return
 	}
-	from := max(w.free, w.since, x.undisturbed(w))
+	from := max(w.free, w.since, x.undisturbed(w.open))
 	for _, h := range w.key.Live {
 		if h != granted {
 			from = max(from, x.explains(h))
 		}
 	}
 	for _, h := range w.key.Releasing {
-		from = max(from, x.explains(h))
+		from = max(from, x.unanswered(h))
 	}
 	if now <= from {
 		return
@@ -158,10 +168,10 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 // undisturbed returns the earliest call time of the outstanding acquires that no fault affected. After a fault, a
 // client library may wait for a lost reply until its own timeout. Such a wait is not a defect of the lock. The result
 // is 0 if faults affected none of the acquires, and histories.Forever if they affected all.
-func (x *waiting) undisturbed(w *awaited) time.Duration {
+func (f *Facts) undisturbed(open []asked) time.Duration {
 	first, disturbed := histories.Forever, false
-	for _, a := range w.open {
-		if x.disturbed[a.client] > a.call {
+	for _, a := range open {
+		if f.disturbed(a.client, a.call) {
 			disturbed = true
 		} else {
 			first = min(first, a.call)

@@ -60,6 +60,26 @@ func All() []Property {
 		{"exact-try",
 			"a try was refused (busy) although the key was free from the call to the answer (only for locks that promise this)",
 			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
+		{"truthful-answer",
+			"a release or renewal of a valid hold is refused, or an acquire of a free key that no other client requests",
+			func(m monitor) Judgement { return newAnswers(m) }, false},
+		{"prompt-hand-off",
+			"a key stays free after a release for longer than the back-off + 500 ms while a client waits for it",
+			func(m monitor) Judgement { return &handOffs{timed: timed{monitor: m}} }, false},
+		{"wait-honoured",
+			"an acquire is refused before its timeout, or returns long after it",
+			func(m monitor) Judgement { return &timeouts{timed: timed{monitor: m}} }, false},
+		{"responsive",
+			"an acquire, release or renewal does not return within a second of its deadline",
+			func(m monitor) Judgement { return &returns{timed: timed{monitor: m}, open: map[int32]*histories.Op{}} }, false},
+		{"abandoned-acquire",
+			"after an acquire was cancelled or timed out, a waiting client is not granted the key within the bound",
+			func(m monitor) Judgement { return &abandonments{timed: timed{monitor: m}} }, false},
+		{"loss-notice",
+			"a holder learns too late, or never, that its lease has ended or that its renewal was refused",
+			func(m monitor) Judgement {
+				return &notices{timed: timed{monitor: m}, due: map[*projection.Hold]time.Duration{}}
+			}, false},
 		{"backed-promise",
 			"during a hold the store does not have the key, or has it for less than the promised time",
 			func(m monitor) Judgement { return &backed{monitor: m} }, false},
@@ -91,8 +111,11 @@ type Facts struct {
 	Until  time.Duration // end of the judged part of the history; set after the last event
 	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
 
-	lease     time.Duration           // longest granted lease
-	disturbed map[int32]time.Duration // for each client that a fault affected, the end of its latest fault
+	Stall time.Duration // longest pause of lockbench itself; set after the last event
+
+	lease  time.Duration     // longest granted lease
+	faults map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
+	upsets int               // number of faults and unknown outcomes so far
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
@@ -116,7 +139,8 @@ func (f *Facts) unknownHold(from time.Duration) time.Duration {
 
 // NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.
 func NewFacts(h histories.Header) *Facts {
-	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
+	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr()),
+		faults: map[int32]*spells{}}
 }
 
 // Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than
@@ -125,20 +149,6 @@ func (f *Facts) Granted(op *histories.Op) {
 	if op.Outcome == histories.OK && op.Validity > f.lease {
 		f.lease = op.Validity
 		f.Bound = f.Header.FreedWithin() + histories.Excess(f.lease, f.Header.TTL.D())
-	}
-}
-
-// Fault records that a fault affects a client without ending it.
-func (f *Facts) Fault(ev histories.Event) {
-	if ev.Op.Client == histories.Harness || ev.Op.Kind != histories.Inject {
-		return
-	}
-	if f.disturbed == nil {
-		f.disturbed = map[int32]time.Duration{}
-	}
-	f.disturbed[ev.Op.Client] = histories.Forever
-	if ev.Return {
-		f.disturbed[ev.Op.Client] = ev.Op.Return
 	}
 }
 

@@ -261,3 +261,24 @@ func TestOpenFaultsAreListedAtAMark(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestExportedPause checks that an export states the longest pause of lockbench, because it has no marks.
+func TestExportedPause(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	text := `{"lockbench":2,"stall_ns":"1ms"}` + "\n" + `{"mark":5,"stall":30000000}` + "\n" + `{"mark":9,"stall":2}` + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := Export(&out, path); err != nil {
+		t.Fatal(err)
+	}
+	r, err := histories.NewReader(&out, Format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := r.Header.Stall.D(); got != 30*time.Millisecond {
+		t.Errorf("the export states a pause of %v", got)
+	}
+}

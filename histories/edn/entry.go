@@ -175,8 +175,16 @@ var numbers = map[string]number{
 	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
 	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // time at which a loss was reported, if later than the time of the entry
 	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
+	":wait":       {0, longest, func(op *histories.Op, n int64) { op.Wait = time.Duration(n) }, false},
 	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
+}
+
+// named holds the values of numeric fields that have a name, by field and name.
+var named = map[string]int64{
+	":validity unbounded": int64(histories.Unbounded),
+	":wait try":           int64(histories.Try),
+	":wait unlimited":     int64(histories.Unlimited),
 }
 
 func (e *entry) setNumber(name string, v *form) (known bool, err error) {
@@ -185,8 +193,8 @@ func (e *entry) setNumber(name string, v *form) (known bool, err error) {
 	if !known || v.isNil() {
 		return known, nil
 	}
-	n := int64(histories.Unbounded)
-	if name != ":validity" || v.text != "unbounded" {
+	n, named := named[name+" "+v.text]
+	if !named {
 		if n, err = v.number(field.low, field.high); err != nil {
 			return true, err
 		}

@@ -26,7 +26,7 @@ func Export(w io.Writer, path string) (warnings []string, err error) {
 }
 
 func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []string, err error) {
-	concurrency, err := concurrencyOf(open)
+	concurrency, stall, err := survey(open)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +37,7 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	defer r.Close()
 	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
 	header := r.Header
+	header.Stall = max(header.Stall, histories.Nanos(stall))
 	header.Marks = false // operations after the last mark are omitted, so the exported history is complete and needs no marks
 	if err := x.header(&header); err != nil {
 		return nil, err
@@ -55,11 +56,12 @@ func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []str
 	return r.Warnings, x.out.Flush()
 }
 
-// concurrencyOf returns the number of concurrent processes: the clients, and one more for lockbench itself.
-func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
+// survey returns the number of concurrent processes: the clients, and one more for lockbench itself. It also returns the
+// longest pause of lockbench that a mark states.
+func survey(open func() (*histories.Reader, error)) (concurrency int64, stall time.Duration, err error) {
 	r, err := open()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer r.Close()
 	most := int32(r.Header.Clients) - 1
@@ -67,10 +69,11 @@ func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 		line, err := r.Next()
 		switch {
 		case err == io.EOF:
-			return int64(most) + 2, nil
+			return int64(most) + 2, stall, nil
 		case err != nil:
-			return 0, err
+			return 0, 0, err
 		}
+		stall = max(stall, line.Stall)
 		most = max(most, line.Op.Client)
 	}
 }
@@ -108,6 +111,7 @@ func (x *writer) event(ev histories.Event) error {
 	case !ev.Return:
 		x.operation(op, op.Call, "invoke")
 		x.number(":due", int64(op.Due), op.Due != op.Call)
+		x.wait(op.Wait)
 		if op.Kind == histories.Write || op.Kind == histories.Append {
 			x.number(":value", op.Value, true)
 		}
@@ -171,6 +175,18 @@ func (x *writer) result(op *histories.Op) {
 	x.number(":fence", op.Fence, op.Fence != 0)
 	if op.Error != "" {
 		x.text(":error", op.Error)
+	}
+}
+
+// wait writes the timeout of an acquire.
+func (x *writer) wait(d time.Duration) {
+	switch d {
+	case histories.Try:
+		x.line = append(x.line, ", :wait :try"...)
+	case histories.Unlimited:
+		x.line = append(x.line, ", :wait :unlimited"...)
+	default:
+		x.number(":wait", int64(d), d != 0)
 	}
 }
 

@@ -1,8 +1,41 @@
-// Package broken contains locks with a known defect, each in a file. They are not in the catalog. Tests use them to check
-// that the suite detects the defect.
+// Package broken has locks with one defect each, of a kind that was found in libraries. They show that the judge detects the
+// defect. Each is the lock set-px-lua of package redis with one change. All lists them. They run only if they are selected by
+// name.
 package broken
 
-import "lockbench/impls"
+import (
+	"context"
+	"time"
 
-// All returns every lock of this package.
-func All() []impls.Impl { return []impls.Impl{ShortExpire()} }
+	"lockbench/impls"
+	"lockbench/impls/redis"
+	"lockbench/impls/waiting"
+)
+
+// All returns the locks of this package.
+func All() []impls.Impl {
+	return []impls.Impl{falseRefusal(), sleepingWaiter(), threeTries(), slowRelease(), lateAcquire(), silentWatchdog(), shortExpire()}
+}
+
+// of returns a known-broken lock that wraps set-px-lua.
+func of(name, doc string, wrap func(impls.Lock) impls.Lock, expected []impls.Expectation) impls.Impl {
+	return impls.Impl{
+		Name: name, Doc: doc, Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, Expect: expected,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			lock, err := redis.SetPXLua().Open(env)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(lock), nil
+		},
+	}
+}
+
+// try requests the lock once. start is the time at which the acquire was called.
+func try(ctx context.Context, lock impls.Lock, req impls.Request, start time.Time) (impls.Hold, error) {
+	sent := time.Since(start)
+	req.Wait = 0
+	hold, err := lock.Acquire(ctx, req)
+	hold.SentAfter += sent
+	return hold, err
+}

@@ -11,10 +11,10 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ShortExpire promises its whole TTL and sets half of it in the store. As long as holds are short, no client notices.
-func ShortExpire() impls.Impl {
+// shortExpire promises its whole TTL and sets half of it in the store. As long as holds are short, no client notices.
+func shortExpire() impls.Impl {
 	return impls.Impl{
-		Name: "short-expire", Control: true, Store: "redis", Deployment: "single", Leased: true, BackOff: waiting.LongestPause,
+		Name: "broken-short-lease", Control: true, Store: "redis", Deployment: "single", Leased: true, BackOff: waiting.LongestPause,
 		Doc:    "SET NX PX with half of the lease that it promises",
 		Expect: expect.Violated("the store has half of the promised lease", "backed-promise"),
 		Open: func(env impls.Env) (impls.Lock, error) {
@@ -25,19 +25,19 @@ func ShortExpire() impls.Impl {
 			if err != nil {
 				return nil, err
 			}
-			return &shortExpire{nodes[0], waiting.NewPolling(env), env}, nil
+			return &halfLease{nodes[0], waiting.NewPolling(env), env}, nil
 		},
 	}
 }
 
-type shortExpire struct {
+type halfLease struct {
 	redis.Node
 	waiting.Polling
 	env impls.Env
 }
 
 // Acquire sets the key with a token.
-func (l *shortExpire) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+func (l *halfLease) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		g := impls.Grant{Token: impls.Token(l.env.Rand), Validity: req.TTL}
 		set, err := l.SetNX(ctx, l.Key(req.Key), g.Token, req.TTL/2).Result() // the defect: half of the promise
@@ -51,9 +51,9 @@ func (l *shortExpire) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 var compareAndDelete = goredis.NewScript(`return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`)
 
 // Release deletes the key if it has the token.
-func (l *shortExpire) Release(ctx context.Context, g impls.Grant) error {
+func (l *halfLease) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(compareAndDelete.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Token).Int64())
 }
 
 // Close closes the connections.
-func (l *shortExpire) Close() error { return l.UniversalClient.Close() }
+func (l *halfLease) Close() error { return l.UniversalClient.Close() }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lockbench/impls"
+	"lockbench/impls/broken"
 	"lockbench/impls/etcd"
 	"lockbench/impls/local"
 	"lockbench/impls/mongo"
@@ -28,6 +29,14 @@ func All() []impls.Impl {
 		thirdparty.Redsync(), thirdparty.RedsyncTuned(), thirdparty.Redislock(), thirdparty.RedislockTuned(),
 		thirdparty.Rueidislock(), thirdparty.RueidislockTuned(), thirdparty.EtcdConcurrency(), thirdparty.ZKLock(),
 	}
+	return checked(all)
+}
+
+// Known returns every lock that can be selected by name: those of All, and the known-broken locks of package broken.
+func Known() []impls.Impl { return append(All(), checked(broken.All())...) }
+
+// checked makes each lock refuse unknown parameters.
+func checked(all []impls.Impl) []impls.Impl {
 	for i, lock := range all {
 		all[i].Open = func(env impls.Env) (impls.Lock, error) {
 			if err := impls.CheckParams(env.Params); err != nil {

@@ -24,7 +24,12 @@ func Default(l impls.Impl) []impls.Expectation {
 	all := slices.Concat(
 		Excludes("at most one client holds a lock"),
 		Holds("every holder releases", "no-orphan", "progress"),
-		In("misuse", Holds("only a holder can release", "owner-release")))
+		In("misuse", Holds("only a holder can release", "owner-release")),
+		Answers(), Prompt(),
+		Under(clientFaults, Holds("every request is answered", "responsive")))
+	if l.ReportsLoss {
+		all = append(all, Tells()...)
+	}
 	if l.Leased {
 		all = append(all, leased(l)...)
 	}
@@ -53,6 +58,7 @@ func leased(l impls.Impl) []impls.Expectation {
 		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
 		Backed(),
 		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
+		Under("cancelled-acquire", Holds("a cancelled acquire holds a key for at most its lease", "abandoned-acquire")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
 	if !l.Renews { // the watchdog of a living process may renew an abandoned hold forever
 		all = append(all, Under("holder-abandon", Holds("a lease that is not renewed expires", "recovery", "no-orphan"))...)

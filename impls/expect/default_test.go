@@ -49,7 +49,7 @@ func table() string {
 	}{
 		{"locks", impls.Impl{}}, {"has a lease", impls.Impl{Leased: true, Renews: true}}, {"has a lease, without `watchdog`", impls.Impl{Leased: true}},
 		{"`watchdog`", impls.Impl{Renews: true}}, {"`session`", impls.Impl{Session: true}}, {"`reentrant`", impls.Impl{Reentrant: true}},
-		{"`fencing`", impls.Impl{Fences: true}}, {"`notifies`", impls.Impl{Notifies: true}},
+		{"`fencing`", impls.Impl{Fences: true}}, {"`notifies`", impls.Impl{Notifies: true}}, {"`lost`", impls.Impl{ReportsLoss: true}},
 	} {
 		all := expect.Default(c.lock)
 		without := base

@@ -10,6 +10,28 @@ import (
 // the guarded resource checks fencing tokens: the resource refuses a token lower than one it has seen.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
+// Answers returns the expectations that every answer of a lock is true and comes in time.
+func Answers() []impls.Expectation {
+	all := slices.Concat(
+		Holds("a valid hold is not refused, and neither is the acquire of a free key", "truthful-answer"),
+		Holds("an acquire waits for as long as its timeout", "wait-honoured"),
+		Holds("every request is answered", "responsive"),
+		Holds("an acquire that timed out takes nothing", "abandoned-acquire"))
+	return slices.Concat(all, In("long-hold", all),
+		Under(clientFaults+" "+networkFaults, Holds("a valid hold is not refused, and neither is the acquire of a free key", "truthful-answer")))
+}
+
+// Prompt returns the expectation that a release is soon followed by the next grant.
+func Prompt() []impls.Expectation {
+	return Holds("a waiter is notified, or tries at an interval", "prompt-hand-off")
+}
+
+// Tells returns the expectations of a lock that reports the loss of a hold.
+func Tells() []impls.Expectation {
+	all := Holds("the lock knows when its lease ends", "loss-notice")
+	return append(all, In("long-hold", all)...)
+}
+
 // ComparedRelease returns the expectations of a lock whose release compares the token and deletes the key atomically.
 func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))

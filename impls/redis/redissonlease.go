@@ -12,7 +12,7 @@ func RedissonLease() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true,
 		Doc: "Redisson's lock with an explicit lease, and so without its watchdog",
-		Expect: slices.Concat(redissonUsual(), expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived(),
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), redissonUsual(), expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived(),
 			expect.LateHolder("holder-stall process-pause"),
 			expect.Recovers("holder-kill holder-abandon", "there is no renewal, and the lease expires")),
 		Open: openRedisson(redissonAcquire, redissonRelease, false),

@@ -22,7 +22,7 @@ func RedLock() impls.Impl {
 	return impls.Impl{
 		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
 		Doc: "the same random token on a majority of five independent servers",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(),
 			expect.Excludes("two majorities share a server, and that server's SET NX is atomic"),
 			expect.Holds("a split vote is cleaned up and tried again after a random delay; other keys expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),

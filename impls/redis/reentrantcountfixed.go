@@ -20,7 +20,7 @@ func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
 		Doc: "SET NX PX with a count of re-entries in the process; the last release compares and deletes",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("only a holder by SET NX is granted again without a request, while its lease lasts"),
 			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
 			expect.Holds("each grant increments the count and only the last release deletes", "reentrancy"),

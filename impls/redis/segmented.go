@@ -18,7 +18,7 @@ func Segmented() impls.Impl {
 	return impls.Impl{
 		Name: "segmented", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
 		Doc: "set-px-lua on one of several segments of a key, each with its part of the resource",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("each segment is a separate lock, taken by SET NX and freed only by its owner"),
 			expect.Holds("every holder deletes its segment's key, and other keys expire", "no-orphan", "progress"),
 			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),

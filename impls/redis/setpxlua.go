@@ -14,7 +14,7 @@ func SetPXLua() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-lua", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
 		Doc: "SET NX PX with a random token, released by a compare-and-delete script",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("SET NX is atomic, and the script deletes only the owner's key"),
 			expect.Holds("every holder deletes its key, and other keys expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),

@@ -20,7 +20,7 @@ func SetPXWait() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-wait", Store: "redis", Deployment: "replica", BackOff: waiting.LongestPause,
 		Doc: "set-px-lua, granted only if WAIT confirms a replica",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("SET NX is atomic on the primary, and the script deletes only the owner's key"),
 			expect.Holds("a key that no replica acknowledged is deleted, and other keys expire", "no-orphan", "progress"),
 			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other is promoted", "lease-exclusion", "mutual-exclusion")),

@@ -16,9 +16,9 @@ import (
 // Remaining weaknesses: the holder must detect that its session has ended. The server must detect that a client is gone.
 func MySQLGetLock() impls.Impl {
 	return impls.Impl{
-		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true,
+		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true, ReportsLoss: true,
 		Doc: "GET_LOCK and RELEASE_LOCK, one connection for each hold, pinged while held",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Tells(),
 			expect.Excludes("the server grants a name to one session at a time"),
 			expect.OpenSession()),
 		Open: func(env impls.Env) (impls.Lock, error) {

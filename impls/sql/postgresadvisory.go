@@ -20,9 +20,9 @@ import (
 // PostgresAdvisory is an advisory lock of PostgreSQL. A session holds the lock until the session releases the lock or ends.
 func PostgresAdvisory() impls.Impl {
 	return impls.Impl{
-		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true,
+		Name: "postgres-advisory", Store: "postgres", Deployment: "single", Session: true, ReportsLoss: true,
 		Doc: "pg_advisory_lock, one connection for each hold, pinged while held",
-		Expect: slices.Concat(
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Tells(),
 			expect.Excludes("the server grants a key to one session at a time"),
 			expect.OpenSession()),
 		Open: func(env impls.Env) (impls.Lock, error) {

@@ -25,7 +25,7 @@ import (
 // session is known to have ended. The fencing token is the revision of the answer that granted the lock.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
-		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true,
+		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
 		Shortest: 2 * time.Second, Late: time.Second,
 		Doc: "the Mutex of etcd's client library (concurrency), with a separate Session for each hold",
 		Expect: slices.Concat(

@@ -46,7 +46,7 @@ const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) i
 func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slow []impls.Expectation) impls.Impl {
 	const notKnown = "an unknown grant is released or expires"
 	return impls.Impl{
-		Name: name, Store: "redis", Deployment: "single", ThirdParty: true, Tracks: true, Doc: doc,
+		Name: name, Store: "redis", Deployment: "single", ThirdParty: true, Tracks: true, ReportsLoss: true, Doc: doc,
 		Expect: slices.Concat(expect.Excludes("a script sets a free key, and the value of each lock is random"),
 			expect.Holds("a release deletes the keys, and other keys expire", "no-orphan"),
 			expect.Observed(rueidisForgets, "progress"),

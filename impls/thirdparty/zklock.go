@@ -23,7 +23,7 @@ import (
 // Grants have no known validity. The client learns of a loss only when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
-		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true,
+		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, ReportsLoss: true,
 		Late: 200 * time.Millisecond, // the server checks for expired sessions only at intervals
 		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(

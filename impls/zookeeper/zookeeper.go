@@ -24,7 +24,7 @@ import (
 // timeout does not notice that it lost the lock. Then only a resource that checks fencing tokens prevents stale writes.
 func Queue() impls.Impl {
 	return impls.Impl{
-		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
+		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
 		Late:   200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the preceding one, and the end of a session deletes its node",
 		Expect: zooKeeperExpect("a release wakes the next waiter, and the node of a dead client goes with its session"),
@@ -41,7 +41,7 @@ func zooKeeperExpect(wakes string) []impls.Expectation {
 		expect.Holds("transactions are numbered in their order, and a node is created before the next one", "fencing"),
 		expect.In("misuse", expect.Holds("node names are unique, and a release deletes only its own node", "owner-release")),
 		expect.In("long-hold", expect.Holds("the session sends a heartbeat at a third of each timeout", "lease-exclusion", "mutual-exclusion", "renewal")),
-		expect.LeasedSession())
+		expect.Answers(), expect.Prompt(), expect.Tells(), expect.LeasedSession())
 }
 
 type zooKeeperLock struct {

@@ -29,7 +29,7 @@ type Table[T any] struct {
 
 // Tables of the names that flags accept.
 var (
-	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
+	Locks      = Table[impls.Impl]{"lock", catalog.Known, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
 	Faults     = Table[faults.Fault]{"fault", faults.All, func(f faults.Fault) (string, string) { return f.Name, f.Doc }}
 	Properties = Table[properties.Property]{"property", properties.All, func(p properties.Property) (string, string) { return p.Name, p.Doc }}

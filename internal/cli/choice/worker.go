@@ -100,6 +100,7 @@ func apply(own *impls.Impl, r worker.Ready) {
 	own.Name, own.Doc = r.Name, r.Doc
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
 	own.Notifies, own.Session = can(worker.CanNotify), can(worker.IsSession)
+	own.ReportsLoss = can(worker.CanTellLoss)
 	own.BackOff = time.Duration(r.BackOffMS) * time.Millisecond
 	own.Shortest = time.Duration(r.ShortestMS) * time.Millisecond
 	p := own.Program

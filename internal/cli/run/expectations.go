@@ -86,8 +86,9 @@ func readExpectations(file string) (expected, error) {
 // The function showing returns the default workload for checking a property. Some properties can be violated only in a special
 // workload.
 func showing(property, fault string) string {
-	if property == "owner-release" && fault != faults.None().Name {
+	workload := map[string]string{"reentrancy": "reentrant", "owner-release": "misuse", "abandoned-acquire": "long-hold", "loss-notice": "long-hold"}[property]
+	if workload == "" || workload != "reentrant" && fault != faults.None().Name {
 		return "counter"
 	}
-	return cmp.Or(map[string]string{"reentrancy": "reentrant", "owner-release": "misuse"}[property], "counter")
+	return workload
 }

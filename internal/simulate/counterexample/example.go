@@ -75,7 +75,7 @@ const (
 // New returns an Example that shows how trial t violates the property.
 func New(t Trial, property string) *Example {
 	x := &Example{Trial: t, property: property, finding: t.Verdict.Finding(property), witness: &checker.Witness{}, until: t.Verdict.Until}
-	x.waits = slices.Contains([]string{"progress", "recovery", "exact-try"}, property)
+	x.waits = slices.Contains([]string{"progress", "recovery", "exact-try", "truthful-answer", "prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire"}, property)
 	if x.finding.Witness != nil {
 		x.witness = x.finding.Witness
 		x.until = x.witness.To

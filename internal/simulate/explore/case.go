@@ -87,7 +87,7 @@ func (c Case) Cell() (trial.Cell, error) {
 }
 
 // locks caches the table of locks, because each trial looks up a lock.
-var locks = sync.OnceValue(catalog.All)
+var locks = sync.OnceValue(catalog.Known)
 
 // registered holds the locks that Register added.
 var registered struct {

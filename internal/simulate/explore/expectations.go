@@ -110,7 +110,8 @@ func decides(p faults.Plan, property string) bool {
 
 // safety lists the properties that hold under several faults at once if they hold under each fault alone. It omits
 // properties with a time limit. For example, two faults that each stop one server may together leave no majority.
-var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
+var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal",
+	"truthful-answer"}
 
 // expectations returns the expectations for a trial whose plan has several faults. A property is expected to hold if
 // the lock states so for a trial without faults, and for each fault of the plan.

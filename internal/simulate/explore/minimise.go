@@ -282,8 +282,9 @@ func compare(a, b Counterexample) int {
 // rank returns the position of a property in the order of significance. The most significant property has the
 // smallest rank.
 func rank(property string) int {
-	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
-		"resource-integrity", "fencing", "renewal", property}
+	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "truthful-answer",
+		"abandoned-acquire", "responsive", "prompt-hand-off", "wait-honoured", "loss-notice", "mutual-exclusion", "resource-integrity", "fencing",
+		"renewal", property}
 	return slices.Index(order, property)
 }
 

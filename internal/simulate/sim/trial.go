@@ -262,6 +262,7 @@ func (t Trial) header() histories.Header {
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
 		Params: map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
 		TTL:    histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
+		Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
 		Expectations: expected}
 }
 

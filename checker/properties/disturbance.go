@@ -1,0 +1,106 @@
+package properties
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// spells describes the faults that affected one client.
+type spells struct {
+	open  []spell       // faults that have begun and have not been healed
+	ended time.Duration // end of the latest fault that was healed
+}
+
+// spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
+type spell struct {
+	name        string
+	call, begun time.Duration // call and return of the injection; StillOpen if it has not returned
+}
+
+// Fault records that a fault begins or ends.
+func (f *Facts) Fault(ev histories.Event) {
+	op := ev.Op
+	s := f.faults[op.Client]
+	if s == nil {
+		s = &spells{ended: -1}
+		f.faults[op.Client] = s
+	}
+	at := func(known func(spell) bool) int {
+		for i := len(s.open) - 1; i >= 0; i-- {
+			if s.open[i].name == op.Fault && known(s.open[i]) {
+				return i
+			}
+		}
+		return -1
+	}
+	switch {
+	case op.Kind == histories.Heal:
+		if i := at(func(spell) bool { return true }); i >= 0 {
+			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
+		}
+	case !ev.Return:
+		f.upsets++
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen})
+	default:
+		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
+			s.open[i].begun = op.Return
+		}
+	}
+}
+
+// Answered records that an acquire or a release returned with an unknown outcome.
+func (f *Facts) Answered(ev histories.Event) {
+	op := ev.Op
+	if ev.Return && op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
+		f.upsets++
+	}
+}
+
+// disturbed reports whether a fault affected the client at or after the given time.
+func (f *Facts) disturbed(client int32, from time.Duration) bool {
+	s := f.faults[client]
+	return s != nil && (len(s.open) > 0 || s.ended >= from)
+}
+
+// overlapped reports whether a fault of the client, of a server or of the network lasted at or after the given time.
+func (f *Facts) overlapped(client int32, from time.Duration) bool {
+	return f.disturbed(client, from) || f.disturbed(histories.Harness, from)
+}
+
+// calm reports whether all faults have been healed.
+func (f *Facts) calm() bool {
+	for _, s := range f.faults {
+		if len(s.open) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// after returns the later of the given time and the end of the faults of the client, the servers and the network. It
+// returns Forever if one of them lasts.
+func (f *Facts) after(client int32, from time.Duration) time.Duration {
+	for _, c := range []int32{client, histories.Harness} {
+		if s := f.faults[c]; s != nil {
+			if from = max(from, s.ended); len(s.open) > 0 {
+				return histories.Forever
+			}
+		}
+	}
+	return from
+}
+
+// last is after at the end of the history: a fault that was not healed by then lasted until its injection returned.
+func (f *Facts) last(client int32, from time.Duration) time.Duration {
+	for _, c := range []int32{client, histories.Harness} {
+		if s := f.faults[c]; s != nil {
+			from = max(from, s.ended)
+			for _, o := range s.open {
+				from = max(from, o.call, o.begun)
+			}
+		}
+	}
+	return from
+}

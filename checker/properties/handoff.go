@@ -1,0 +1,108 @@
+package properties
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// handOffs checks that a key that was released is soon granted to a client that waits for it, and so is a key that no client
+// held.
+//
+// After a fault or an unknown outcome, the store may have a hold or a request of a client that is gone. A key is then judged
+// again once a client was granted it while no other client requested it.
+type handOffs struct {
+	timed
+	keys    projection.PerKey[handOff]
+	judged  int
+	longest time.Duration
+}
+
+type handOff struct {
+	key   *projection.Key
+	used  bool
+	known bool          // whether the key is known to be free since the time free
+	free  time.Duration // return of the release; 0 before the first grant
+	last  histories.Op  // the release
+	open  outstanding   // acquires with a timeout or without limit; tries do not wait
+	clean int           // Facts.upsets up to which nothing in the store can hinder a grant
+}
+
+func (x *handOffs) of(k *projection.Key) *handOff {
+	w := x.keys.Of(k)
+	if !w.used {
+		w.used, w.known, w.key = true, true, k
+	}
+	return w
+}
+
+func (x *handOffs) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire {
+		return
+	}
+	w := x.of(k)
+	if ev.Return {
+		x.measure(w, op.Return)
+		w.open.remove(op.Client)
+	} else if op.Wait == histories.Unlimited || op.Wait > 0 {
+		w.open.add(op.Client, op.Hold, op.Call)
+	}
+}
+
+func (x *handOffs) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	w := x.of(k)
+	switch c {
+	case projection.Began:
+		x.measure(w, h.Granted)
+		w.known = false
+		if alone := len(w.open) <= 1 && len(k.Live)+len(k.Releasing) == 1; alone && x.calm() {
+			w.clean = x.upsets
+		}
+	case projection.Closed:
+		clean := h.Fault == nil && h.Release.Kind != 0 && h.Release.Outcome == histories.OK && h.Promised && h.Closed < h.Until
+		w.known = clean && len(k.Live)+len(k.Releasing) == 0
+		w.free, w.last = h.Closed, h.Release
+	}
+}
+
+// limit returns the longest time for which a key may stay free while a client waits for it.
+func (x *handOffs) limit() time.Duration {
+	if x.Header.Notifies {
+		return answerTime
+	}
+	return x.Header.BackOff.D() + answerTime
+}
+
+// measure determines how long a client has waited for a free key.
+func (x *handOffs) measure(w *handOff, now time.Duration) {
+	if len(w.open) == 0 || !w.known || w.clean != x.upsets {
+		return
+	}
+	from := max(w.free, w.open[0].call)
+	x.judged++
+	x.longest = max(x.longest, now-from)
+	if !x.overrun(now - from - x.limit()) {
+		return
+	}
+	waiter := w.open[0].op(w.key)
+	ops, since := []histories.Op{waiter}, "no client held it"
+	if w.last.Kind != 0 {
+		ops, since = append(ops, w.last), x.tell("%s had released it at %s", &w.last, w.free)
+	}
+	x.show(w.key.Name, from, now, ops, "%s waited for %s from %s to %s, though %s; the limit is %s.",
+		&waiter, w.key.Name, from, now, since, x.limit())
+}
+
+func (x *handOffs) Finding() checker.Finding {
+	for i := range x.keys {
+		if w := &x.keys[i]; w.key != nil {
+			x.measure(w, x.Until)
+		}
+	}
+	evidence := fmt.Sprintf("%s, longest %s", checker.Count(x.judged, "hand-off"), checker.Milliseconds(x.longest))
+	return x.finding(evidence, reason{x.judged == 0, checker.NotApplicable, "no client is known to have waited for a free key"})
+}

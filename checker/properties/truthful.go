@@ -1,0 +1,193 @@
+package properties
+
+import (
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// answers checks that definite answers are true: a release or a renewal of a valid hold is not refused, and neither is an
+// acquire of a key that is certainly free and that no other client requests.
+type answers struct {
+	monitor
+	keys      projection.PerKey[answered]
+	releasing map[int32]*releasing // outstanding releases, by client
+	lost      map[int32]int64      // hold that was reported as lost last, by client
+	definite  int                  // number of definite answers
+}
+
+type answered struct {
+	free  time.Duration // time from which on the key is free, unless a client holds it; Forever if unknown
+	stray time.Duration // return of the latest release by a client that may not have held the key
+	open  []request     // outstanding acquires
+	clean int           // Facts.upsets up to which nothing in the store can hinder a grant
+	used  bool
+	last  histories.Op // last release
+}
+
+// request is an outstanding acquire. It is contended if another acquire of the key was outstanding at the same time.
+type request struct {
+	client    int32
+	contended bool
+}
+
+// releasing is an outstanding release. It is valid if it returns before the end of the lease (field until).
+type releasing struct {
+	key   int
+	until time.Duration
+}
+
+func newAnswers(m monitor) *answers {
+	return &answers{monitor: m, releasing: map[int32]*releasing{}, lost: map[int32]int64{}}
+}
+
+func (x *answers) of(k *projection.Key) *answered {
+	w := x.keys.Of(k)
+	if !w.used {
+		w.used, w.free, w.stray = true, -1, -1
+	}
+	return w
+}
+
+func (x *answers) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	w := x.of(k)
+	if ev.Return && op.Outcome != histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release || op.Kind == histories.Renew) {
+		x.definite++
+	}
+	switch {
+	case op.Kind == histories.Lost:
+		x.lost[op.Client] = op.Hold
+	case op.Kind == histories.Release && !ev.Return:
+		r := &releasing{key: k.Index}
+		if h, _ := k.ReleasedBy(op); h != nil && h.Promised {
+			r.until = h.Until
+		}
+		x.releasing[op.Client] = r
+	case op.Kind == histories.Release:
+		if r := x.releasing[op.Client]; r != nil && op.Return >= r.until {
+			w.stray = op.Return
+		}
+		delete(x.releasing, op.Client)
+	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
+		if h := k.Numbered(op); h != nil {
+			x.ofHold(k, h, op)
+		}
+	case op.Kind == histories.Acquire && !ev.Return:
+		for i := range w.open {
+			w.open[i].contended = true
+		}
+		w.open = append(w.open, request{op.Client, len(w.open) > 0})
+	case op.Kind == histories.Acquire:
+		x.acquired(k, w, op)
+	}
+}
+
+// acquired checks the answer to an acquire.
+func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
+	contended := x.gone(w, op.Client)
+	if op.Outcome != histories.Refused || op.Error == histories.Cancelled || contended || w.clean != x.upsets {
+		return
+	}
+	if len(k.Live)+len(k.Releasing) > 0 || w.free >= op.Call {
+		return
+	}
+	if !x.first() {
+		return
+	}
+	ops, since := []histories.Op{*op}, "no client had held it"
+	if w.last.Kind != 0 {
+		ops, since = append(ops, w.last), x.tell("%s had released it at %s", &w.last, w.last.Return)
+	}
+	x.show(k.Name, op.Call, op.Return, ops, "%s requested %s at %s and was refused (busy) at %s, though %s and no other client requested it.",
+		op, k.Name, op.Call, op.Return, since)
+}
+
+// gone removes the outstanding acquire of a client. It reports whether the acquire was contended, or its call is unknown.
+func (x *answers) gone(w *answered, client int32) (contended bool) {
+	for i, r := range w.open {
+		if r.client == client {
+			w.open = append(w.open[:i], w.open[i+1:]...)
+			return r.contended
+		}
+	}
+	return true
+}
+
+// Fault handles a fault that ends a client.
+func (x *answers) Fault(ev histories.Event) {
+	delete(x.releasing, ev.Op.Client)
+	for i := range x.keys {
+		x.gone(&x.keys[i], ev.Op.Client)
+	}
+}
+
+func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	w := x.of(k)
+	switch {
+	case c == projection.Began:
+		if len(k.Live) > 1 {
+			w.stray = h.Granted // the holds of the key may have taken it from each other
+		}
+		if alone := len(w.open) <= 1 && len(k.Live)+len(k.Releasing) == 1; alone && x.calm() {
+			w.clean = x.upsets
+		}
+	case c == projection.Closed && h.Fault == nil && h.Release.Kind != 0 && h.Closed < histories.Forever:
+		w.last = h.Release
+		switch h.Release.Outcome {
+		case histories.OK:
+			w.free = max(w.free, h.Closed)
+		case histories.Refused:
+			w.free = max(w.free, x.kept(h))
+			if h.Depth == 1 {
+				x.ofHold(k, h, &h.Release)
+			}
+		default:
+			w.free = max(w.free, x.kept(h))
+		}
+	case c == projection.Closed:
+		w.free = max(w.free, x.kept(h))
+	}
+}
+
+// kept returns the time until which the store may have a hold that was not released successfully.
+func (x *answers) kept(h *projection.Hold) time.Duration {
+	if x.Header.SilentRenewals || h.Over == histories.Forever {
+		return histories.Forever
+	}
+	return h.Over + max(0, x.Header.Bound.D()-x.Header.TTL.D()) + x.Slack
+}
+
+// ofHold checks a refused release or renewal of a hold.
+func (x *answers) ofHold(k *projection.Key, h *projection.Hold, op *histories.Op) {
+	w := x.of(k)
+	alone := len(k.Live)+len(k.Releasing) == 0 || len(k.Live) == 1 && k.Live[0] == h && len(k.Releasing) == 0
+	if !h.Promised || op.Return >= h.Until || x.Shaken || !alone || x.taken(k, w, h) ||
+		x.lost[op.Client] == h.Number() || x.disturbed(op.Client, op.Call) {
+		return
+	}
+	if x.first() {
+		until := "has no end"
+		if h.Until < histories.Forever {
+			until = x.tell("lasts until %s", h.Until)
+		}
+		x.show(k.Name, op.Call, op.Return, []histories.Op{h.Acquire, *op}, "%s was granted %s at %s; its %s at %s was refused at %s, though its lease %s.",
+			h, k.Name, h.Granted, op.Kind, op.Call, op.Return, until)
+	}
+}
+
+// taken reports whether another client's release may have ended the hold.
+func (x *answers) taken(k *projection.Key, w *answered, h *projection.Hold) bool {
+	for client, r := range x.releasing {
+		if client != h.Acquire.Client && r.key == k.Index {
+			return true
+		}
+	}
+	return w.stray >= h.Acquire.Call
+}
+
+func (x *answers) Finding() checker.Finding {
+	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
+}

@@ -1,0 +1,24 @@
+package broken
+
+import (
+	"context"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+)
+
+// falseRefusal answers each release that the lock was not held, as a library does that does not know the type of its answer.
+func falseRefusal() impls.Impl {
+	return of("broken-false-refusal", "a release deletes the key and answers that the lock was not held",
+		func(lock impls.Lock) impls.Lock { return falselyRefusing{lock} },
+		expect.Violated("every release of a valid hold is refused", "truthful-answer"))
+}
+
+type falselyRefusing struct{ impls.Lock }
+
+func (l falselyRefusing) Release(ctx context.Context, g impls.Grant) error {
+	if err := l.Lock.Release(ctx, g); err != nil {
+		return err
+	}
+	return impls.ErrNotHeld
+}

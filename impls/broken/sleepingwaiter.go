@@ -1,0 +1,34 @@
+package broken
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// sleepingWaiter misses each notification: a waiter tries again only when the lease of the holder would have ended.
+func sleepingWaiter() impls.Impl {
+	lock := of("broken-sleeping-waiter", "a waiter misses each release and sleeps for a lease",
+		func(lock impls.Lock) impls.Lock { return sleeping{lock} },
+		expect.Violated("a waiter tries again after a lease", "prompt-hand-off"))
+	lock.Notifies = true
+	return lock
+}
+
+type sleeping struct{ impls.Lock }
+
+func (l sleeping) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	start := time.Now()
+	patient, cancel := waiting.Limit(ctx, req.Wait)
+	defer cancel()
+	for {
+		hold, err := try(ctx, l.Lock, req, start)
+		if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 || !waiting.Pause(patient, req.TTL) {
+			return hold, err
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package broken
+
+import (
+	"context"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// slowRelease waits in each release until the next renewal is due, a third of a lease later.
+func slowRelease() impls.Impl {
+	return of("broken-slow-release", "a release waits for the next tick of the renewal, a third of a lease",
+		func(lock impls.Lock) impls.Lock { return slowly{lock} },
+		expect.Violated("a release takes a third of a lease", "responsive"))
+}
+
+type slowly struct{ impls.Lock }
+
+func (l slowly) Release(ctx context.Context, g impls.Grant) error {
+	waiting.Pause(ctx, g.Validity/3)
+	return l.Lock.Release(ctx, g)
+}
