@@ -107,7 +107,7 @@ func (o options) measure(ctx context.Context, stdout io.Writer) (*results, error
 	if err != nil {
 		return nil, err
 	}
-	m := &measurement{module: module, dir: dir, out: o.out, stages: o.plan()}
+	m := &measurement{module: module, dir: dir, out: o.out, stages: o.plan(), real: o.real}
 	table, work := &results{}, make(chan mutant)
 	var mu sync.Mutex
 	var workers sync.WaitGroup

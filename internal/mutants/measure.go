@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,7 @@ type measurement struct {
 	dir    string // temporary folder
 	out    string // folder for the output of the stages
 	stages []stage
+	real   time.Duration // time of the stage "real"
 }
 
 // row is the result of one mutant.
@@ -31,8 +33,8 @@ type row struct {
 	Violated []string  `json:"violated,omitempty"` // properties that this stage found violated
 	Seconds  float64   `json:"seconds"`            // time of all stages, without building
 	Stages   []attempt `json:"stages"`
-	Error    string    `json:"error,omitempty"`  // reason why the mutant could not be measured
-	Repeat   string    `json:"repeat,omitempty"` // command that repeats the row
+	Error    string    `json:"error,omitempty"` // reason why the mutant could not be measured
+	Repeat   string    `json:"repeat"`          // command that repeats the row
 }
 
 // attempt is the result of one stage.
@@ -84,21 +86,27 @@ func (m *measurement) row(ctx context.Context, one mutant) row {
 	if err != nil {
 		r.Error = err.Error()
 	}
-	if one.patch != "" {
-		r.Repeat = "go run ./internal/mutants --only " + one.name + " --stages " + strings.Join(r.stageNames(), ",")
-	}
+	r.Repeat = m.repeat(r)
 	return r
 }
 
-// stageNames returns the stage that detected the mutant, or all stages that ran.
-func (r row) stageNames() (names []string) {
-	if r.Detected != "" {
-		return []string{r.Detected}
+// repeat returns the command that repeats a row: with the stage that detected the mutant, or with all stages.
+func (m *measurement) repeat(r row) string {
+	command := "go run ./internal/mutants --only " + r.Mutant
+	if r.Patch == "" {
+		command = "go run ./internal/mutants --unchanged"
 	}
-	for _, a := range r.Stages {
-		names = append(names, a.Stage)
+	var names []string
+	for _, s := range m.stages {
+		if r.Detected == "" || r.Detected == s.name {
+			names = append(names, s.name)
+		}
 	}
-	return names
+	command += " --stages " + strings.Join(names, ",")
+	if slices.Contains(names, "real") {
+		command += " --for " + m.real.String()
+	}
+	return command
 }
 
 // attempt runs one stage. It returns an error if the stage gave no result that can be interpreted.

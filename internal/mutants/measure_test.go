@@ -172,6 +172,20 @@ func TestRow(t *testing.T) {
 	}
 }
 
+// TestRepeat checks the command that repeats a row.
+func TestRepeat(t *testing.T) {
+	m := &measurement{stages: []stage{{name: "run"}, {name: "real"}}, real: time.Minute}
+	for want, r := range map[string]row{
+		"go run ./internal/mutants --only a --stages run":                    {Mutant: "a", Patch: "p", Detected: "run"},
+		"go run ./internal/mutants --only a --stages run,real --for 1m0s":    {Mutant: "a", Patch: "p"},
+		"go run ./internal/mutants --unchanged --stages run,real --for 1m0s": {Mutant: "unchanged-a"},
+	} {
+		if got := m.repeat(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestInterrupt checks that an interrupt ends a stage at once.
 func TestInterrupt(t *testing.T) {
 	t.Setenv(played, "hang")
