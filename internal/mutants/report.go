@@ -65,20 +65,20 @@ func (r row) result() string {
 
 // summary returns the number of mutants by the stage that detected them.
 func (t *results) summary() string {
-	found, errors := map[string]int{}, 0
+	found, unmeasured := map[string]int{}, 0
 	for _, r := range t.Rows {
 		found[r.Detected]++
 		if r.Error != "" {
-			errors++
+			unmeasured++
 		}
 	}
 	var by []string
 	for _, s := range stageNames() {
 		by = append(by, fmt.Sprintf("%s %d", s, found[s]))
 	}
-	text := fmt.Sprintf("%d of %d mutants detected (%s), %d survived", len(t.Rows)-found[""], len(t.Rows), strings.Join(by, ", "), found[""]-errors)
-	if errors > 0 {
-		text += fmt.Sprintf(", %d could not be measured", errors)
+	text := fmt.Sprintf("%d of %d mutants detected (%s), %d survived", len(t.Rows)-found[""], len(t.Rows), strings.Join(by, ", "), found[""]-unmeasured)
+	if unmeasured > 0 {
+		text += fmt.Sprintf(", %d could not be measured", unmeasured)
 	}
 	return text + "."
 }
