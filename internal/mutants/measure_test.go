@@ -69,8 +69,8 @@ func TestAttempt(t *testing.T) {
 	}{
 		{role: "0", outcome: notDetected},
 		{role: "1", outcome: detected, violated: []string{"progress (l, w, f)"}},
-		{role: "3", outcome: notDetected + " (exit code 3)"},
-		{role: "4", outcome: notDetected + " (exit code 4)"},
+		{role: "3", outcome: noVerdict + " (exit code 3)"},
+		{role: "4", outcome: noVerdict + " (exit code 4)"},
 		{role: "6", outcome: notDetected + " (exit code 6)"},
 		{role: "crash", outcome: crashed},
 		{role: "hang", outcome: timedOut},

@@ -60,25 +60,45 @@ func (r row) result() string {
 	for _, a := range r.Stages {
 		outcomes = append(outcomes, a.Stage+" "+a.Outcome)
 	}
-	return "survived: " + strings.Join(outcomes, ", ")
+	text := strings.Join(outcomes, ", ")
+	if !r.survived() {
+		return text
+	}
+	return "survived: " + text
 }
 
-// summary returns the number of mutants by the stage that detected them.
+// survived reports whether a stage judged the mutant, and none detected it.
+func (r row) survived() bool {
+	judged := func(a attempt) bool { return strings.HasPrefix(a.Outcome, notDetected) }
+	return r.Error == "" && r.Detected == "" && slices.ContainsFunc(r.Stages, judged)
+}
+
+// summary returns the number of mutants by their result.
 func (t *results) summary() string {
-	found, unmeasured := map[string]int{}, 0
+	by, detected, survived, open, failed := map[string]int{}, 0, 0, 0, 0
 	for _, r := range t.Rows {
-		found[r.Detected]++
-		if r.Error != "" {
-			unmeasured++
+		switch {
+		case r.Error != "":
+			failed++
+		case r.Detected != "":
+			by[r.Detected]++
+			detected++
+		case r.survived():
+			survived++
+		default:
+			open++
 		}
 	}
-	var by []string
+	var stages []string
 	for _, s := range stageNames() {
-		by = append(by, fmt.Sprintf("%s %d", s, found[s]))
+		stages = append(stages, fmt.Sprintf("%s %d", s, by[s]))
 	}
-	text := fmt.Sprintf("%d of %d mutants detected (%s), %d survived", len(t.Rows)-found[""], len(t.Rows), strings.Join(by, ", "), found[""]-unmeasured)
-	if unmeasured > 0 {
-		text += fmt.Sprintf(", %d could not be measured", unmeasured)
+	text := fmt.Sprintf("%d mutants: %d detected (%s), %d survived", len(t.Rows), detected, strings.Join(stages, ", "), survived)
+	if open > 0 {
+		text += fmt.Sprintf(", %d without a verdict", open)
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(", %d not measured because of an error", failed)
 	}
 	return text + "."
 }

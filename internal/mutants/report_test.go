@@ -11,8 +11,9 @@ import (
 func TestResults(t *testing.T) {
 	table := &results{}
 	table.add(row{Mutant: "c", Error: "build: x|y"})
-	table.add(row{Mutant: "b", Stages: []attempt{{Stage: "run", Outcome: notDetected}, {Stage: "faults", Outcome: notDetected + " (exit code 3)"}}})
-	if table.failed(true) != true || (&results{Rows: table.Rows[:1]}).failed(true) {
+	table.add(row{Mutant: "b", Stages: []attempt{{Stage: "run", Outcome: notDetected}, {Stage: "faults", Outcome: noVerdict + " (exit code 3)"}}})
+	table.add(row{Mutant: "d", Stages: []attempt{{Stage: "run", Outcome: noVerdict + " (exit code 4)"}}})
+	if !table.failed(false) || (&results{Rows: table.Rows[:1]}).failed(true) {
 		t.Error("a row with an error must fail, and one that survived must not")
 	}
 	table.add(row{Mutant: "a", Detected: "faults", Violated: []string{"progress (l, w, f)", "recovery"}, Seconds: 1.26, Repeat: "go run"})
@@ -28,9 +29,10 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"1 of 3 mutants detected (run 0, faults 1, virtual 0, real 0), 1 survived, 1 could not be measured.\n",
+		"4 mutants: 1 detected (run 0, faults 1, virtual 0, real 0), 1 survived, 1 without a verdict, 1 not measured because of an error.\n",
 		"| a |  |  | detected by faults: progress (l, w, f) and 1 more | 1.3s | `go run` |\n| b |",
-		"| survived: run not detected, faults not detected (exit code 3) |",
+		"| survived: run not detected, faults no verdict (exit code 3) |",
+		"| run no verdict (exit code 4) |",
 		`ERROR: build: x\|y`,
 	}
 	for _, w := range want {
@@ -39,7 +41,7 @@ func TestResults(t *testing.T) {
 		}
 	}
 	var again results
-	if text, err = os.ReadFile(filepath.Join(dir, "detection.json")); err != nil || json.Unmarshal(text, &again) != nil || len(again.Rows) != 3 {
+	if text, err = os.ReadFile(filepath.Join(dir, "detection.json")); err != nil || json.Unmarshal(text, &again) != nil || len(again.Rows) != 4 {
 		t.Errorf("%s, %v", text, err)
 	}
 }
