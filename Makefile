@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped adapters fuzz differential scenarios soak explore bench run packages packages-test clean
+.PHONY: check test skipped adapters fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
 # trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
@@ -53,6 +53,9 @@ soak: ## repeat trials under faults for an hour, and kill 50 runs
 
 explore: ## explore the best locks in virtual time, for hours; docs/evidence/explored.md has the latest results
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done
+
+mutants: ## insert mistakes into correct locks, and measure for hours which are detected; ARGS="--only NAME --stages run,faults"
+	go run ./internal/mutants $(ARGS)
 
 bench: ## benchmarks of recording, judging and virtual time
 	go test -run '^$$' -bench . -benchmem ./histories ./checker/judge ./internal/drive/trial ./internal/simulate/explore

@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"internal/choose":   {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/measure", "internal/yamlfile", "internal/suggest"},
 	"internal/web":      {"histories", "checker", "reports"},
 	"internal/cli":      {"histories", "impls", "workloads", "checker", "reports", "internal"},
+	"internal/mutants":  {"impls", "internal/drive", "internal/simulate"},
 	"internal/rules":    {},
 	"cmd/lockbench":     {"impls", "internal/cli"},
 	"examples":          {"impls"},

@@ -84,6 +84,11 @@ func textsOf(path, rel string, visit func(text)) error {
 		source, err := os.ReadFile(path)
 		visit(text{rel, 1, pages, without(inlineCode, string(source))})
 		return err
+	case ".patch":
+		source, err := os.ReadFile(path)
+		header, _, _ := strings.Cut(string(source), "\ndiff ")
+		visit(text{rel, 1, pages, header})
+		return err
 	case ".lua":
 		source, err := os.ReadFile(path)
 		for i, line := range strings.Split(string(source), "\n") {
