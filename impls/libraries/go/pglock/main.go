@@ -1,0 +1,46 @@
+//go:build ignore
+
+// Command main lets lockbench test cirello.io/pglock.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"cirello.io/pglock"
+	_ "github.com/lib/pq"
+	worker "lockbench/impls/worker/go"
+)
+
+func main() {
+	worker.Main(worker.Lock[*pglock.Client, *pglock.Lock]{
+		Name: "pglock-cirello", Store: "postgres", Can: []string{worker.Watchdog}, Shortest: time.Second,
+		Backoff: 5 * time.Second, // a waiter sleeps for a lease
+		Busy:    pglock.ErrNotAcquired, NotHeld: pglock.ErrLockAlreadyReleased, Open: open,
+		Acquire: func(ctx context.Context, c *pglock.Client, r worker.Request) (g worker.Grant[*pglock.Lock], err error) {
+			var options []pglock.LockOption
+			if r.Wait == 0 {
+				options = append(options, pglock.FailIfLocked())
+			}
+			g.Handle, err = c.AcquireContext(ctx, r.Key, options...)
+			return g, err
+		},
+		Release: func(ctx context.Context, c *pglock.Client, h worker.Hold[*pglock.Lock]) error {
+			return c.ReleaseContext(ctx, h.Handle)
+		},
+	})
+}
+
+func open(env worker.Env) (*pglock.Client, error) {
+	db, err := sql.Open("postgres", env.Nodes[0]+"?sslmode=disable")
+	if err != nil {
+		return nil, err
+	}
+	c, err := pglock.New(db, pglock.WithLeaseDuration(env.TTL), pglock.WithHeartbeatFrequency(env.TTL/3))
+	if err != nil {
+		return nil, err
+	}
+	_ = c.CreateTable() // fails if another process has created it
+	return c, nil
+}

@@ -1,0 +1,48 @@
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import lockbench.Busy;
+import lockbench.Env;
+import lockbench.Grant;
+import lockbench.Worker;
+import org.redisson.Redisson;
+import org.redisson.RedissonMultiLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
+import org.redisson.config.Config;
+
+/** A worker for Redisson: RLock with the watchdog ("lock") or with explicit leases ("lease"), or "multilock". */
+public class RedissonWorker {
+    private static final long WATCHDOG = -1; // a lease that Redisson renews
+
+    public static void main(String[] args) {
+        var use = args.length == 0 ? "lock" : args[0];
+        var worker = new Worker<RedissonClient, RLock>("redisson-java-" + use, env -> connect(env, use))
+                .shortestLease(Duration.ofSeconds(1)) // the watchdog's timer ticks every 100 ms
+                .declare("notifies", "reentrant", "cancel")
+                .threadPerOwner(); // the lock belongs to the thread that acquired it
+        if (use.equals("lock")) worker.declare("watchdog");
+        worker.acquire((redisson, request) -> {
+                    var lock = request.outer().orElseGet(() -> lock(redisson, use, request.key()));
+                    var lease = use.equals("lock") && request.keepAlive() ? WATCHDOG : request.ttl().toMillis();
+                    var wait = request.waitTime().isZero() ? -1 : request.waitTime().toMillis(); // -1 also means to try once
+                    if (!lock.tryLock(wait, lease, TimeUnit.MILLISECONDS)) throw new Busy();
+                    return new Grant<>(lock);
+                })
+                .release((redisson, hold) -> hold.handle().unlock())
+                .run();
+    }
+
+    private static RLock lock(RedissonClient redisson, String use, String key) {
+        var lock = redisson.getLock(key);
+        return use.equals("multilock") ? new RedissonMultiLock(lock, redisson.getLock(key + ":second")) : lock;
+    }
+
+    private static RedissonClient connect(Env env, String use) {
+        var config = new Config().setCodec(StringCodec.INSTANCE); // the default of old versions fails on new JVMs
+        var watchdog = use.equals("lock") ? env.ttl() : env.ttl().dividedBy(2); // as leases of a minute with the default of 30 s
+        config.setLockWatchdogTimeout(watchdog.toMillis());
+        config.useSingleServer().setAddress(env.node());
+        return Redisson.create(config);
+    }
+}

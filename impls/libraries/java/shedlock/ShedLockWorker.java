@@ -1,0 +1,39 @@
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.time.Duration;
+import lockbench.Busy;
+import lockbench.Env;
+import lockbench.Grant;
+import lockbench.Worker;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** A worker for ShedLock's JdbcTemplateLockProvider, with the clock of the database. */
+public class ShedLockWorker {
+    private static final String TABLE = "CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) PRIMARY KEY, "
+            + "lock_until TIMESTAMP NOT NULL, locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)";
+
+    public static void main(String[] args) {
+        new Worker<LockProvider, SimpleLock>("shedlock", ShedLockWorker::open)
+                .store("postgres")
+                .tryAcquire((provider, request) -> {
+                    var lock = provider.lock(new LockConfiguration(request.key(), request.ttl(), Duration.ZERO));
+                    return new Grant<>(lock.orElseThrow(Busy::new));
+                })
+                .release((provider, hold) -> hold.handle().unlock())
+                .run();
+    }
+
+    private static LockProvider open(Env env) {
+        var config = new HikariConfig();
+        config.setJdbcUrl("jdbc:" + env.node().replace("postgres://", "postgresql://").replaceFirst("//.*@", "//"));
+        config.setUsername("postgres");
+        var jdbc = new JdbcTemplate(new HikariDataSource(config));
+        jdbc.execute("SELECT pg_advisory_xact_lock(1); " + TABLE); // two processes must not create the table at once
+        return new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
+                .withJdbcTemplate(jdbc).withLockedByValue("process-" + env.process()).usingDbTime().build());
+    }
+}

@@ -1,0 +1,33 @@
+//! A worker for rslock, which implements RedLock.
+use lockbench_worker::{Error, Grant, Validity, Worker};
+use rslock::{Lock, LockError, LockManager};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+struct Client {
+    manager: &'static LockManager, // leaked, because each lock borrows it
+    runtime: Runtime,
+}
+
+fn main() {
+    Worker::<Client, Lock<'static>>::new("rslock", |env| {
+        let mut manager = LockManager::new(env.nodes.clone());
+        manager.set_retry(1, 1); // the worker repeats it
+        Ok(Client { manager: Box::leak(Box::new(manager)), runtime: Builder::new_current_thread().enable_time().build()? })
+    })
+    .try_acquire(|client, request| {
+        match client.runtime.block_on(client.manager.lock(request.key.as_bytes(), request.ttl.as_millis() as usize)) {
+            Ok(lock) => {
+                let validity = Duration::from_millis((lock.validity_time as u64).min(3_600_000)); // an overflow is an hour
+                Ok(Grant::new(lock).validity(Validity::For(validity)))
+            }
+            Err(LockError::Unavailable) => Err(Error::Busy), // also if a server did not answer
+            Err(e) => Err(Error::Unknown(format!("{e:?}"))),
+        }
+    })
+    .release(|client, hold| {
+        client.runtime.block_on(client.manager.unlock(hold.handle()?));
+        Ok(())
+    })
+    .run()
+}
