@@ -1,0 +1,81 @@
+#!/bin/sh
+# Installs one version of a library, builds its adapter, and prints the folder of both:
+#
+#     impls/libraries/install.sh java/redisson 3.11.0
+#
+# The packages come from the registries that mvn, go, cargo, pip and npm are configured to use.
+set -eu
+library=$1 version=$2
+here=$(cd "$(dirname "$0")" && pwd)
+workers=$here/../worker
+source=$here/$library
+folder=${LOCKBENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/lockbench/libraries/$library/$version
+
+# field prints the value of a top-level field of library.yaml.
+field() { sed -n "s/^$1: *//p" "$source/library.yaml" | tr -d '"'; }
+
+# also prints the packages that the version needs beside the library itself, as name:version.
+also() {
+	field with | tr -d '[],"' | tr ' ' '\n' | sed '/^$/d'
+	sed -n "/^ *- version: $version\$/,/^ *- version:/s/^ *with: *//p" "$source/library.yaml" | tr -d '[],"' | tr ' ' '\n' | sed '/^$/d'
+}
+
+# maven writes a project with the library, copies the jars of its dependencies, and compiles the adapter.
+maven() {
+	{
+		echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+		echo '<groupId>lockbench</groupId><artifactId>library</artifactId><version>1</version><dependencies>'
+		{ echo "$(field package):$version"; also; } | sed 's|\(.*\):\(.*\):\(.*\)|<dependency><groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version></dependency>|'
+		echo '</dependencies></project>'
+	} > pom.xml
+	mvn -B -q dependency:copy-dependencies -DoutputDirectory=lib
+	javac -nowarn -d classes -cp 'lib/*' "$workers"/java/src/main/java/lockbench/*.java "$source"/*.java
+}
+
+# go_module writes a module that requires the library and builds the adapter.
+go_module() {
+	cp "$source"/*.go .
+	printf 'module adapter\n\ngo 1.21\n\nrequire lockbench/impls/worker/go v0.0.0\n\nreplace lockbench/impls/worker/go => %s\n' "$workers/go" > go.mod
+	go get "$(field package)@v${version#v}" $(also | sed 's/:/@/')
+	go build -mod=mod -o worker ./*.go
+}
+
+# crate writes a package that depends on exactly this version and builds the adapter. Libraries share their builds.
+crate() {
+	mkdir -p src && cp "$source"/*.rs src
+	{
+		printf '[package]\nname = "adapter"\nversion = "1.0.0"\nedition = "2021"\n\n[dependencies]\n'
+		printf 'lockbench-worker = { path = "%s" }\n%s = "=%s"\n' "$workers/rust" "$(field package)" "$version"
+		also | sed 's/\(.*\):\(.*\)/\1 = "\2"/'
+	} > Cargo.toml
+	cargo build --quiet --release --target-dir ../target
+	cp ../target/release/adapter worker
+}
+
+# pypi installs the library, its dependencies and the adapter into one folder, from which Python imports them.
+pypi() {
+	python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --upgrade --target . \
+		"$(field package)==$version" $(also | sed 's/:/==/')
+	cp "$workers"/python/lockbench_worker.py "$source"/*.py .
+}
+
+# npm_package installs the library and exactly the packages that library.yaml names beside it.
+npm_package() {
+	npm install --silent --no-audit --no-fund --no-package-lock --no-save --ignore-scripts --legacy-peer-deps --prefix . \
+		"$(field package)@$version" $(also | sed 's/\(.*\):/\1@/')
+	cp "$workers"/node/lockbench-worker.mjs "$source"/*.mjs .
+}
+
+if [ ! -f "$folder/installed" ]; then
+	mkdir -p "$folder" && cd "$folder"
+	case $(field registry) in
+	maven) maven ;;
+	go) go_module ;;
+	crates) crate ;;
+	pypi) pypi ;;
+	npm) npm_package ;;
+	*) echo "install $library: unknown registry $(field registry)" >&2 && exit 1 ;;
+	esac >&2
+	touch installed
+fi
+echo "$folder"

@@ -1,0 +1,146 @@
+// Package libraries tests the descriptions of third-party libraries: each folder <language>/<library> has a library.yaml with
+// the versions to test, and the adapter that lets lockbench test them. install.sh installs one version.
+package libraries
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// library is the content of a library.yaml.
+type library struct {
+	Name     string
+	Language string
+	Registry string
+	Package  string
+	With     []string // packages that every version needs beside the library, as name:version
+	Store    string
+	Start    string // command of the worker; {folder} is the folder that install.sh prints
+	Versions []version
+}
+
+// version is a version of a library to test.
+type version struct {
+	Version   string
+	State     string   // bad, fixed or current
+	With      []string // packages that this version needs beside the library
+	Defect    string   // of a bad version: what is wrong, and the upstream issue
+	Situation string   // of a bad version: what has to happen for the defect to show
+	Question  string   // of a bad version: the property that is violated, or none
+	ShownBy   string   `yaml:"shown_by"` // flags of lockbench verify under which the defect shows, if any are known
+}
+
+const maxAdapter = 50 // lines
+
+var (
+	registries = map[string]string{"pypi": "python", "npm": "node", "maven": "java", "go": "go", "crates": "rust"}
+	stores     = []string{"redis", "mysql", "postgres", "mongodb", "zookeeper", "etcd", "none"}
+	questions  = []string{"none", "lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy",
+		"renewal", "no-orphan", "progress", "recovery", "exact-try", "truthful-answer", "prompt-hand-off", "wait-honoured",
+		"responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
+	upstream = regexp.MustCompile(`\([^()]*(issue|pull request) [A-Z]*-?\d+\)\.$`)
+	pinned   = regexp.MustCompile(`^\S+:[^:\s]+$`)
+)
+
+func TestLibraries(t *testing.T) {
+	files, err := filepath.Glob("*/*/library.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d libraries: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.ToSlash(filepath.Dir(file)), func(t *testing.T) {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var l library
+			if err := yaml.UnmarshalWithOptions(source, &l, yaml.Strict()); err != nil {
+				t.Fatal(err)
+			}
+			for _, mistake := range slices.Concat(l.mistakes(filepath.Dir(file)), adapterMistakes(t, filepath.Dir(file))) {
+				t.Error(mistake)
+			}
+		})
+	}
+}
+
+// mistakes returns what is wrong with a description in the given folder.
+func (l library) mistakes(folder string) []string {
+	var found []string
+	check := func(ok bool, mistake string) {
+		if !ok {
+			found = append(found, mistake)
+		}
+	}
+	check(filepath.ToSlash(folder) == l.Language+"/"+l.Name, "name and language: want those of the folder")
+	check(registries[l.Registry] == l.Language, "registry: want that of the language")
+	check(l.Package != "", "package is missing")
+	check(slices.Contains(stores, l.Store), "store: want one of "+strings.Join(stores, ", "))
+	check(strings.Contains(l.Start, "{folder}"), "start: want a command with {folder}")
+	check(len(l.Versions) > 0, "versions are missing")
+	seen := map[string]bool{}
+	for _, v := range l.Versions {
+		check(v.Version != "" && !seen[v.Version], "version "+v.Version+": missing or listed twice")
+		seen[v.Version] = true
+		check(!slices.ContainsFunc(slices.Concat(l.With, v.With), func(p string) bool { return !pinned.MatchString(p) }), "with: want name:version")
+		for _, mistake := range v.mistakes() {
+			found = append(found, v.Version+": "+mistake)
+		}
+	}
+	return found
+}
+
+func (v version) mistakes() []string {
+	switch v.State {
+	case "fixed", "current":
+		if cmp.Or(v.Defect, v.Situation, v.Question, v.ShownBy) != "" {
+			return []string{"defect, situation, question and shown_by belong to a bad version"}
+		}
+		return nil
+	case "bad":
+	default:
+		return []string{"state: want bad, fixed or current"}
+	}
+	var found []string
+	if !upstream.MatchString(v.Defect) {
+		found = append(found, "defect: want a sentence that ends with the upstream issue in parentheses")
+	}
+	if v.Situation == "" {
+		found = append(found, "situation is missing")
+	}
+	if !slices.Contains(questions, v.Question) {
+		found = append(found, "question: want one of "+strings.Join(questions, ", "))
+	}
+	return found
+}
+
+// adapterMistakes returns what is wrong with the files beside a description.
+func adapterMistakes(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	if len(files) < 2 {
+		found = append(found, "the adapter is missing")
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(source, []byte("\n")); filepath.Base(file) != "library.yaml" && lines > maxAdapter {
+			found = append(found, filepath.Base(file)+" has more than 50 lines")
+		}
+	}
+	return found
+}
