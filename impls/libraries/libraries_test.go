@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // library is the content of a library.yaml.
@@ -35,7 +36,8 @@ type version struct {
 	Defect    string   // of a bad version: what is wrong, and the upstream issue
 	Situation string   // of a bad version: what has to happen for the defect to show
 	Question  string   // of a bad version: the property that is violated, or none
-	ShownBy   string   `yaml:"shown_by"` // flags of lockbench verify under which the defect shows, if any are known
+	ShownBy   string   `yaml:"shown_by"` // flags of lockbench verify under which the defect shows, if there are any
+	Case      string   // file beside the description with a case (docs/case.schema.json) in which the defect shows
 }
 
 const maxAdapter = 50 // lines
@@ -91,7 +93,7 @@ func (l library) mistakes(folder string) []string {
 		check(v.Version != "" && !seen[v.Version], "version "+v.Version+": missing or listed twice")
 		seen[v.Version] = true
 		check(!slices.ContainsFunc(slices.Concat(l.With, v.With), func(p string) bool { return !pinned.MatchString(p) }), "with: want name:version")
-		for _, mistake := range v.mistakes() {
+		for _, mistake := range slices.Concat(v.mistakes(), v.caseMistakes(l.Name, folder)) {
 			found = append(found, v.Version+": "+mistake)
 		}
 	}
@@ -101,8 +103,8 @@ func (l library) mistakes(folder string) []string {
 func (v version) mistakes() []string {
 	switch v.State {
 	case "fixed", "current":
-		if cmp.Or(v.Defect, v.Situation, v.Question, v.ShownBy) != "" {
-			return []string{"defect, situation, question and shown_by belong to a bad version"}
+		if cmp.Or(v.Defect, v.Situation, v.Question, v.ShownBy, v.Case) != "" {
+			return []string{"defect, situation, question, shown_by and case belong to a bad version"}
 		}
 		return nil
 	case "bad":
@@ -122,6 +124,32 @@ func (v version) mistakes() []string {
 	return found
 }
 
+// caseMistakes returns what is wrong with the case of a version.
+func (v version) caseMistakes(library, folder string) []string {
+	if v.Case == "" {
+		return nil
+	}
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/case.schema.json")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	source, err := os.ReadFile(filepath.Join(folder, v.Case))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
+	if err != nil {
+		return []string{v.Case + ": " + err.Error()}
+	}
+	if err := schema.Validate(document); err != nil {
+		return []string{v.Case + ": " + err.Error()}
+	}
+	if fields := document.(map[string]any); fields["lock"] != library || fields["property"] != v.Question {
+		return []string{v.Case + ": want the lock " + library + " and the property " + v.Question}
+	}
+	return nil
+}
+
 // adapterMistakes returns what is wrong with the files beside a description.
 func adapterMistakes(t *testing.T, folder string) []string {
 	t.Helper()
@@ -130,7 +158,8 @@ func adapterMistakes(t *testing.T, folder string) []string {
 		t.Fatal(err)
 	}
 	var found []string
-	if len(files) < 2 {
+	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains([]string{".yaml", ".json"}, filepath.Ext(file)) })
+	if len(files) == 0 {
 		found = append(found, "the adapter is missing")
 	}
 	for _, file := range files {
@@ -138,7 +167,7 @@ func adapterMistakes(t *testing.T, folder string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := bytes.Count(source, []byte("\n")); filepath.Base(file) != "library.yaml" && lines > maxAdapter {
+		if lines := bytes.Count(source, []byte("\n")); lines > maxAdapter {
 			found = append(found, filepath.Base(file)+" has more than 50 lines")
 		}
 	}

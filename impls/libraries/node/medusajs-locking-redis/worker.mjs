@@ -8,9 +8,7 @@ const running = new AsyncLocalStorage(); // the grant that execute runs for
 
 /** A provider that keeps the result of the release at the end of execute. */
 class Reporting extends redisLock.RedisLockingProvider {
-  async release(...args) {
-    return running.getStore().released = await super.release(...args);
-  }
+  release = async (...args) => running.getStore().released = await super.release(...args);
 }
 
 const renews = "renewUntilStopped" in Reporting.prototype; // since 2.21.0; earlier versions use the timeout as the lease
@@ -20,29 +18,32 @@ let provider;
 function execute(key, ttl, wait) {
   const grant = new Grant(), times = { expire: ttl / 1000, timeout: (renews ? Math.min(wait, 1e8) : ttl) / 1000 };
   return new Promise((resolve, reject) => {
-    const work = (signal) => new Promise((done) => {
+    const work = (signal) => {
       signal?.addEventListener("abort", () => grant.lost());
-      grant.handle = done;
-      resolve(grant);
-    });
+      return new Promise((done) => resolve(Object.assign(grant, { handle: done })));
+    };
     grant.done = running.run(grant, () => provider.execute(key, work, times));
     grant.done.catch(reject);
   });
 }
 
 await serve({
-  name: "medusajs-locking-redis", doc: "@medusajs/locking-redis, its method execute", store: "redis",
-  capabilities: renews ? ["watchdog", "lost"] : [], backoff_ms: 1000, shortest_lease_ms: 1000, lease_step_ms: 1000,
+  name: "medusajs-locking-redis", doc: "@medusajs/locking-redis, its method execute",
+  capabilities: renews ? ["watchdog", "lost"] : [], backoff_ms: 1000, shortest_lease_ms: 1000, lease_step_ms: 1000, start_ms: 60000,
   open({ nodes }) {
-    const client = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
-    provider = new Reporting({ redisClient: client.on("error", () => {}), prefix: "" }, {});
+    const redisClient = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
+    provider = new Reporting({ redisClient: redisClient.on("error", () => {}), prefix: "" }, {});
   },
   async acquire({ key, ttl, wait }) {
-    const end = wait < 0 ? Infinity : performance.now() + wait;
-    for (;;) {
-      const granted = await execute(key, ttl, end - performance.now()).catch((e) => { if (performance.now() >= end) throw e; });
-      if (granted) return granted;
+    for (const end = wait < 0 ? Infinity : performance.now() + wait; ;) {
+      const granted = await execute(key, ttl, end - performance.now()).catch((error) => error);
+      if (granted instanceof Grant) return granted;
+      if (performance.now() >= end) throw granted;
     }
   },
-  release: (grant) => (grant.handle(), grant.done.then(() => { if (!grant.released) throw new NotHeld(); })),
+  async release(grant) {
+    await (grant.handle(), grant.done);
+    if (!grant.released) throw new NotHeld();
+    grant.released = false; // a second release has no effect
+  },
 });

@@ -18,6 +18,7 @@ class Reporting extends Mutex {
   }
 }
 
+const once = { acquireAttemptsLimit: 1, retryInterval: 0 };
 let client;
 
 // A refresh that fails to reach the server is an unhandled rejection in some versions. The hold goes on.
@@ -35,7 +36,7 @@ await serve({
     client.on("error", () => {}); // each command fails as well
   },
   async tryAcquire({ key, ttl }) {
-    const mutex = new Reporting(client, key, { lockTimeout: ttl, acquireAttemptsLimit: 1, retryInterval: 0, onLockLost: () => mutex.grant.lost() });
+    const mutex = new Reporting(client, key, { ...once, lockTimeout: ttl, refreshInterval: ttl / 2, onLockLost: () => mutex.grant.lost() });
     mutex.grant = Object.assign(new Grant(mutex, { token: mutex.identifier }), { ttl });
     if (!(await mutex.tryAcquire())) throw new Busy();
     return mutex.grant;

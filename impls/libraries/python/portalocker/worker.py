@@ -1,5 +1,6 @@
 """Lets lockbench test the class RedisLock of portalocker, which holds a lock by a subscription."""
 import signal
+from urllib.parse import urlsplit
 
 import lockbench_worker as lockbench
 import portalocker
@@ -11,7 +12,8 @@ FOREVER = 1e6
 
 class Portalocker:
     def __init__(self, env):
-        self.store = redis.Redis.from_url(env.nodes[0], health_check_interval=10, decode_responses=True)
+        node = urlsplit(env.nodes[0])  # from_url would leave out the retries with which Redis connects again by default
+        self.store = redis.Redis(node.hostname, node.port, password=node.password, **RedisLock.DEFAULT_REDIS_KWARGS)
         self.held = {}
         signal.signal(signal.SIGINT, self.interrupted)
 
