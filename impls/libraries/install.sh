@@ -52,18 +52,16 @@ crate() {
 	cp ../target/release/adapter worker
 }
 
-# pypi installs the library, its dependencies and the adapter into one folder, from which Python imports them.
+# pypi installs the library and its dependencies into the folder of the adapter, from which Python imports them.
 pypi() {
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --upgrade --target . \
 		"$(field package)==$version" $(also | sed 's/:/==/')
-	cp "$workers"/python/lockbench_worker.py "$source"/*.py .
 }
 
 # npm_package installs the library and exactly the packages that library.yaml names beside it.
 npm_package() {
 	npm install --silent --no-audit --no-fund --no-package-lock --no-save --ignore-scripts --legacy-peer-deps --prefix . \
 		"$(field package)@$version" $(also | sed 's/\(.*\):/\1@/')
-	cp "$workers"/node/lockbench-worker.mjs "$source"/*.mjs .
 }
 
 if [ ! -f "$folder/installed" ]; then
@@ -78,4 +76,8 @@ if [ ! -f "$folder/installed" ]; then
 	esac >&2
 	touch installed
 fi
+case $(field language) in # an adapter that may have changed since
+python) cp "$workers/python/lockbench_worker.py" "$source"/*.py "$folder" ;;
+node) cp "$workers/node/lockbench-worker.mjs" "$source"/*.mjs "$folder" ;;
+esac
 echo "$folder"
