@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped adapters fuzz differential scenarios soak explore mutants bench run packages packages-test clean
+.PHONY: check test skipped adapters libraries fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
 # trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
@@ -28,6 +28,9 @@ FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 adapters: ## the worker libraries of Java and Rust and their adapters, whose first build takes minutes
 	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust|NewWorkers'
+
+libraries: ## install the versions in impls/libraries, which downloads packages, and start each worker
+	LOCKBENCH_LIBRARIES='*/*' go test ./impls/libraries -count=1 -timeout 60m -v -run '^TestInstalled$$'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+).*#\1 \2#' | \

@@ -31,6 +31,9 @@ func TestBrokenLocks(t *testing.T) {
 	for _, lock := range broken.All() {
 		t.Run(lock.Name, func(t *testing.T) {
 			c, ok := shows[lock.Name]
+			if lock.Name == "broken-short-lease" {
+				t.Skip("virtual time does not observe the store: TestObservedTrial of drive/trial detects it")
+			}
 			if !ok {
 				t.Fatal("no property is known that it violates")
 			}
