@@ -20,6 +20,10 @@ type notices struct {
 	longest time.Duration
 }
 
+func newNotices(m monitor) *notices {
+	return &notices{timed: timed{monitor: m}, due: map[*projection.Hold]time.Duration{}}
+}
+
 // applies reports whether the lock tells losses and renewals.
 func (x *notices) applies() bool { return x.Header.ReportsLoss && !x.Header.SilentRenewals }
 

@@ -77,9 +77,7 @@ func All() []Property {
 			func(m monitor) Judgement { return &abandonments{timed: timed{monitor: m}} }, false},
 		{"loss-notice",
 			"a holder learns too late, or never, that its lease has ended or that its renewal was refused",
-			func(m monitor) Judgement {
-				return &notices{timed: timed{monitor: m}, due: map[*projection.Hold]time.Duration{}}
-			}, false},
+			func(m monitor) Judgement { return newNotices(m) }, false},
 		{"backed-promise",
 			"during a hold the store does not have the key, or has it for less than the promised time",
 			func(m monitor) Judgement { return &backed{monitor: m} }, false},
