@@ -81,9 +81,6 @@ func All() []Property {
 		{"backed-promise",
 			"during a hold the store does not have the key, or has it for less than the promised time",
 			func(m monitor) Judgement { return &backed{monitor: m} }, false},
-		{"clean-refusal",
-			"a refused acquire leaves the key locked in the store",
-			func(m monitor) Judgement { return &refusals{monitor: m} }, false},
 	}
 }
 
