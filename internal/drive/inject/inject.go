@@ -133,8 +133,9 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		switch {
 		case s.Do.Verb == faults.Stall:
 			order.Stall = s.Do.By
-		case s.Do.Verb == faults.GiveUp:
+		case s.Do.Verb == faults.GiveUp, s.Do.Verb == faults.Interrupt:
 			order.Wait = s.Do.Wait
+		case s.When.Later > 0: // the client continues until then
 		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true
 		}
@@ -296,9 +297,9 @@ func outcomeOf(err error) (histories.Outcome, string) {
 
 func (s *step) victims() []int32 {
 	switch s.Do.Verb {
-	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
-	case faults.Pause, faults.Kill, faults.Cut:
+	case faults.Pause, faults.Kill, faults.Cut, faults.Reset:
 		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}

@@ -29,7 +29,7 @@ var _ inject.World = (*world)(nil)
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.trial.Params.Clients) {
-		if int(c)%w.scene.Processes == process {
+		if process < 0 || int(c)%w.scene.Processes == process {
 			all = append(all, c)
 		}
 	}
@@ -59,15 +59,10 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 // Do carries out one action of a fault on a process or on servers, and verifies it.
 func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
-	case faults.Pause:
-		p := w.processes[a.Process]
-		w.stalls.excuse(a.Process, true)
-		return inject.Effect{Heal: func() error {
-			defer w.stalls.excuse(a.Process, false)
-			return p.Resume()
-		}}, p.Pause()
-	case faults.Kill:
-		return inject.Effect{}, w.processes[a.Process].Kill()
+	case faults.Pause, faults.Kill:
+		return w.stop(a)
+	case faults.Empty, faults.ForgetScripts, faults.ReadOnly, faults.Full:
+		return w.enter(ctx, a)
 	}
 	return w.befall(ctx, a)
 }
@@ -77,7 +72,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 		return inject.Effect{}, w.trial.group.KillLeader(ctx)
 	}
 	var errs []error
-	var heal func() error
+	var heals []func() error
 	for _, i := range a.Nodes {
 		n := w.trial.group.Nodes[i]
 		switch a.Verb {
@@ -87,12 +82,12 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 				break
 			}
 			errs = append(errs, n.Kill())
-			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // every fault is healed before the final check, even if ctx is done
+			heals = append(heals, func() error { return n.Restart(context.WithoutCancel(ctx)) }) // every fault is healed before the final check, even if ctx is done
 		case faults.Down:
 			errs = append(errs, n.Kill())
 		case faults.Freeze:
 			errs = append(errs, n.Pause())
-			heal = n.Resume
+			heals = append(heals, n.Resume)
 		case faults.Unlink:
 			errs = append(errs, w.trial.group.Stall(ctx, i))
 		case faults.Failover:
@@ -107,7 +102,10 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 			errs = append(errs, fmt.Errorf("unknown action %s", a.Verb))
 		}
 	}
-	return inject.Effect{Heal: heal}, errors.Join(errs...)
+	if heals == nil {
+		return inject.Effect{}, errors.Join(errs...)
+	}
+	return inject.Effect{Heal: func() error { return each(heals) }}, errors.Join(errs...)
 }
 
 // failover kills the primary and promotes a replica. It returns an error if the failover takes almost as long as the lease.

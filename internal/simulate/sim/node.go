@@ -26,6 +26,8 @@ type node struct {
 	since  time.Time            // time at which the drift was last added to the offset
 	ahead  time.Duration        // offset of the server's clock from virtual time
 	serves []*served            // its connections
+	bars   bool                 // whether the server refuses writes
+	forget func()               // makes the server forget the scripts that clients sent
 	slow   bool                 // whether to run scripts in the emulator, which is slower
 }
 
@@ -38,9 +40,10 @@ func (n *node) newServer() *miniredis.Miniredis {
 	}
 	c.Close()
 	known := new(sync.Map)
+	n.forget = known.Clear
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
+		return n.refuses(peer, command) || n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
@@ -71,7 +74,7 @@ func (n *node) kill() {
 	n.resume()
 	n.mu.Lock()
 	server, serves := n.server, n.serves
-	n.server, n.serves = nil, nil
+	n.server, n.serves, n.bars = nil, nil, false
 	n.mu.Unlock()
 	for _, s := range serves {
 		s.Close()

@@ -57,7 +57,7 @@ func Store() servers.Store {
 			}
 			return counters(info)
 		},
-		Evict: evict,
+		Evict: evict, Enter: enter,
 		Image: servers.Image{Name: "redis:7.0.15", Port: "6379", Variable: "LOCKBENCH_REDIS_IMAGE",
 			Command: []string{program, "--save", "", "--protected-mode", "no"}, Ready: hasLoaded},
 		External: access(),
