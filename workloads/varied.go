@@ -57,7 +57,7 @@ func (c *Client) drawUse() use {
 		return (low + time.Duration(r.Int64N(int64(high-low)+1))).Truncate(time.Microsecond)
 	}
 	u.tries, u.gap = 1+r.IntN(mostTries), between(time.Millisecond, longestGap)
-	u.wait, u.idle = between(ttl/20, 2*ttl), between(0, 2*ttl)
+	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // short waits are more likely
 	part := func() time.Duration {
 		return max(ttl*time.Duration(LeastLease+r.IntN(101-LeastLease))/100, shortestTTL).Truncate(time.Millisecond)
 	}
