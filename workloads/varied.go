@@ -87,7 +87,9 @@ func (c *Client) vary(ctx context.Context, u use) {
 		return
 	}
 	value, ok := c.Read(ctx, h)
-	c.during(ctx, h, u)
+	if !c.during(ctx, h, u) {
+		u.does[ReleasesTwice], u.does[ReleasesEarlier] = false, false
+	}
 	if ok && c.spend(ctx, &h, u) {
 		c.Write(ctx, h, value+1)
 	}
@@ -115,12 +117,16 @@ func (c *Client) waitOf(u use) time.Duration {
 	return c.Params.wait()
 }
 
-// during acquires the key again during the hold h, as a nested hold or without being entitled to it.
-func (c *Client) during(ctx context.Context, h Held, u use) {
+// during acquires the key again during the hold h, as a nested hold or without being entitled to it. It returns false if a
+// nested acquire or release has an unknown outcome. The lock may then rightly accept one release more.
+func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
+	known = true
 	if u.does[Nests] {
+		life := c.log.Life()
 		c.lease = u.inner
 		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
 		c.lease = u.lease
+		known = c.log.Life() == life
 		c.Probe(ctx, h)
 	}
 	if u.does[TriesHeld] {
@@ -129,6 +135,7 @@ func (c *Client) during(ctx context.Context, h Held, u use) {
 		c.name, c.named = owner, c.log.Life()+1
 		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
 	}
+	return known
 }
 
 // spend works for the duration of the hold, and renews it on request. It returns false if the client has stopped, or does not

@@ -6,6 +6,7 @@ package inject
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -235,6 +236,9 @@ func (s *step) do(ctx context.Context) {
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
+	if s.err != nil && s.effect.Heal != nil { // for example, one of two servers was paused and the other could not be
+		s.err = errors.Join(s.err, s.effect.Heal())
+	}
 	if s.err == nil && s.For > 0 {
 		left := s.For
 		if s.Do.Verb == faults.Pause { // verifying the pause takes time during which the process is already paused; subtract it

@@ -254,6 +254,30 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
+// partly is a World whose actions succeed on one server and fail on another.
+type partly struct {
+	nowhere
+	healed *int
+}
+
+func (p partly) Do(context.Context, faults.Action) (Effect, error) {
+	return Effect{Heal: func() error { *p.healed++; return nil }}, errors.New("the other server is dead")
+}
+
+// TestHealedAfterFailure checks that an action that failed on one server is healed on the others.
+func TestHealedAfterFailure(t *testing.T) {
+	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	healed := 0
+	in := New("test", faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: faults.Freeze, Nodes: []int{0, 1}}, For: long}}}, partly{healed: &healed}, rec)
+	in.Begin()
+	if why := in.Finish(); healed != 1 || !strings.Contains(why, "the other server is dead") {
+		t.Errorf("healed %d times; %s", healed, why)
+	}
+}
+
 // TestReset checks that a reset closes the connections of all links, and that it is not verified if no connection was open.
 func TestReset(t *testing.T) {
 	l := &passing{conns: 2}
