@@ -45,6 +45,10 @@ func Command() *cobra.Command {
 a random plan of faults for each seed. A violation is minimised to a counterexample, shown as a
 list of events with a timeline, and written to a file for lockbench replay.
 
+A fault begins at a point of an iteration, at a fraction of the lease, at the nth command or reply,
+or at a time. In half of the seeds, each iteration uses the lock differently: it tries or waits,
+holds for up to four leases, renews, nests, or releases by mistake (see the workload varied).
+
 The result depends on the seeds alone, not on the number of cores. Without flags explore takes
 about half a minute and explores each supported deployment of each lock.
 
