@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -26,7 +27,7 @@ type node struct {
 	since  time.Time            // time at which the drift was last added to the offset
 	ahead  time.Duration        // offset of the server's clock from virtual time
 	serves []*served            // its connections
-	bars   bool                 // whether the server refuses writes
+	bars   atomic.Bool          // whether the server refuses writes
 	forget func()               // makes the server forget the scripts that clients sent
 	slow   bool                 // whether to run scripts in the emulator, which is slower
 }
@@ -74,7 +75,8 @@ func (n *node) kill() {
 	n.resume()
 	n.mu.Lock()
 	server, serves := n.server, n.serves
-	n.server, n.serves, n.bars = nil, nil, false
+	n.server, n.serves = nil, nil
+	n.bars.Store(false)
 	n.mu.Unlock()
 	for _, s := range serves {
 		s.Close()

@@ -32,24 +32,15 @@ func (n *node) enter(v faults.Verb) (leave func(), err error) {
 		n.forget()
 		emulator.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "FLUSH"})
 	case faults.ReadOnly:
-		n.bar(true)
-		return func() { n.bar(false) }, nil
+		n.bars.Store(true)
+		return func() { n.bars.Store(false) }, nil
 	}
 	return nil, nil
 }
 
-func (n *node) bar(on bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.bars = on
-}
-
 // refuses answers a write with an error if the server refuses writes. It reports whether it answered.
 func (n *node) refuses(peer *server.Peer, command string) bool {
-	n.mu.Lock()
-	bars := n.bars
-	n.mu.Unlock()
-	if !bars || !slices.Contains(writes, command) {
+	if !n.bars.Load() || !slices.Contains(writes, command) {
 		return false
 	}
 	peer.WriteError(readOnly)
