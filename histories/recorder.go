@@ -277,6 +277,14 @@ func (l *Log) Life() int32 {
 	return l.life
 }
 
+// NewLife makes the client's later operations count as those of a new client. For example, a try during an own hold is not
+// entitled to that hold.
+func (l *Log) NewLife() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.life++
+}
+
 // lockWithRoom locks the log and ensures that there is room for one more operation. If the log is full, the client
 // drains it.
 func (l *Log) lockWithRoom() {

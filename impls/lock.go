@@ -116,6 +116,7 @@ type Impl struct {
 	Tracks         bool          // whether the lock needs client tracking, which the emulator lacks; such a lock does not run in virtual time
 	Reentrant      bool          // whether the holder can acquire the lock again
 	Renews         bool          // whether the lock renews a hold by itself
+	Extends        bool          // whether a client can extend a hold on request (see Renewer)
 	Leased         bool          // whether a hold ends with its lease unless it is renewed
 	Session        bool          // whether a hold is bound to a session of the store, and ends with the session
 	TwoSteps       bool          // whether an acquire consists of two commands

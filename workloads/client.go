@@ -1,9 +1,9 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -41,6 +41,8 @@ type Client struct {
 	name      string        // owner name passed to the lock; it changes after an unknown outcome
 	named     int32         // number of unknown outcomes (log.Life) at the last change of the owner name, plus 1; 0: no owner name yet
 	due       time.Duration // intended start of the current iteration
+	lease     time.Duration // lease of the next acquires; 0: Params.TTL
+	habits    [habitCount]bool
 	stall     time.Duration // work duration of the current hold, if a fault plan changes it; 0: default
 	spent     time.Duration // part of the current hold's work that passed while a fault was injected
 }
@@ -50,6 +52,7 @@ type Held struct {
 	impls.Hold
 	number        int64
 	call, granted time.Duration // times of the acquire's call and return
+	leased        time.Duration // time from which the validity counts: when the acquire or the latest renewal was called
 	lost          bool          // whether the loss of the hold was recorded
 }
 
@@ -85,9 +88,10 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		known = "" // the lock selects a segment of the key; the result records the segment
 	}
 	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due, Wait: recorded(wait)})
+	h.leased = h.call
 	c.due = 0 // only the first acquire of an iteration has an intended start
 	var err error
-	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
+	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: cmp.Or(c.lease, c.Params.TTL), Wait: wait, KeepAlive: true})
 	res := result(err)
 	if res.Outcome == histories.Refused && ctx.Err() != nil {
 		res.Error = histories.Cancelled
@@ -130,20 +134,28 @@ func (c *Client) after(err error) {
 	}
 }
 
-// Release releases a hold. If the lock has reported the hold as lost, the loss is recorded first.
-func (c *Client) Release(ctx context.Context, h Held) {
-	if c.at(ctx, Releasing); c.gone {
-		return
+// Release releases a hold and returns the outcome. If the lock has reported the hold as lost, the loss is recorded first.
+func (c *Client) Release(ctx context.Context, h Held) histories.Outcome {
+	order := c.at(ctx, Releasing)
+	if c.gone {
+		return histories.Unknown
+	}
+	whole := ctx
+	if order.Wait > 0 {
+		limited, cancel := context.WithTimeout(ctx, order.Wait)
+		defer cancel()
+		ctx = limited
 	}
 	if waiting.Over(h.Hold.Lost) {
 		c.Lost(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
 	res := c.release(ctx, h)
-	if res.Outcome == histories.Unknown && c.rereleases && !c.gone && ctx.Err() == nil {
+	if res.Outcome == histories.Unknown && c.rereleases && !c.gone && whole.Err() == nil {
 		c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
-		c.release(ctx, h)
+		c.release(whole, h)
 	}
+	return res.Outcome
 }
 
 // release sends the release of a hold to the lock, and records the result. The caller has already recorded the call.
@@ -304,7 +316,7 @@ func (c *Client) afterTime(d time.Duration) <-chan time.Time {
 // still hold keys under the old name.
 func (c *Client) owner() string {
 	if life := c.log.Life(); c.named != life+1 {
-		c.name, c.named = fmt.Sprintf("c%d.%d", c.number, life), life+1
+		c.name, c.named = c.ownerName(life), life+1
 	}
 	return c.name
 }

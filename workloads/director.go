@@ -32,7 +32,7 @@ const (
 // nothing.
 type Order struct {
 	Stall time.Duration // duration of the work, used only at the point Granted; 0: default
-	Wait  time.Duration // timeout of the acquire, used only at the point Asking; 0: default
+	Wait  time.Duration // timeout of the acquire at the point Asking, or of the release at the point Releasing; 0: default
 	Spent time.Duration // part of the work that has passed while the client waited for this Order, used at the points Granted and Working
 	Leave bool          // the client stops without a release: it was killed or goes away
 	Rest  bool          // the client stops without a fault; used only at the point Asking

@@ -28,7 +28,8 @@ type Drive struct {
 	// Params.Duration.
 	Pace func(context.Context)
 
-	Rereleases bool // a release with an unknown outcome is repeated
+	Rereleases bool    // a release with an unknown outcome is repeated
+	Suits      []Habit // habits that suit the lock, for the workload varied
 
 	longest atomic.Int64 // longest validity of a grant, in nanoseconds; 0 if no grant has a lease
 	names   []string     // names of the keys
@@ -140,6 +141,11 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 func (d *Drive) client(number int32, p Process) *Client {
 	c := &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number), keys: d.names,
 		granted: d.Granted, longest: &d.longest, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, rereleases: d.Rereleases, guarded: d.Workload.Guarded}
+	if d.Workload.Varied {
+		for _, h := range d.Params.Follows(d.Suits) {
+			c.habits[h] = true
+		}
+	}
 	c.rand = rand.New(&c.source)
 	return c
 }

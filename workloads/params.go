@@ -34,6 +34,8 @@ type Params struct {
 
 	Shortest time.Duration `json:"-"` // shortest lease that the lock supports
 
+	Habits []Habit `json:"habits,omitempty"` // in the workload varied: ways of using the lock that iterations draw from; empty: all that suit the lock
+
 	Initial int `json:"initial,omitempty"` // initial value of each key of the resource, divided among the key's segments
 }
 
@@ -148,6 +150,7 @@ type Workload struct {
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
 	Figures   bool          // not run by default, because it differs from the workload "counter" only in performance
+	Varied    bool          // not run by default, because each lock has other habits; drawn by explore
 	Paired    bool          // each even-numbered client also performs the operations of the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
@@ -173,6 +176,6 @@ func (w Workload) Checks() Check { return cmp.Or(w.Check, Checking) }
 
 // All returns every workload.
 func All() []Workload {
-	return []Workload{counter(), inventory(), contend(), try(), alone(), reentrant(), longHold(), misuse(), writeFenced(),
+	return []Workload{counter(), inventory(), contend(), try(), alone(), reentrant(), longHold(), misuse(), writeFenced(), varied(),
 		flashSale(), flashSaleGated()}
 }

@@ -20,7 +20,7 @@ import (
 // same _id without checking the filter again.
 func FerretDB() impls.Impl {
 	return impls.Impl{
-		Name: "ferretdb", Store: "ferretdb", Deployment: "single", BackOff: waiting.LongestPause,
+		Name: "ferretdb", Store: "ferretdb", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "findAndModify of a document that is free or expired by the client's clock, with a random token, deleted by its owner only",
 		Expect: slices.Concat(
 			expect.Excludes("a second document cannot be inserted, and no lease of this workload ends before its release"),

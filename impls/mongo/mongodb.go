@@ -18,7 +18,7 @@ import (
 // filter must not contain.
 func Lease() impls.Impl {
 	return impls.Impl{
-		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
+		Name: "mongodb", Store: "mongodb", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "findAndModify of a document that is free or expired by the server's clock, with a random token, deleted by its owner only",
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("one findAndModify decides who enters the document, and only its owner deletes it"),

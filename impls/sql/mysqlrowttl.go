@@ -13,7 +13,7 @@ import (
 // hold, and the holder does not notice.
 func MySQLRowTTL() impls.Impl {
 	return impls.Impl{
-		Name: "mysql-row-ttl", Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,
+		Name: "mysql-row-ttl", Store: "mysql", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "the row with an expiry by the server's clock; one statement takes over an expired row",
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("the index allows a key once, and one statement decides whether its lease has expired"),

@@ -53,6 +53,10 @@ func Command() *cobra.Command {
 counterexample, shown as a list of events with a timeline, and written to a file for lockbench
 replay.
 
+A fault begins at a point of an iteration, at a fraction of the lease, at the nth command or reply,
+or at a time. In half of the seeds, each iteration uses the lock differently: it tries or waits,
+holds for up to four leases, renews, nests, or releases by mistake (see the workload varied).
+
 Without --servers the code of the locks runs in virtual time, on emulated servers and a simulated
 network. The result then depends on the seeds alone, not on the number of cores. Without flags
 explore takes about half a minute and explores each supported deployment of each lock.

@@ -42,7 +42,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		return nil, err
 	}
 	if len(wanted) == 0 && !f.thorough {
-		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Figures })
+		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Figures || w.Varied })
 	}
 	var plan []trial.Cell
 	add := func(locks []impls.Impl, on string) { plan = append(plan, f.plannedOn(on, locks, loads, injected)...) }

@@ -36,9 +36,9 @@ func (f Fault) NotFor(l impls.Impl) string {
 	usual := Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3}
 	plan := f.Plan(usual)
 	switch {
-	case l.Store != "redis" && plan.does(Mute, Unlink, Failover, Jump, Drift, Evict):
+	case l.Store != "redis" && plan.does(RedisOnly):
 		return "supported for Redis only"
-	case usual.Servers() > 1 && plan.does(Unlink, Failover):
+	case usual.Servers() > 1 && plan.does(needsReplica):
 		return "its servers have no replicas"
 	case f.Only != nil:
 		return f.Only(l)
@@ -46,10 +46,17 @@ func (f Fault) NotFor(l impls.Impl) string {
 	return ""
 }
 
-// does reports whether a step of the plan has one of the given verbs.
-func (p Plan) does(verbs ...Verb) bool {
-	return slices.ContainsFunc(p.Steps, func(s Step) bool { return slices.Contains(verbs, s.Do.Verb) })
+// does reports whether a step of the plan has an action for which the function reports true.
+func (p Plan) does(is func(Verb) bool) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return is(s.Do.Verb) })
 }
+
+// RedisOnly reports whether an action is supported for Redis only.
+func RedisOnly(v Verb) bool {
+	return needsReplica(v) || slices.Contains([]Verb{Mute, Jump, Drift, Evict, Empty, ForgetScripts, ReadOnly, Full}, v)
+}
+
+func needsReplica(v Verb) bool { return v == Unlink || v == Failover }
 
 // Kind is the part of the system that a fault affects.
 type Kind string
@@ -144,11 +151,16 @@ const (
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
+	// Interrupt makes a client cancel its release after Action.Wait. The command that triggers the step is delayed by
+	// Action.By. The release has an unknown outcome.
+	Interrupt Verb = "interrupt"
+
 	Delay Verb = "delay" // the command or reply that triggers the step is delayed by Action.By
 	Lose  Verb = "lose"  // the reply that triggers the step is lost, and so is everything after it on the connection
 	Cut   Verb = "cut"   // bytes between a process and the servers Action.Nodes are dropped
 	Slow  Verb = "slow"  // every command and reply is delayed by the duration By
 	Mute  Verb = "mute"  // published messages are dropped
+	Reset Verb = "reset" // the connections between a process and the servers Action.Nodes are closed
 
 	Restart  Verb = "restart"  // the servers Action.Nodes are killed, and restart after Action.By; they keep their data if Action.Keeps is true
 	Down     Verb = "down"     // the servers Action.Nodes are killed and not restarted
@@ -160,6 +172,11 @@ const (
 	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
 	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes
+
+	Empty         Verb = "empty"          // the servers Action.Nodes delete all their data
+	ForgetScripts Verb = "forget-scripts" // the servers Action.Nodes forget the scripts that clients loaded
+	ReadOnly      Verb = "read-only"      // the servers Action.Nodes refuse writes and keep their data
+	Full          Verb = "full"           // the servers Action.Nodes refuse writes that need memory
 )
 
 // Action describes the effect of a step. The verb determines which fields are used.
@@ -268,7 +285,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 const UsualTTL = 800 * time.Millisecond
 
 // OnItsWay reports whether an action affects a single command or reply on its way through the network.
-func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
+func OnItsWay(v Verb) bool { return v == GiveUp || v == Interrupt || v == Delay || v == Lose }
 
 // Kind returns Servers if any step affects servers. If not, it returns Network if any step affects the network. Otherwise it
 // returns Clients.
@@ -276,8 +293,8 @@ func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
 		switch s.Do.Verb {
-		case Stall, Abandon, GiveUp, Pause, Kill:
-		case Delay, Lose, Cut, Slow, Mute:
+		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill:
+		case Delay, Lose, Cut, Slow, Mute, Reset:
 			kind = Network
 		default:
 			return Servers

@@ -17,6 +17,7 @@ type Link interface {
 	On(proxy.Rule) (cancel func())
 	Delay(time.Duration)
 	Cut(proxy.Direction)
+	Reset() (closed int)
 	Counters() proxy.Counters
 }
 
@@ -24,12 +25,26 @@ type Link interface {
 // carries out.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
-	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
-		return Effect{}, nil // the client or the proxy carries out Stall, Abandon, GiveUp, Delay and Lose
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
+		return Effect{}, nil // the client or the proxy carries out these actions
+	case faults.Reset:
+		return Effect{}, reset(in.world.Links(a.Process, a.Nodes))
 	case faults.Cut, faults.Slow, faults.Mute:
 		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
 	}
 	return in.world.Do(ctx, a)
+}
+
+// reset closes all connections of the links. It returns an error if no connection was open.
+func reset(links []Link) error {
+	closed := 0
+	for _, l := range links {
+		closed += l.Reset()
+	}
+	if closed == 0 {
+		return errors.New("no connection was open")
+	}
+	return nil
 }
 
 // disturb applies a fault to network links. The effect is verified if a command passes an affected link during the fault. If
@@ -108,7 +123,7 @@ func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 			return proxy.Silent
 		}
 		return proxy.Close
-	case faults.Delay, faults.GiveUp:
+	case faults.Delay, faults.GiveUp, faults.Interrupt:
 		waiting.Pause(ctx, s.Do.By)
 		s.end()
 	}

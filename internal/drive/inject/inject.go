@@ -6,6 +6,7 @@ package inject
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -138,8 +139,9 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		switch {
 		case s.Do.Verb == faults.Stall:
 			order.Stall = s.Do.By
-		case s.Do.Verb == faults.GiveUp:
+		case s.Do.Verb == faults.GiveUp, s.Do.Verb == faults.Interrupt:
 			order.Wait = s.Do.Wait
+		case s.When.Later > 0: // the client continues until then
 		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true
 		}
@@ -251,6 +253,9 @@ func (s *step) do(ctx context.Context) {
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
+	if s.err != nil && s.effect.Heal != nil { // for example, one of two servers was paused and the other could not be
+		s.err = errors.Join(s.err, s.effect.Heal())
+	}
 	if s.err == nil && s.For > 0 {
 		left := s.For
 		if s.Do.Verb == faults.Pause { // verifying the pause takes time during which the process is already paused; subtract it
@@ -312,9 +317,9 @@ func outcomeOf(err error) (histories.Outcome, string) {
 
 func (s *step) victims() []int32 {
 	switch s.Do.Verb {
-	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
-	case faults.Pause, faults.Kill, faults.Cut:
+	case faults.Pause, faults.Kill, faults.Cut, faults.Reset:
 		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}

@@ -209,11 +209,13 @@ type passing struct {
 	rules    proxy.Rules
 	cut      []proxy.Direction
 	delays   []time.Duration
+	conns    int // open connections
 }
 
 func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }
 func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
+func (l *passing) Reset() (closed int)      { closed, l.conns = l.conns, 0; return closed }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
 // TestDisturbed checks which network faults count as verified, and that each network fault is healed once.
@@ -252,6 +254,41 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
+// partly is a World whose actions succeed on one server and fail on another.
+type partly struct {
+	nowhere
+	healed *int
+}
+
+func (p partly) Do(context.Context, faults.Action) (Effect, error) {
+	return Effect{Heal: func() error { *p.healed++; return nil }}, errors.New("the other server is dead")
+}
+
+// TestHealedAfterFailure checks that an action that failed on one server is healed on the others.
+func TestHealedAfterFailure(t *testing.T) {
+	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	healed := 0
+	in := New("test", faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: faults.Freeze, Nodes: []int{0, 1}}, For: long}}}, partly{healed: &healed}, rec)
+	in.Begin()
+	if why := in.Finish(); healed != 1 || !strings.Contains(why, "the other server is dead") {
+		t.Errorf("healed %d times; %s", healed, why)
+	}
+}
+
+// TestReset checks that a reset closes the connections of all links, and that it is not verified if no connection was open.
+func TestReset(t *testing.T) {
+	l := &passing{conns: 2}
+	if err := reset([]Link{&passing{}, l}); err != nil || l.conns != 0 {
+		t.Errorf("two connections: %v, %d left", err, l.conns)
+	}
+	if err := reset([]Link{l}); err == nil {
+		t.Error("without a connection, the reset counts as verified")
+	}
+}
+
 // TestOrders checks the instructions (workloads.Order) that the injector gives to a client. A client may have to work only
 // briefly under the lock, or to stop without a release. If the client stops, the history must record that it went away.
 func TestOrders(t *testing.T) {
@@ -265,7 +302,11 @@ func TestOrders(t *testing.T) {
 		"no more":    {faults.Plan{Quick: 2}, workloads.Moment{Iteration: 2, Point: workloads.Granted}, workloads.Order{}},
 		"not others": {faults.Plan{Quick: 2}, workloads.Moment{Client: 1, Point: workloads.Granted}, workloads.Order{}},
 		"abandon":    {faults.Plan{Steps: []faults.Step{{When: granted, Do: faults.Action{Verb: faults.Abandon}}}}, granted.At, workloads.Order{Leave: true}},
-		"elsewhere":  {faults.Plan{Steps: []faults.Step{{When: granted, Do: faults.Action{Verb: faults.Abandon}}}}, moment(0, workloads.Asking), workloads.Order{}},
+		"interrupt": {faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: moment(0, workloads.Releasing)},
+			Do: faults.Action{Verb: faults.Interrupt, Wait: time.Second}}}}, moment(0, workloads.Releasing), workloads.Order{Wait: time.Second}},
+		"killed later": {faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: granted.At, Later: long}, Do: faults.Action{Verb: faults.Kill}}}},
+			granted.At, workloads.Order{}},
+		"elsewhere": {faults.Plan{Steps: []faults.Step{{When: granted, Do: faults.Action{Verb: faults.Abandon}}}}, moment(0, workloads.Asking), workloads.Order{}},
 	} {
 		in, ops := injecting(t, c.plan)
 		if got := in.At(t.Context(), c.at); got != c.want {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestFaultHold(t *testing.T) {
 		c.Fault = faults.None()
 		p = set.params(c)
 		p.Shortest = 0
-		if p != set.Params {
+		if !reflect.DeepEqual(p, set.Params) {
 			t.Errorf("%s: without a fault %+v", lock.Name, p)
 		}
 	}

@@ -240,7 +240,7 @@ func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 		return fmt.Errorf("%d processes are more than the %d that one machine runs side by side", p.Processes, mostProcesses)
 	case p.TTL < shortestLease:
 		return fmt.Errorf("a lease of %v is too short for a real machine: want at least %v, with a larger --scale", p.TTL, shortestLease)
-	case p.Hold > p.TTL*9/10:
+	case p.Hold > p.TTL*9/10 && !c.Lock.Renews:
 		return fmt.Errorf("a hold of %v leaves no slack in a lease of %v: a late holder would prove nothing", p.Hold, p.TTL)
 	}
 	for _, s := range plan.Steps {
@@ -260,7 +260,14 @@ var replicas = map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, server
 func (c Cell) refusedStep(a faults.Action) error {
 	on := c.On()
 	asked := faults.Scene{Deployment: on}.Servers()
+	if c.Lock.Store != "redis" && faults.RedisOnly(a.Verb) {
+		return fmt.Errorf("%s is supported for Redis only", a.Verb)
+	}
 	switch a.Verb {
+	case faults.ReadOnly:
+		if replicas[on] > 0 {
+			return fmt.Errorf("%s would make the replicas of the deployment %s follow another server", a.Verb, on)
+		}
 	case faults.Drift:
 		return fmt.Errorf("%s: the rate of a server's clock cannot be changed", a.Verb)
 	case faults.Unlink, faults.Failover:

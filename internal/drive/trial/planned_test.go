@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestPlanned(t *testing.T) {
 	s := Setting{Params: workloads.Defaults()}
 	s.Params.Seed = 5
 	p.Seed = 5
-	if got := s.params(c); got != p {
+	if got := s.params(c); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
 	if !c.faulty() || !c.spec("local", s.Remote).Clock || c.Fault.Kind != faults.Servers || c.header(s, "").Fault != "explored" {

@@ -156,7 +156,7 @@ func (s *stage) clear() error {
 	var errs []error
 	for _, x := range append(slices.Clone(s.seats), s.fresh) {
 		for _, l := range x.links {
-			l.Reset()
+			l.Heal()
 		}
 		if x.process != nil && !x.process.Idle() {
 			errs = append(errs, x.leave())

@@ -30,7 +30,7 @@ var _ inject.World = (*world)(nil)
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.trial.Params.Clients) {
-		if int(c)%w.scene.Processes == process {
+		if process < 0 || int(c)%w.scene.Processes == process {
 			all = append(all, c)
 		}
 	}
@@ -60,15 +60,10 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 // Do carries out one action of a fault on a process or on servers, and verifies it.
 func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
-	case faults.Pause:
-		p := w.processes[a.Process]
-		w.stalls.excuse(a.Process, true)
-		return inject.Effect{Heal: func() error {
-			defer w.stalls.excuse(a.Process, false)
-			return p.Resume()
-		}}, p.Pause()
-	case faults.Kill:
-		return inject.Effect{}, w.processes[a.Process].Kill()
+	case faults.Pause, faults.Kill:
+		return w.stop(a)
+	case faults.Empty, faults.ForgetScripts, faults.ReadOnly, faults.Full:
+		return w.enter(ctx, a)
 	}
 	return w.befall(ctx, a)
 }
@@ -118,9 +113,7 @@ func effectOf(heals []func() error) inject.Effect {
 	if heals == nil {
 		return inject.Effect{}
 	}
-	return inject.Effect{Heal: func() error {
-		return servers.Each(len(heals), func(i int) error { return heals[i]() })
-	}}
+	return inject.Effect{Heal: func() error { return each(heals) }}
 }
 
 // judgeDelay discards the trial if an action on servers took so long that the trial shows something else than its plan says.

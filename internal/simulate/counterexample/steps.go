@@ -42,6 +42,13 @@ var phrases = map[faults.Verb]phrase{
 	faults.Evict:    {"{servers}: short of memory, drops the lock", ""},
 	faults.Unseat:   {"{servers}: ends the session that holds the lock", ""},
 	faults.Depose:   {"the leader dies, and another server leads", ""},
+
+	faults.Interrupt:     {"client {client} cancels its release after {wait}, and {passing} is delayed by {by}", "{passing} is delivered"},
+	faults.Reset:         {"the connections between {process} and {servers} are closed", ""},
+	faults.Empty:         {"{servers}: all data is deleted", ""},
+	faults.ForgetScripts: {"{servers}: the scripts of clients are forgotten", ""},
+	faults.ReadOnly:      {"{servers}: writes are refused", "{servers}: writes are accepted again"},
+	faults.Full:          {"{servers}: writes that need memory are refused", "{servers}: writes are accepted again"},
 }
 
 // points describes what a client does at each point of an iteration.
@@ -101,7 +108,7 @@ func (f *fault) process() string {
 		return "every process"
 	}
 	text := "process " + strconv.Itoa(f.Do.Process)
-	if f.Clients != nil {
+	if len(f.Clients) > 0 {
 		text += " (" + numbered("client", f.Clients) + ")"
 	}
 	return text

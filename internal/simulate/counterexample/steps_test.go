@@ -50,6 +50,7 @@ var magnitudes = map[faults.Verb][]string{
 	faults.Cut: {"process 1", "340 ms"}, faults.Slow: {"1.23 s", "340 ms"}, faults.Mute: {"process 1"},
 	faults.Restart: {"1.23 s", "an empty memory"}, faults.Freeze: {"340 ms"}, faults.Jump: {"1.23 s forward"}, faults.Drift: {"gains 1.23 s"},
 	faults.Unlink: {"replica 2"}, faults.Failover: {"replica 2"},
+	faults.Interrupt: {"client 1", "70 ms", "1.23 s"}, faults.Reset: {"process 1"}, faults.ReadOnly: {"340 ms"}, faults.Full: {"340 ms"},
 }
 
 // verbs returns the constants of type Verb. It reads them from the source, so that the list is always complete.

@@ -2,30 +2,40 @@ package explore
 
 import (
 	"slices"
+	"time"
 
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
 
-// aimed returns a plan of one or two faults at critical moments. Such moments are the start and the end of a hold, the time
+// aimed returns a plan of one to three faults at critical moments. Such moments are the start and the end of a hold, the time
 // just before a renewal, and the times when commands or replies are in transit.
 func aimed(s *scene) (p faults.Plan) {
-	for range 1 + s.rand.IntN(2) {
+	for range 1 + s.rand.IntN(3) {
 		p.Steps = append(p.Steps, s.aim()...)
 	}
 	return p
 }
 
 // aim returns the steps of a fault plan that inject one fault at a critical moment. The moment is in one of the first
-// iterations of a client.
+// iterations of a client. The fault affects the same client, or another one.
 func (s *scene) aim() []faults.Step {
+	if s.several() && s.chance(8) {
+		if steps := s.silentFromStart(); steps != nil {
+			return steps
+		}
+	}
 	c := s.client()
-	when := s.trigger(c)
+	victim := c
+	if s.chance(35) {
+		victim = s.another(c)
+	}
+	when := s.trigger(c, victim)
 	kinds := makers()
 	if when.On != nil {
 		kinds = slices.Concat(passing(), passing(), kinds)
 	}
-	steps := s.some(kinds, c)
+	steps := s.some(kinds, victim)
 	for i := range steps {
 		switch have := steps[i].When; {
 		case have == (faults.Trigger{}):
@@ -37,21 +47,50 @@ func (s *scene) aim() []faults.Step {
 				steps[i].When.At = when.At
 			}
 		}
-		if on := steps[i].When.On; on != nil {
-			on.Process = s.processOf(c)
-		}
 	}
 	return s.narrow(c, when, steps)
 }
 
-// trigger returns a trigger that fires at a random point of a client's iteration. With a probability of 50 %, it fires at a
-// command or reply after this point instead.
-func (s *scene) trigger(c int32) faults.Trigger {
+// trigger returns a trigger that fires at a random point of the iteration of client c. With a probability of 50 %, it fires at a
+// command or reply of the victim's process after this point instead. With a probability of 15 %, it fires at a fraction of
+// the lease after a grant.
+func (s *scene) trigger(c, victim int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
-	if s.chance(50) {
-		t.On = &faults.Passing{Process: s.processOf(c), Nth: 1 + s.rand.IntN(2), Reply: s.chance(50)}
+	switch n := s.rand.IntN(100); {
+	case n < 50:
+		t.On = &faults.Passing{Process: s.processOf(victim), Commands: s.commands(), Nth: 1 + min(s.rand.IntN(6), s.rand.IntN(6)), Reply: s.chance(50)}
+	case n < 65:
+		t.At.Point = workloads.Granted
+		t.Later = s.own(s.params.TTL * time.Duration(10+s.rand.IntN(141)) / 100)
 	}
 	return t
+}
+
+// commands returns names of Redis commands that a trigger counts, or nil for any command. Steps of a release or a
+// renewal are scripts in most locks.
+func (s *scene) commands() []string {
+	if s.lock.Store != "redis" || s.chance(50) {
+		return nil
+	}
+	groups := [][]string{{"SET", "SETNX", "EVAL", "EVALSHA"}, {"SET", "SETNX", "EVAL", "EVALSHA"}, {"EVAL", "EVALSHA"}, {"EVAL", "EVALSHA"},
+		{"GET", "DEL", "PEXPIRE"}}
+	if s.lock.Notifies {
+		groups = append(groups, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"PUBLISH"})
+	}
+	return groups[s.rand.IntN(len(groups))]
+}
+
+// silentFromStart returns a step that makes one or two servers silent for all processes before the clients start. It returns
+// nil if such steps are not allowed.
+func (s *scene) silentFromStart() []faults.Step {
+	step := faults.Step{Name: "server-pause", Do: faults.Action{Verb: faults.Freeze, Nodes: s.nodes(2)}, For: s.own(s.params.Duration)}
+	if s.chance(50) {
+		step.Name, step.Do.Verb, step.Do.Process = "partition", faults.Cut, -1
+	}
+	if !s.allows(step.Name) {
+		return nil
+	}
+	return []faults.Step{step}
 }
 
 // narrow may add a step before the given steps, so that only three of five servers grant the affected hold. The added step

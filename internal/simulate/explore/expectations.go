@@ -8,6 +8,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/simulate/sim"
+	"lockbench/workloads"
 )
 
 // kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected to
@@ -15,10 +16,10 @@ import (
 // an expectation under the step.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant { // a holder that acquires again waits for the reply, and the holder's lease may expire during this time
+		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) { // a holder that acquires again waits for the reply, and the holder's lease may expire during this time
 			names = append(names, "process-pause")
 		}
-		if d > t.Params.TTL/4 { // the client may receive the grant after its lease has expired
+		if d > shortestLease(t)/4 { // the client may receive the grant after its lease has expired
 			names = append(names, "pause-before-answer")
 		}
 		return names
@@ -27,6 +28,15 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	switch s.Do.Verb {
 	case faults.GiveUp:
 		return late(s.Do.By, "cancelled-acquire") // the delayed reply may belong to a later acquire that is not cancelled
+	case faults.Interrupt:
+		return late(s.Do.By, "delayed-release", "lost-reply")
+	case faults.ReadOnly, faults.Full:
+		return late(s.For, "partition") // a server that refuses writes helps no client, like a server that is out of reach
+	case faults.Empty:
+		if several {
+			return []string{"node-restart"}
+		}
+		return []string{"server-restart"}
 	case faults.Delay:
 		return late(s.Do.By, "delayed-release", "slow-network")
 	case faults.Slow:
@@ -74,6 +84,11 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Unlink:   {"failover"},
 	faults.Failover: {"failover"},
 	faults.Evict:    {"eviction"},
+	faults.Reset:    {"lost-reply", "lost-wakeup"},
+	faults.Unseat:   {"session-kill"},
+	faults.Depose:   {"leader-loss"},
+
+	faults.ForgetScripts: {"lost-reply"}, // a lock that does not send its script again has an unknown outcome
 }
 
 // decides reports whether a trial under the fault plan can decide the property. For example, if the plan delays
@@ -87,8 +102,8 @@ func decides(p faults.Plan, property string) bool {
 			}
 		case "progress", "recovery":
 			switch s.Do.Verb {
-			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
-			case faults.GiveUp: // a late reply to a cancelled acquire may delay a waiting client
+			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover, faults.Reset, faults.Empty, faults.ForgetScripts:
+			case faults.GiveUp, faults.Interrupt: // a late reply to a cancelled acquire may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
 				}
@@ -114,37 +129,57 @@ var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity
 	"truthful-answer"}
 
 // expectations returns the expectations for a trial whose plan has several faults. A property is expected to hold if
-// the lock states so for a trial without faults, and for each fault of the plan.
+// the lock states so for a trial without faults, for each fault of the plan, and for each fault that the clients' habits
+// resemble. A plan of one fault that keeps no client waiting has expectations with a time limit too.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {
-		one := histories.Expectation{Property: property, Expected: histories.ToHold}
-		worst := expected(t, "none", property)
-		one.Because = worst.Because
-		for _, s := range t.Plan.Steps {
-			names := kinds(s, t)
-			if len(names) == 0 {
-				worst.Expected = histories.Unspecified
-			}
-			for _, name := range names {
-				e := expected(t, name, property)
-				if applies(name, t) && (e.Expected == histories.ToBeViolated || e.Expected != histories.ToHold && worst.Expected == histories.ToHold) {
-					worst = e
-				}
-			}
-		}
-		if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
-			worst.Expected = histories.Unspecified
-		}
-		switch worst.Expected {
-		case histories.ToHold:
-			all = append(all, one)
-		case histories.ToBeViolated: // the violation is possible, but not certain
-			all = append(all, histories.Expectation{Property: property, Because: worst.Because})
+		all = append(all, judged(t, property, expected(t, "none", property))...)
+	}
+	if len(t.Plan.Steps) != 1 {
+		return all
+	}
+	for _, property := range timed {
+		if names := kinds(t.Plan.Steps[0], t); decides(t.Plan, property) && len(names) > 0 {
+			all = append(all, judged(t, property, expected(t, names[0], property))...)
 		}
 	}
 	return all
 }
+
+// judged returns the expectation for a property, given its expectation in the simplest situation (worst). It returns no
+// expectation if the lock states none for one of the faults. If the lock is expected to violate the property under one of
+// them, a violation is possible, but not certain.
+func judged(t sim.Trial, property string, worst impls.Expectation) []histories.Expectation {
+	because := worst.Because
+	names := resembles(t)
+	for _, s := range t.Plan.Steps {
+		of := kinds(s, t)
+		if len(of) == 0 {
+			worst.Expected = histories.Unspecified
+		}
+		names = append(names, of...)
+	}
+	for _, name := range names {
+		e := expected(t, name, property)
+		if applies(name, t) && (e.Expected == histories.ToBeViolated || e.Expected != histories.ToHold && worst.Expected == histories.ToHold) {
+			worst = e
+		}
+	}
+	if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
+		worst.Expected = histories.Unspecified
+	}
+	switch worst.Expected {
+	case histories.ToHold:
+		return []histories.Expectation{{Property: property, Expected: histories.ToHold, Because: because}}
+	case histories.ToBeViolated:
+		return []histories.Expectation{{Property: property, Because: worst.Because}}
+	}
+	return nil
+}
+
+// timed lists the properties with a time limit. They can be expected to hold under one fault.
+var timed = []string{"progress", "recovery"}
 
 // forgetsAndSetsClocks reports whether a plan contains two kinds of faults: a server may lose data, and a clock is
 // changed. A lock may take fencing tokens from the clock after its counter was lost. Such a lock tolerates one of
@@ -153,18 +188,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	does := func(verbs ...faults.Verb) bool {
 		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
 	}
-	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
-}
-
-// expected returns the expectation for a property under a fault. If the lock states none, Expected is
-// histories.Unspecified in the result.
-func expected(t sim.Trial, fault, property string) impls.Expectation {
-	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
-	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
-	if i < 0 {
-		return impls.Expectation{Property: property, Expected: histories.Unspecified}
-	}
-	return all[i]
+	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict, faults.Empty) && does(faults.Jump, faults.Drift)
 }
 
 // applies reports whether the fault can be injected into the lock. Locks state no expectation for a fault that does

@@ -12,7 +12,7 @@ import (
 // The strategy applies PCT (probabilistic concurrency testing) to messages instead of threads. Source: Burckhardt et
 // al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010.
 func priorities(s *scene) (p faults.Plan) {
-	step := s.between(2*time.Millisecond, ttl/6)
+	step := s.between(2*time.Millisecond, s.params.TTL/6)
 	if s.allows("slow-network") {
 		for rank, process := range s.rand.Perm(s.params.Processes)[1:] {
 			p.Steps = append(p.Steps, s.slow(process, time.Duration(rank+1)*step, 0))

@@ -82,7 +82,7 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	}
 	c := s.Case.clone()
 	change(&c)
-	if reflect.DeepEqual(c, s.Case) {
+	if reflect.DeepEqual(c, s.Case) || !c.possible() {
 		return false
 	}
 	s.trials++
@@ -94,10 +94,15 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
+// possible reports whether all clients and processes that the plan names exist.
+func (c Case) possible() bool {
+	return !slices.ContainsFunc(c.Plan.Steps, func(step faults.Step) bool { return c.checkStep(step) != nil })
+}
+
 // clone returns a copy of the case. Modifying the plan of the copy does not change the original.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
-	c.Plan.Steps = slices.Clone(c.Plan.Steps)
+	c.Plan.Steps, c.Params.Habits = slices.Clone(c.Plan.Steps), slices.Clone(c.Params.Habits)
 	for i := range c.Plan.Steps {
 		step := &c.Plan.Steps[i]
 		step.Do.Nodes = slices.Clone(step.Do.Nodes)
@@ -147,7 +152,7 @@ func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	var all sync.WaitGroup
 	for i, v := range values {
 		c := s.Case.clone()
-		if change(&c, v); reflect.DeepEqual(c, s.Case) {
+		if change(&c, v); reflect.DeepEqual(c, s.Case) || !c.possible() {
 			continue
 		}
 		s.trials++
@@ -208,8 +213,9 @@ func (s *shrinker) dropClients() {
 // simplify makes a case easier to understand without making the case larger.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
-		s.try(func(c *Case) { c.Workload = "contend" })
+		s.try(func(c *Case) { c.Workload = "contend"; c.Params.Habits = nil })
 	}
+	s.plainUsage()
 	s.try(func(c *Case) { c.Params.Processes = c.Params.Clients })
 	s.try(func(c *Case) { c.Params.Wait = 0 })
 	s.try(func(c *Case) { c.Deployment = cmp.Or(plainer[c.Deployment], c.Deployment) })
@@ -224,6 +230,21 @@ func (s *shrinker) simplify() {
 		s.try(func(c *Case) { c.Plan.Steps[i].Do.Silent = false })
 		s.try(func(c *Case) { c.Plan.Steps[i].Do.Keeps = false })
 	}
+}
+
+// plainUsage makes the clients use the lock in a simpler way: with fewer habits and keys.
+func (s *shrinker) plainUsage() {
+	if s.Workload == "varied" {
+		for _, simple := range []string{"counter", "reentrant"} { // refused if the lock is not re-entrant
+			s.try(func(c *Case) { c.Workload = simple; c.Params.Habits = nil })
+		}
+		reduce(s, 1, func(c *Case) *[]workloads.Habit { return &c.Params.Habits })
+	}
+	first(s, []int{1, 2, s.Params.Keys / 2}, func(c *Case, keys int) {
+		if c.Params.Keys = min(c.Params.Keys, max(keys, 1)); c.Params.Keys == 1 {
+			c.Params.Spread = workloads.One
+		}
+	})
 }
 
 // plainer maps a deployment to a simpler deployment of the same lock.
@@ -254,7 +275,8 @@ func (s *shrinker) plainTrigger(i int) {
 // plainTimes simplifies the durations in the case. Durations of fault steps become simple fractions of the lease,
 // and hold and think times become common values.
 func (s *shrinker) plainTimes() {
-	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
+	lease := s.Params.TTL
+	round := []time.Duration{lease / 4, lease / 2, lease * 5 / 4, lease * 3 / 2, lease * 2}
 	for i := range s.Plan.Steps {
 		for n := range timesOf(&s.Plan.Steps[i]) {
 			step := &s.Plan.Steps[i]
@@ -266,7 +288,7 @@ func (s *shrinker) plainTimes() {
 			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
-	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // try the longest duration first: longer holds leave fewer operations in the counterexample
+	for _, d := range []time.Duration{lease * 7 / 10, lease / 2, lease / 4, lease / 8} { // try the longest duration first: longer holds leave fewer operations in the counterexample
 		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}

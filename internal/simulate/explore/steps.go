@@ -12,7 +12,8 @@ import (
 // none.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required servers or lock: "one" or "five" servers, "replica": a server with a replica, "notifies": a lock that uses notifications, "": any
+	on   string // required servers or lock: "one" or "five" servers, "replica": a server with a replica, "notifies": a lock that uses notifications, "session": a lock with sessions, "three": an ensemble, "": any
+	only string // required engine: "real" servers or "virtual" time; "": any
 
 	at              workloads.Point // point in a client's iteration (acquire, work, release) at which the step happens; "": the caller chooses
 	verb            faults.Verb
@@ -35,6 +36,7 @@ func makers() []maker {
 		{name: "partition", verb: faults.Cut, process: true, nodes: 3, lasts: true},
 		{name: "partition-one-way", verb: faults.Cut, process: true, nodes: 3, oneWay: true, lasts: true},
 		{name: "slow-network", verb: faults.Slow, process: true, nodes: 5, by: slower, lasts: true},
+		{name: "reset", verb: faults.Reset, process: true, nodes: 5},
 		{name: "lost-wakeup", on: "notifies", verb: faults.Mute, process: true, lasts: true},
 		{name: "server-restart", on: "one", make: restarting},
 		{name: "node-restart", on: "five", make: restarting},
@@ -42,9 +44,15 @@ func makers() []maker {
 		{name: "server-pause", verb: faults.Freeze, nodes: 2, lasts: true},
 		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).around},
 		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.around() }},
-		{name: "clock-drift", make: drifting},
+		{name: "clock-drift", only: "virtual", verb: faults.Drift, make: drifting},
 		{name: "eviction", on: "one", verb: faults.Evict, nodes: 1},
-		{name: "failover", on: "replica", make: failover},
+		{name: "failover", on: "replica", verb: faults.Failover, make: failover},
+		{name: "empty", verb: faults.Empty, nodes: 2},
+		{name: "forget-scripts", verb: faults.ForgetScripts, nodes: 5},
+		{name: "read-only", on: "alone", verb: faults.ReadOnly, nodes: 2, lasts: true},
+		{name: "full", only: "real", verb: faults.Full, nodes: 2, lasts: true},
+		{name: "session-kill", only: "real", on: "session", verb: faults.Unseat, nodes: 1},
+		{name: "leader-loss", only: "real", on: "three", verb: faults.Depose},
 	}
 }
 
@@ -64,6 +72,9 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 	}
 	if m.process {
 		step.Do.Process = s.processOf(c)
+		if m.verb != faults.Kill && s.chance(12) {
+			step.Do.Process = -1 // all processes
+		}
 	}
 	if m.nodes > 0 {
 		step.Do.Nodes = s.nodes(m.nodes)
@@ -77,7 +88,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
+func slower(s *scene) time.Duration { return s.between(time.Millisecond, s.params.TTL/3) }
 
 // minorityDown returns a step that stops one or two servers until the trial ends. It returns nil if the plan would
 // then stop more than two servers.
@@ -115,12 +126,15 @@ func failover(s *scene, c int32) []faults.Step {
 // deployment five-delayed the delay is longer than a lease.
 func restarting(s *scene, _ int32) []faults.Step {
 	step := faults.Step{Do: faults.Action{Verb: faults.Restart, Nodes: s.nodes(3), Keeps: s.chance(20)}}
+	if s.real {
+		step.Do.Keeps = s.deployment == "durable"
+	}
 	away := time.Duration(0)
 	if s.chance(50) {
 		away = s.around()
 	}
 	if s.deployment == "five-delayed" {
-		away = max(away, ttl*5/4)
+		away = max(away, s.params.TTL*5/4)
 	}
 	if away > 0 {
 		step.For = s.own(away)
@@ -134,25 +148,39 @@ func restarting(s *scene, _ int32) []faults.Step {
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
-			by := s.around()
+			by := s.late()
 			return []faults.Step{{Do: faults.Action{Verb: faults.Delay, Client: c, Process: s.processOf(c), By: by}, For: s.own(by)}}
 		}},
 		{name: "lost-reply", make: func(s *scene, c int32) []faults.Step {
 			return []faults.Step{{When: faults.Trigger{On: &faults.Passing{Reply: true}}, Do: faults.Action{Verb: faults.Lose, Client: c, Process: s.processOf(c), Silent: s.chance(30)}}}
 		}},
 		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
-			by := s.around()
+			by := s.late()
 			return []faults.Step{{When: faults.Trigger{At: s.upon(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, ttl/4), By: by}, For: s.own(by)}}
+				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, s.params.TTL/4), By: by}, For: s.own(by)}}
+		}},
+		{name: "interrupted-release", make: func(s *scene, c int32) []faults.Step {
+			by := s.late()
+			return []faults.Step{{When: faults.Trigger{At: s.upon(c, workloads.Releasing).At, On: &faults.Passing{Reply: true}},
+				Do: faults.Action{Verb: faults.Interrupt, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, s.params.TTL/8), By: by}, For: s.own(by)}}
 		}},
 	}
 }
 
-// fits reports whether steps of this kind are allowed and possible with the deployment and the lock.
+// fits reports whether steps of this kind are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
-	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "notifies": s.lock.Notifies}
-	return s.allows(m.name) && on[m.on]
+	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
+		"three": s.deployment == "three", "session": s.lock.Session, "notifies": s.lock.Notifies}
+	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
+	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels())
 }
+
+// cancels reports whether the steps of m cancel an operation.
+func (m maker) cancels() bool {
+	return m.name == "cancelled-acquire" || m.name == "interrupted-release"
+}
+
+func (s *scene) cancels() bool { return s.lock.Program == nil || !s.lock.Program.CannotCancel }
 
 func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)

@@ -28,8 +28,8 @@ func Strategies() []string {
 // points lists the points of a client's iteration at which a fault can begin, in order.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the duration of leases in explored cases. Fault trials on real servers use the same duration, so that
-// explored cases can be replayed on real servers.
+// ttl is the duration of leases in explored cases, unless the lock supports only longer ones. Fault trials on real servers use
+// the same duration, so that explored cases can be replayed on real servers.
 const ttl = 800 * time.Millisecond
 
 // Subject is a lock to explore. Deployment and Faults optionally restrict the explored cases.
@@ -64,11 +64,12 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 // draw returns a random case with a plan of the given strategy.
 func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Case {
 	sc.deployment = s.Deployment
-	if all := deployments(sc.lock, sc.real); sc.deployment == "" {
+	if all := deployments(sc.lock, s.Servers); sc.deployment == "" {
 		sc.deployment = all[sc.rand.IntN(len(all))]
 	}
-	sc.chooseParams(seed)
-	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params, Plan: plan(sc)}
+	workload := sc.chooseWorkload()
+	sc.chooseParams(workload, seed)
+	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Workload: workload, Params: sc.params, Plan: plan(sc)}
 	if sc.lock.Program == nil {
 		c.LockParams = map[string]string{"wait": "backoff"}
 	}
@@ -77,62 +78,35 @@ func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Cas
 
 // deployments returns the deployments on which a lock is explored. The usual deployment is listed twice, so that it
 // is chosen more often.
-func deployments(lock impls.Impl, real bool) []string {
-	if real && (lock.Store != servers.Redis || lock.Program != nil) {
+func deployments(lock impls.Impl, on string) []string {
+	switch {
+	case lock.Program != nil, on == servers.External:
+		return []string{lock.Deployment}
+	case lock.Deployment == "five":
+		return []string{"five", "five", "five-delayed"}
+	case lock.Store == "etcd" || lock.Store == "zookeeper":
+		return []string{lock.Deployment, lock.Deployment, "three"}
+	case lock.Store != "redis":
 		return []string{lock.Deployment}
 	}
-	if lock.Deployment == "five" {
-		return []string{"five", "five", "five-delayed"}
+	all := []string{lock.Deployment, lock.Deployment, "replica"}
+	if on != "" {
+		all = append(all, servers.Durable) // a restart keeps the data there
 	}
-	return []string{lock.Deployment, lock.Deployment, "replica"}
+	return all
 }
 
 // scene holds the random source, the chosen parameters and the state from which a strategy builds a fault plan.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
-	real       bool // whether the case runs on real servers, where time is expensive
 	deployment string
 	params     workloads.Params
 	allowed    []string
-	steps      int // number of durations to which nanoseconds were added to make them unique
-	down       int // number of servers stopped until the trial ends
+	real       bool // whether the case is for real servers, where time is expensive
+	steps      int  // number of durations to which nanoseconds were added to make them unique
+	down       int  // number of servers stopped until the trial ends
 	promoted   bool
-}
-
-// chooseParams chooses two to five clients that compete for one key. In three of four cases each client has a separate
-// process.
-func (s *scene) chooseParams(seed uint64) {
-	r := s.rand
-	p := workloads.Defaults()
-	p.Clients = 2 + r.IntN(4)
-	if p.Processes = p.Clients; r.IntN(4) == 0 {
-		p.Processes = 1 + r.IntN(p.Clients)
-	}
-	p.TTL = s.lock.Granting(ttl)
-	p.Hold = s.between(ttl/200, ttl*7/10)
-	p.Think = s.between(time.Millisecond, ttl/8)
-	p.Duration = s.between(4*ttl, 7*ttl)
-	if s.real {
-		p.Duration = s.between(2*p.TTL, 4*p.TTL)
-	}
-	if r.IntN(4) == 0 {
-		p.Wait = s.between(ttl/4, 2*ttl)
-	}
-	p.Seed = seed
-	s.params = p
-}
-
-// chooseWorkload chooses a random workload that the lock supports.
-func (s *scene) chooseWorkload() string {
-	names := []string{"counter", "counter", "counter", "contend"}
-	if s.lock.Reentrant {
-		names = append(names, "reentrant", "reentrant", "reentrant")
-	}
-	if s.lock.Fences {
-		names = append(names, "write-fenced")
-	}
-	return names[s.rand.IntN(len(names))]
 }
 
 // The method between returns a random duration from low to high. Short durations are more likely. Durations above 2 ms
@@ -149,7 +123,21 @@ func (s *scene) between(low, high time.Duration) time.Duration {
 // around returns a random duration between 0.3 and 2 times the lease.
 func (s *scene) around() time.Duration {
 	parts := []time.Duration{30, 60, 110, 130, 150, 200}
-	return ttl * parts[s.rand.IntN(len(parts))] / 100
+	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
+}
+
+// late returns a random delay of a message: a fraction of the lease, or up to three leases.
+func (s *scene) late() time.Duration {
+	parts := []time.Duration{5, 10, 25, 50, 90, 110, 150, 200, 300}
+	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
+}
+
+// another returns a client other than c, if there is one.
+func (s *scene) another(c int32) int32 {
+	if n := int32(s.params.Clients); n > 1 {
+		return (c + 1 + s.rand.Int32N(n-1)) % n
+	}
+	return c
 }
 
 func (s *scene) client() int32           { return int32(s.rand.IntN(s.params.Clients)) }

@@ -43,6 +43,17 @@ func (l *link) Cut(d proxy.Direction) {
 	})
 }
 
+// Reset implements inject.Link. It closes all connections.
+func (l *link) Reset() (closed int) {
+	l.each(func(c *pair) {
+		if c.ctx.Err() == nil {
+			closed++
+			c.sever()
+		}
+	})
+	return closed
+}
+
 // Counters implements inject.Link. It does not count bytes.
 func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}

@@ -258,7 +258,9 @@ func TestRefused(t *testing.T) {
 		"action sing cannot":          {Lock: lock, Plan: does(faults.Action{Verb: "sing"})},
 		"needs a deployment":          {Lock: lock, Plan: does(faults.Action{Verb: faults.Failover, Nodes: []int{1}})},
 		"names server 1, but there":   {Lock: lock, Plan: does(faults.Action{Verb: faults.Down, Nodes: []int{1}})},
-		"names process -1, but there": {Lock: lock, Plan: does(faults.Action{Verb: faults.Kill, Process: -1})},
+		"names process 9, but there":  {Lock: lock, Plan: does(faults.Action{Verb: faults.Kill, Process: 9})},
+		"action full cannot":          {Lock: lock, Plan: does(faults.Action{Verb: faults.Full, Nodes: []int{0}})},
+		"action unseat cannot":        {Lock: lock, Plan: does(faults.Action{Verb: faults.Unseat, Nodes: []int{0}})},
 		"names process 99, but there": {Lock: lock, Plan: does(faults.Action{Verb: faults.Cut, Process: 99})},
 	} {
 		x.Params = workloads.Defaults()

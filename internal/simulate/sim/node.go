@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -26,6 +27,8 @@ type node struct {
 	since  time.Time            // time at which the drift was last added to the offset
 	ahead  time.Duration        // offset of the server's clock from virtual time
 	serves []*served            // its connections
+	bars   atomic.Bool          // whether the server refuses writes
+	forget func()               // makes the server forget the scripts that clients sent
 	slow   bool                 // whether to run scripts in the emulator, which is slower
 }
 
@@ -38,9 +41,10 @@ func (n *node) newServer() *miniredis.Miniredis {
 	}
 	c.Close()
 	known := new(sync.Map)
+	n.forget = known.Clear
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
+		return n.refuses(peer, command) || n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
@@ -72,6 +76,7 @@ func (n *node) kill() {
 	n.mu.Lock()
 	server, serves := n.server, n.serves
 	n.server, n.serves = nil, nil
+	n.bars.Store(false)
 	n.mu.Unlock()
 	for _, s := range serves {
 		s.Close()

@@ -103,6 +103,10 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
+		if strings.Contains(err.Error(), readOnly) {
+			peer.WriteError(readOnly) // a server begins the answer with READONLY, and client libraries rely on it
+			return
+		}
 		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the error text is the same as that of the emulator miniredis
 		return
 	}

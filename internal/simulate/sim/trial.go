@@ -111,7 +111,8 @@ func (t Trial) Refused() error {
 }
 
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
-	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
+	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict,
+	faults.Reset, faults.Interrupt, faults.Empty, faults.ForgetScripts, faults.ReadOnly}
 
 func (t Trial) refusedStep(a faults.Action) error {
 	if !slices.Contains(verbs, a.Verb) {
@@ -129,7 +130,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 			return fmt.Errorf("%s names server %d, but there are %d servers", a.Verb, n, servers[t.On()])
 		}
 	}
-	if a.Process >= t.Params.Processes || a.Process < 0 && (a.Verb == faults.Pause || a.Verb == faults.Kill) {
+	if a.Process >= t.Params.Processes {
 		return fmt.Errorf("%s names process %d, but there are %d processes", a.Verb, a.Process, t.Params.Processes)
 	}
 	return nil
@@ -191,7 +192,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 		return r, err
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
-		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
+		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Suits: workloads.HabitsOf(t.Lock), Granted: new(atomic.Int64)}
 	d.Fresh.Resource = world.processes[0].resource // faults in a process must not prevent the harness from using the resource
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())

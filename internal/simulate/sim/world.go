@@ -40,7 +40,7 @@ func (w *world) aimed() int { return len(w.processes) - 1 }
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.clients) {
-		if int(c)%w.aimed() == process {
+		if process < 0 || int(c)%w.aimed() == process {
 			all = append(all, c)
 		}
 	}
@@ -67,12 +67,8 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 // Do implements inject.World. A fault takes effect at once and needs no verification.
 func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
-	case faults.Pause:
-		w.processes[a.Process].pause()
-		return inject.Effect{Heal: func() error { w.net.resumeProcess(a.Process); return nil }}, nil
-	case faults.Kill:
-		w.kill(a.Process)
-		return inject.Effect{}, nil
+	case faults.Pause, faults.Kill:
+		return w.stop(a), nil
 	case faults.Failover:
 		return inject.Effect{}, w.failover(a.Nodes[0])
 	}
@@ -97,6 +93,30 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 	return effect, errors.Join(errs...)
 }
 
+// stop pauses or kills a process, or all processes that faults may affect.
+func (w *world) stop(a faults.Action) inject.Effect {
+	from, to := a.Process, a.Process+1
+	if a.Process < 0 {
+		from, to = 0, w.aimed()
+	}
+	for i := from; i < to; i++ {
+		if a.Verb == faults.Kill {
+			w.kill(i)
+		} else {
+			w.processes[i].pause()
+		}
+	}
+	if a.Verb == faults.Kill {
+		return inject.Effect{}
+	}
+	return inject.Effect{Heal: func() error {
+		for i := from; i < to; i++ {
+			w.net.resumeProcess(i)
+		}
+		return nil
+	}}
+}
+
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	if a.Verb == faults.Unlink { // no server simulates the replica: store the data that the replica has when replication stops
 		copied, err := w.net.nodes[0].contents()
@@ -119,6 +139,8 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 		return func() { n.drift(0) }, nil
 	case faults.Evict:
 		return nil, n.evict(w.key)
+	case faults.Empty, faults.ForgetScripts, faults.ReadOnly:
+		return n.enter(a.Verb)
 	default:
 		return nil, fmt.Errorf("unknown action %s", a.Verb)
 	}

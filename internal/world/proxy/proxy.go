@@ -118,12 +118,30 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// Reset removes all rules, delays and cuts. It closes the connections that lost data.
-func (l *Link) Reset() {
+// Heal removes all rules, delays and cuts. It closes the connections that lost data.
+func (l *Link) Heal() {
 	l.Rules.clear()
 	l.Delay(0)
 	l.Cut(Open)
 	l.closeAll(func(c *conn) bool { return c.mute.Load() || c.deaf.Load() })
+}
+
+// Reset closes all connections abruptly, so that both ends receive a reset instead of an end of the stream. It returns the
+// number of closed connections.
+func (l *Link) Reset() (closed int) {
+	l.closeAll(func(c *conn) bool {
+		if c.ctx.Err() != nil {
+			return false // the connection is already closed
+		}
+		closed++
+		for _, end := range []*net.TCPConn{c.client, c.server} {
+			if end != nil {
+				_ = end.SetLinger(0) // if it fails, Close ends the stream in the usual way
+			}
+		}
+		return true
+	})
+	return closed
 }
 
 // DropReplies drops all bytes that the server sends from now on over the connection with the given number. Data from

@@ -188,6 +188,15 @@ func (p *Process) Evict(ctx context.Context, key string) error {
 	return wrapped(fmt.Sprintf("evict %q from %s", key, p.Shown), p.store.Evict(ctx, p.Addr(), key))
 }
 
+// Enter implements Node.
+func (p *Process) Enter(ctx context.Context, s State) (func() error, error) {
+	if p.store.Enter == nil {
+		return p.Refusing.Enter(ctx, s)
+	}
+	leave, err := p.store.Enter(ctx, p.Addr(), s)
+	return leave, wrapped(fmt.Sprintf("make %s %s", p.Shown, s), err)
+}
+
 // EndSession implements Node.
 func (p *Process) EndSession(ctx context.Context, key string) error {
 	if p.store.EndSession == nil {

@@ -68,6 +68,8 @@ type Store struct {
 	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
 	EndSession func(ctx context.Context, addr, key string) error    // see Node
 	Evict      func(ctx context.Context, addr, key string) error    // see Node
+	// Enter puts the server into a state: see Node. It is nil if the store has no states.
+	Enter func(ctx context.Context, addr string, s State) (leave func() error, err error)
 
 	Observing Observing // zero if the entries of the store cannot be observed
 

@@ -189,6 +189,8 @@ type Node interface {
 	// Evict reduces the server's memory limit until the server evicts the key, then restores the limit. Other keys may
 	// be evicted too. Evict fails if the key does not exist or is not evicted within ten seconds.
 	Evict(ctx context.Context, key string) error
+	// Enter puts the server into a state. The returned function ends the state; it is nil if the state does not end.
+	Enter(context.Context, State) (leave func() error, err error)
 	// EndSession ends the session that holds the lock of the key, as an administrator would. The key includes its
 	// prefix. EndSession fails if no client holds the lock or the session does not end.
 	EndSession(ctx context.Context, key string) error
@@ -196,6 +198,16 @@ type Node interface {
 	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no effect.
 	Stop() error
 }
+
+// State is a state into which Node.Enter puts a server.
+type State string
+
+const (
+	Empty      State = "empty"           // all data is deleted
+	Scriptless State = "without scripts" // the scripts that clients loaded are forgotten
+	ReadOnly   State = "read-only"       // writes are refused, and the data is kept
+	Full       State = "full"            // writes that need memory are refused
+)
 
 // Refusing provides the methods of Node for faults that a node does not support. Each method returns an error.
 type Refusing struct {
@@ -222,6 +234,11 @@ func (r Refusing) MoveClock(context.Context, time.Duration) error {
 
 // EndSession refuses.
 func (r Refusing) EndSession(context.Context, string) error { return r.refuse("end a session of") }
+
+// Enter refuses.
+func (r Refusing) Enter(_ context.Context, s State) (func() error, error) {
+	return nil, r.refuse("make " + string(s))
+}
 
 // Evict refuses.
 func (r Refusing) Evict(context.Context, string) error { return r.refuse("take memory from") }

@@ -57,7 +57,7 @@ func Store() servers.Store {
 			}
 			return counters(info)
 		},
-		Evict: evict, Observing: servers.Observing{Open: observe, Step: time.Millisecond},
+		Evict: evict, Enter: enter, Observing: servers.Observing{Open: observe, Step: time.Millisecond},
 		Image: servers.Image{Name: "redis:7.0.15", Port: "6379", Variable: "LOCKBENCH_REDIS_IMAGE",
 			Command: []string{program, "--save", "", "--protected-mode", "no"}, Ready: hasLoaded},
 		External: access(),

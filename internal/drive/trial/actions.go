@@ -1,0 +1,65 @@
+package trial
+
+import (
+	"context"
+	"errors"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
+	"lockbench/internal/world/servers"
+)
+
+// states maps actions to the states of servers that they cause.
+var states = map[faults.Verb]servers.State{
+	faults.Empty: servers.Empty, faults.ForgetScripts: servers.Scriptless, faults.ReadOnly: servers.ReadOnly, faults.Full: servers.Full,
+}
+
+// enter puts the servers of an action into a state.
+func (w *world) enter(ctx context.Context, a faults.Action) (inject.Effect, error) {
+	var leaves []func() error
+	var errs []error
+	for _, i := range a.Nodes {
+		leave, err := w.trial.group.Nodes[i].Enter(ctx, states[a.Verb])
+		errs = append(errs, err)
+		if leave != nil {
+			leaves = append(leaves, leave)
+		}
+	}
+	return effectOf(leaves), errors.Join(errs...)
+}
+
+// stop pauses or kills a process, or all processes that faults may affect.
+func (w *world) stop(a faults.Action) (inject.Effect, error) {
+	all := []int{a.Process}
+	if a.Process < 0 {
+		all = nil
+		for p := range w.scene.Processes {
+			all = append(all, p)
+		}
+	}
+	var errs []error
+	var resumes []func() error
+	for _, i := range all {
+		p := w.processes[i]
+		if a.Verb == faults.Kill {
+			errs = append(errs, p.Kill())
+			continue
+		}
+		w.stalls.excuse(i, true)
+		errs = append(errs, p.Pause())
+		resumes = append(resumes, func() error {
+			defer w.stalls.excuse(i, false)
+			return p.Resume()
+		})
+	}
+	return effectOf(resumes), errors.Join(errs...)
+}
+
+// each calls all functions and joins their errors.
+func each(all []func() error) error {
+	var errs []error
+	for _, do := range all {
+		errs = append(errs, do())
+	}
+	return errors.Join(errs...)
+}

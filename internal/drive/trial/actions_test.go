@@ -1,0 +1,60 @@
+package trial
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// TestActions carries out each action that built-in faults do not use, on real processes and a real server. Each must take
+// effect, and end.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := findLock("set-px-lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions := []faults.Action{{Verb: faults.Empty}, {Verb: faults.ForgetScripts}, {Verb: faults.ReadOnly}, {Verb: faults.Full}, {Verb: faults.Reset},
+		{Verb: faults.Pause, Process: -1}, {Verb: faults.Interrupt, Wait: 10 * time.Millisecond, By: 100 * time.Millisecond}}
+	var plan faults.Plan
+	for i, a := range actions {
+		a.Nodes = []int{0}
+		step := faults.Step{Name: string(a.Verb), When: faults.Trigger{Later: time.Duration(i+1) * 500 * time.Millisecond}, Do: a}
+		switch a.Verb {
+		case faults.ReadOnly, faults.Full, faults.Pause:
+			step.For = 50 * time.Millisecond
+		case faults.Interrupt:
+			step.When = faults.Trigger{At: workloads.Moment{Point: workloads.Releasing}, On: &faults.Passing{Nth: 1, Reply: true}}
+			step.For = a.By
+		}
+		plan.Steps = append(plan.Steps, step)
+	}
+	p := plannedParams()
+	p.Clients, p.Processes, p.Duration, p.Hold, p.Habits = 2, 2, 5*time.Second, 40*time.Millisecond, []workloads.Habit{workloads.NamesOddly}
+	c, err := Planned("actions", lock, servers.Single, namedWorkload("varied"), p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
+	_, out := s.tryOnce(t, c)
+	var seen []string
+	for _, strike := range out.Strikes {
+		seen = append(seen, strike.Name)
+		if strike.Do.Verb == faults.Pause && len(strike.Clients) != 2 {
+			t.Errorf("a pause of all processes affected the clients %v", strike.Clients)
+		}
+	}
+	if out.Missed != "" || len(seen) != len(actions) || !slices.ContainsFunc(out.Verdict.Findings, func(f checker.Finding) bool { return f.Property == "lease-exclusion" }) {
+		t.Errorf("carried out: %v; missed: %s", seen, out.Missed)
+	}
+}

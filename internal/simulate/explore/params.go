@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/workloads"
+)
+
+const (
+	usual = "counter"
+	many  = 40 // number of keys in some cases; more than the caches of some libraries hold
+)
+
+// chooseWorkload chooses a random workload that the lock supports. In half of the cases it is the workload varied.
+func (s *scene) chooseWorkload() string {
+	if s.chance(50) {
+		return "varied"
+	}
+	names := []string{usual, usual, usual, "contend"}
+	if s.lock.Reentrant {
+		names = append(names, "reentrant", "reentrant", "reentrant")
+	}
+	if s.lock.Fences {
+		names = append(names, "write-fenced")
+	}
+	return names[s.rand.IntN(len(names))]
+}
+
+// chooseParams chooses two to five clients that compete for one key. In three of four cases each client has a separate
+// process.
+func (s *scene) chooseParams(workload string, seed uint64) {
+	r := s.rand
+	p := workloads.Defaults()
+	p.Clients = 2 + r.IntN(4)
+	if p.Processes = p.Clients; r.IntN(4) == 0 {
+		p.Processes = 1 + r.IntN(p.Clients)
+	}
+	p.TTL = s.lock.Granting(max(ttl, s.lock.Shortest))
+	p.Hold = s.between(p.TTL/200, p.TTL*7/10)
+	p.Think = s.between(time.Millisecond, p.TTL/8)
+	p.Duration = s.between(4*p.TTL, 7*p.TTL)
+	if s.real {
+		p.Duration = s.between(2*p.TTL, 4*p.TTL)
+	}
+	if r.IntN(4) == 0 {
+		p.Wait = s.between(p.TTL/4, 2*p.TTL)
+	}
+	p.Seed = seed
+	s.params = p
+	switch {
+	case workload == "varied":
+		s.chooseHabits()
+	case s.lock.Renews && s.chance(15):
+		s.params.Hold = s.between(p.TTL, p.TTL*5/2)
+		s.params.Grace = 4 * p.TTL
+	}
+}
+
+// chooseHabits chooses about half of the habits that suit the lock. A third of the cases have several keys.
+func (s *scene) chooseHabits() {
+	p := &s.params
+	p.Grace = 6 * p.TTL // some holds last four leases
+	for _, h := range workloads.HabitsOf(s.lock) {
+		if s.chance(50) {
+			p.Habits = append(p.Habits, h)
+		}
+	}
+	if p.Habits == nil { // no habit would mean all of them
+		p.Habits = []workloads.Habit{workloads.Idles}
+	}
+	if s.chance(33) {
+		p.Keys, p.Spread = 2+s.rand.IntN(2), workloads.Uniform
+	}
+	if s.chance(8) {
+		p.Keys, p.Spread = many, workloads.Zipf
+	}
+}
+
+// follows reports whether clients of the case have any of the given habits.
+func (s *scene) follows(habits ...workloads.Habit) bool {
+	return slices.ContainsFunc(habits, func(h workloads.Habit) bool { return slices.Contains(s.params.Habits, h) })
+}

@@ -1,0 +1,24 @@
+package proxy
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+)
+
+// TestReset checks that a reset closes open connections with an error at the client, and that it closes none twice.
+func TestReset(t *testing.T) {
+	l := listen(t, serve(t, answering))
+	c := dial(t, l.Addr())
+	c.say("a\r\n")
+	c.hear("+a\r\n")
+	if closed := l.Reset(); closed != 1 {
+		t.Errorf("%d connections closed, want 1", closed)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("read on a closed connection: %v, want a reset", err)
+	}
+	if closed := l.Reset(); closed != 0 {
+		t.Errorf("%d connections closed a second time", closed)
+	}
+}

@@ -1,0 +1,76 @@
+package workloads
+
+import (
+	"slices"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// Habit is a way of using a lock, such as trying in a loop instead of waiting. In the workload "varied", each iteration draws
+// the habits that it follows.
+type Habit uint8
+
+const (
+	Tries           Habit = iota // try in a loop instead of waiting
+	TimesOut                     // wait with a timeout of 0.05 to 2 leases
+	Idles                        // pause for up to 2 leases before the acquire
+	HoldsLong                    // hold for 1 to 4 leases; the lock or the client renews the hold
+	VariesLease                  // request 0.3 to 1 times the lease of the parameters
+	Nests                        // acquire and release the key again during the hold
+	TriesHeld                    // try to acquire the key again during the hold, without being entitled to it
+	Renews                       // renew the hold on request
+	ReleasesTwice                // release again after a successful release
+	ReleasesEarlier              // release an earlier hold of the key during a later hold
+	ReleasesLate                 // release after the lease has expired
+	RepeatsRelease               // release again after a release with an unknown outcome
+	NamesOddly                   // use owner names that contain spaces, quotes or patterns, or that are prefixes of each other
+	habitCount                   // number of habits
+)
+
+var habitNames = []string{"tries", "times-out", "idles", "holds-long", "varies-lease", "nests", "tries-held", "renews",
+	"releases-twice", "releases-earlier", "releases-late", "repeats-release", "names-oddly"}
+
+func (h Habit) String() string { return histories.NameOf(habitNames, int(h)) }
+
+func (h Habit) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+func (h *Habit) UnmarshalText(text []byte) error {
+	return histories.Parse(h, habitNames, text, "habit")
+}
+
+// HabitsOf returns the habits that suit a lock. It omits habits that a correct lock with the same description may answer
+// wrongly. For example, a lock in another program may allow its holder to acquire it again without stating so.
+func HabitsOf(l impls.Impl) []Habit {
+	program := l.Program != nil
+	suits := map[Habit]bool{
+		HoldsLong:      l.Renews || l.Extends || l.Session,
+		VariesLease:    !l.Session && l.Shortest == 0 && (!program || l.Program.Step == 0),
+		Nests:          l.Reentrant,
+		TriesHeld:      !l.Reentrant && !program,
+		Renews:         l.Extends && !l.Renews,
+		ReleasesLate:   !l.Renews,
+		RepeatsRelease: !program || l.Program.Rereleases,
+	}
+	var all []Habit
+	for h := range habitCount {
+		if suit, limited := suits[h]; suit || !limited {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Misuses reports whether a client with this habit releases holds that it does not have.
+func (h Habit) Misuses() bool {
+	return h == ReleasesTwice || h == ReleasesEarlier || h == ReleasesLate
+}
+
+// Follows returns the habits that clients follow, given those that suit the lock. Without habits in the parameters, clients
+// follow all of these.
+func (p *Params) Follows(suits []Habit) []Habit {
+	if len(p.Habits) == 0 {
+		return suits
+	}
+	return slices.DeleteFunc(slices.Clone(suits), func(h Habit) bool { return !slices.Contains(p.Habits, h) })
+}

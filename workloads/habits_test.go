@@ -1,0 +1,48 @@
+package workloads
+
+import (
+	"testing"
+
+	"lockbench/impls"
+)
+
+// TestOwnerNames checks that odd owner names are unique, and that each client and life always has the same name.
+func TestOwnerNames(t *testing.T) {
+	p := Defaults()
+	p.Clients = 20
+	seen := map[string]bool{}
+	for number := range int32(20) {
+		c := &Client{Params: &p, number: number}
+		c.habits[NamesOddly] = true
+		for life := range int32(20) {
+			name := c.ownerName(life)
+			if seen[name] || name != c.ownerName(life) {
+				t.Errorf("client %d, life %d: the name %q is not unique", number, life, name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// TestHabitsOf checks that habits are omitted which a correct lock may answer wrongly.
+func TestHabitsOf(t *testing.T) {
+	has := func(l impls.Impl, h Habit) bool {
+		p := Params{Habits: []Habit{h}}
+		return len(p.Follows(HabitsOf(l))) == 1
+	}
+	program := impls.Impl{Program: &impls.Program{}}
+	for _, c := range []struct {
+		lock impls.Impl
+		h    Habit
+		want bool
+	}{
+		{impls.Impl{}, TriesHeld, true}, {impls.Impl{Reentrant: true}, TriesHeld, false}, {program, TriesHeld, false},
+		{impls.Impl{}, HoldsLong, false}, {impls.Impl{Renews: true}, HoldsLong, true}, {impls.Impl{Extends: true}, Renews, true},
+		{impls.Impl{Renews: true}, ReleasesLate, false}, {program, RepeatsRelease, false}, {impls.Impl{}, Nests, false},
+		{impls.Impl{Reentrant: true}, Nests, true}, {impls.Impl{Session: true}, VariesLease, false},
+	} {
+		if got := has(c.lock, c.h); got != c.want {
+			t.Errorf("%+v, %s: %t", c.lock, c.h, got)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// varied uses the lock in a different way in each iteration. An iteration draws its habits, durations and key from its own
+// random numbers. Removing a habit from Params.Habits does not change the other draws.
+func varied() Workload {
+	return Workload{
+		Name: "varied", Special: true, Guarded: true, Varied: true,
+		Doc:     "each iteration uses the lock differently: tries, waits, long holds, renewals, mistaken releases, and more",
+		Iterate: func(ctx context.Context, c *Client) { c.vary(ctx, c.drawUse()) },
+	}
+}
+
+// use describes one iteration of the workload varied.
+type use struct {
+	does         [habitCount]bool
+	key          string
+	tries        int
+	gap          time.Duration // delay between two tries
+	wait         time.Duration
+	idle         time.Duration
+	lease, inner time.Duration // leases of the hold and of a nested acquire
+	hold, long   time.Duration // work within a lease, and work beyond it
+}
+
+// Limits of the random values of an iteration.
+const (
+	habitOdds   = 3 // a habit is followed in one of this number of iterations
+	mostTries   = 8
+	longestGap  = 60 * time.Millisecond // at most the gap after which the judge no longer counts a client as waiting
+	LeastLease  = 30                    // shortest lease that an iteration requests, in per cent of Params.TTL
+	mostLeases  = 4                     // maximum length of a hold in leases
+	shortestTTL = 10 * time.Millisecond
+
+	mostPrefixes = 100 // maximum length of a name that is a prefix of other names
+)
+
+// drawUse draws the values of an iteration. It draws every value, including those of habits that the run does not follow.
+func (c *Client) drawUse() use {
+	r, ttl := c.rand, c.Params.TTL
+	u := use{key: c.Key()}
+	for h := range u.does {
+		u.does[h] = r.IntN(habitOdds) == 0 && c.habits[h]
+	}
+	between := func(low, high time.Duration) time.Duration {
+		return (low + time.Duration(r.Int64N(int64(high-low)+1))).Truncate(time.Microsecond)
+	}
+	u.tries, u.gap = 1+r.IntN(mostTries), between(time.Millisecond, longestGap)
+	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // short waits are more likely
+	part := func() time.Duration {
+		return max(ttl*time.Duration(LeastLease+r.IntN(101-LeastLease))/100, shortestTTL).Truncate(time.Millisecond)
+	}
+	u.lease, u.inner = part(), part()
+	if !u.does[VariesLease] {
+		u.lease, u.inner = ttl, ttl
+	}
+	share := r.Float64()
+	u.long = between(ttl, mostLeases*ttl)
+	u.hold = time.Duration(share * float64(c.Params.Hold) * float64(min(u.lease, u.inner)) / float64(ttl)).Truncate(time.Microsecond)
+	if r.IntN(habitOdds*habitOdds) == 0 {
+		u.hold = 0
+	}
+	return u
+}
+
+// vary runs one iteration.
+func (c *Client) vary(ctx context.Context, u use) {
+	again := c.rereleases
+	c.lease, c.rereleases = u.lease, again || u.does[RepeatsRelease]
+	defer func() { c.lease, c.rereleases = 0, again }()
+	if u.does[Idles] {
+		c.Sleep(ctx, u.idle)
+	}
+	h, ok := c.acquireAs(ctx, u)
+	if !ok {
+		return
+	}
+	value, ok := c.Read(ctx, h)
+	if !c.during(ctx, h, u) {
+		u.does[ReleasesTwice], u.does[ReleasesEarlier] = false, false
+	}
+	if ok && c.spend(ctx, &h, u) {
+		c.Write(ctx, h, value+1)
+	}
+	c.leave(ctx, h, u)
+}
+
+// acquireAs acquires the key by waiting or by trying in a loop.
+func (c *Client) acquireAs(ctx context.Context, u use) (h Held, ok bool) {
+	if !u.does[Tries] {
+		return c.Acquire(ctx, u.key, c.waitOf(u))
+	}
+	for range u.tries {
+		if h, ok = c.Acquire(ctx, u.key, 0); ok || c.gone || c.done || ctx.Err() != nil {
+			break
+		}
+		c.Sleep(ctx, u.gap)
+	}
+	return h, ok
+}
+
+func (c *Client) waitOf(u use) time.Duration {
+	if u.does[TimesOut] {
+		return u.wait
+	}
+	return c.Params.wait()
+}
+
+// during acquires the key again during the hold h, as a nested hold or without being entitled to it. It returns false if a
+// nested acquire or release has an unknown outcome. The lock may then rightly accept one release more.
+func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
+	known = true
+	if u.does[Nests] {
+		life := c.log.Life()
+		c.lease = u.inner
+		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
+		c.lease = u.lease
+		known = c.log.Life() == life
+		c.Probe(ctx, h)
+	}
+	if u.does[TriesHeld] {
+		owner := c.owner()
+		c.log.NewLife() // a grant counts as that of another client
+		c.name, c.named = owner, c.log.Life()+1
+		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
+	}
+	return known
+}
+
+// spend works for the duration of the hold, and renews it on request. It returns false if the client has stopped, or does not
+// know whether it still has the hold.
+func (c *Client) spend(ctx context.Context, h *Held, u use) bool {
+	d := u.hold
+	renews := u.does[Renews] && h.Validity > 0
+	if u.does[HoldsLong] && (renews || c.renews || h.Validity == impls.Unbounded) {
+		d = u.long
+	}
+	if !renews {
+		return c.Work(ctx, h, d)
+	}
+	for ctx.Err() == nil {
+		part := min(d, h.Validity/3)
+		if !c.Work(ctx, h, part) {
+			return false
+		}
+		if d -= part; d <= 0 {
+			return true
+		}
+		if !c.Renew(ctx, h) {
+			return false
+		}
+	}
+	return false
+}
+
+// Renew renews a hold on request and records the result. It does nothing if less than half of the lease is left, because the
+// judge would hold a late renewal against the lock. It returns false if the hold was not renewed.
+func (c *Client) Renew(ctx context.Context, h *Held) bool {
+	renewer, ok := c.Lock.(impls.Renewer)
+	call := c.recorder.Since()
+	if left := h.leased + h.SentAfter + h.Validity - call; !ok || c.gone || left < h.Validity/2 {
+		return false
+	}
+	g, err := renewer.Renew(ctx, h.Grant)
+	op := histories.Op{Kind: histories.Renew, Hold: h.number, Key: h.Key, Call: call}
+	switch {
+	case err == nil:
+		op.Outcome, op.SentAfter, op.Validity = histories.OK, g.SentAfter, g.Validity
+		h.Grant, h.leased = g, call
+	case errors.Is(err, impls.ErrNotHeld):
+		op.Outcome, op.Error = histories.Refused, err.Error()
+	default:
+		op.Error = err.Error()
+	}
+	c.log.Note(op)
+	c.after(err)
+	return err == nil
+}
+
+// leave releases the hold, and makes the mistakes that the iteration drew.
+func (c *Client) leave(ctx context.Context, h Held, u use) {
+	if u.does[ReleasesLate] && h.Validity > 0 {
+		c.Lost(&h)
+		c.Sleep(ctx, max(h.Validity, c.Params.TTL)*11/10+20*time.Millisecond)
+	}
+	outcome := c.Release(ctx, h)
+	if outcome != histories.OK || c.gone || ctx.Err() != nil {
+		return
+	}
+	if u.does[ReleasesTwice] {
+		outcome = c.Release(ctx, h)
+	}
+	if !u.does[ReleasesEarlier] || outcome == histories.Unknown {
+		return
+	}
+	c.hold(ctx, u.key, c.waitOf(u), func(ctx context.Context, later *Held) {
+		if later.Token != "" && later.Token != h.Token { // a lock that identifies holds by their owner cannot tell the two apart
+			c.Release(ctx, h)
+		}
+		c.Work(ctx, later, u.gap)
+	})
+}
+
+// ownerName returns the owner name of the client in the given life. Each pair of a client and a life has another name.
+func (c *Client) ownerName(life int32) string {
+	plain := fmt.Sprintf("c%d.%d", c.number, life)
+	if !c.habits[NamesOddly] {
+		return plain
+	}
+	var source rand.PCG
+	source.Seed(c.Params.Seed, uint64(c.number)<<32|uint64(life))
+	switch rand.New(&source).IntN(6) {
+	case 0: // each name is a prefix of the next
+		if n := int(life)*c.Params.Logs() + int(c.number) + 1; n <= mostPrefixes {
+			return "c" + strings.Repeat("1", n)
+		}
+	case 1:
+		return "owner " + strings.ReplaceAll(plain, ".", " ")
+	case 2:
+		return `{c}:*"'\%s[0-9]` + plain
+	case 3:
+		return strings.Repeat("x", 200) + plain
+	case 4:
+		return "Schlüssel-ключ-鍵-" + plain
+	}
+	return plain
+}
