@@ -296,7 +296,11 @@ func isReal(result *explore.Result) bool {
 func addUnconfirmed(t *format.Lines, l *explore.LockResult) {
 	for _, u := range l.Unconfirmed {
 		if u.Fails {
-			t.Hang("NOT SHOWN AGAIN: ", fmt.Sprintf("%s, seed %d: %s was violated once, and not in %s more", subjectName(l), u.Seed, u.Property, format.Plural(u.Rate.Trials, "trial")))
+			again := fmt.Sprintf("and not in %s more", format.Plural(u.Rate.Trials, "trial"))
+			if u.Rate == (explore.Rate{}) {
+				again = "and there was no time to try again"
+			}
+			t.Hang("NOT SHOWN AGAIN: ", fmt.Sprintf("%s, seed %d: %s was violated once, %s", subjectName(l), u.Seed, u.Property, again))
 		}
 	}
 	if n := len(l.Void); n > 0 {

@@ -120,8 +120,9 @@ func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Mini
 
 func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s, runner: x, until: time.Now().Add(timeLimit)}
-	for _, seed := range seeds {
+	for i, seed := range seeds {
 		if m.count >= mostMinimised || !time.Now().Before(m.until) {
+			m.leave(seeds[i:])
 			break
 		}
 		if err := m.take(seed); err != nil {
@@ -131,6 +132,22 @@ func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Durat
 	slices.SortStableFunc(m.Counterexamples, compare)
 	m.Counterexamples = m.Counterexamples[:min(most, len(m.Counterexamples))]
 	return m.Minimised, nil
+}
+
+// leave records that there was no time to confirm the violations on real servers that were found with the given seeds.
+func (m *minimiser) leave(seeds []Seed) {
+	if m.runner.repeats() {
+		return
+	}
+	for _, seed := range seeds {
+		for _, property := range seed.Fails() {
+			shown := slices.ContainsFunc(m.Counterexamples, func(c Counterexample) bool { return c.Fails && slices.Contains(c.Violated, property) })
+			listed := slices.ContainsFunc(m.Unconfirmed, func(u Unconfirmed) bool { return u.Fails && u.Property == property })
+			if !shown && !listed {
+				m.unconfirmed(seed, property, Rate{})
+			}
+		}
+	}
 }
 
 type minimiser struct {
@@ -158,16 +175,15 @@ func (m *minimiser) take(seed Seed) error {
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	property := append(both(left, fails), left...)[0]
-	found, tries, err := m.again(c, seed, property)
+	found, rate, err := m.again(c, seed, property)
 	if found == nil || err != nil {
 		return err
 	}
 	m.count++
-	small := found.shrink(m.runner, property, tries, m.deadline())
-	last, rate, err := m.last(small)
-	if last == nil && err == nil && rate != nil { // the minimised case is too rare
-		small = &shrinker{Run: found, property: property}
-		last, rate, err = m.last(small)
+	small := found.shrink(m.runner, property, rate.tries(), m.deadline())
+	last, shows, err := m.last(small)
+	if last == nil && err == nil && !m.runner.repeats() { // the minimised case is too rare
+		small, last, shows = &shrinker{Run: found, property: property}, found, rate
 	}
 	if last == nil || err != nil {
 		return err
@@ -180,7 +196,7 @@ func (m *minimiser) take(seed Seed) error {
 		m.Disagreements = append(m.Disagreements, shown.Disagreements...)
 		return nil
 	}
-	m.add(Counterexample{Case: last.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property, Rate: rate,
+	m.add(Counterexample{Case: last.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property, Rate: shows,
 		Fails: last.Header.Expectation(property).Expected == histories.ToHold, From: found.size(), To: last.size(), Trials: small.trials,
 		CutOff: small.cutOff, Shown: shown, Witness: *last.Verdict.Finding(property).Witness, Faults: last.Verdict.Faults})
 	return nil
@@ -207,25 +223,38 @@ const (
 	reported   = 10
 )
 
-// again runs the case of a seed again. It returns nil if the violation does not show again. tries is the number of trials
-// in which the violation shows at least once with a probability of 90 %.
-func (m *minimiser) again(c Case, seed Seed, property string) (found *Run, tries int, err error) {
+// again runs the case of a seed again. It returns nil if the violation does not show again. The rate is nil in virtual
+// time, where a case always shows its violation.
+func (m *minimiser) again(c Case, seed Seed, property string) (found *Run, rate *Rate, err error) {
 	if m.runner.repeats() {
 		found, err = m.runner.run(c)
 		if err == nil && found.Digest != seed.Digest {
 			m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
 			found = nil
 		}
-		return found, 1, err
+		return found, nil, err
 	}
-	found, rate, err := repeat(m.runner, c, property, confirming)
+	found, of, err := repeat(m.runner, c, property, confirming)
 	if err == nil && found == nil {
-		m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), rate, seed.history})
+		m.unconfirmed(seed, property, of)
 	}
-	for missed := 1.0; missed > 0.1 && tries < confirming; tries++ {
-		missed *= 1 - float64(rate.Shows)/float64(max(1, rate.Trials))
+	return found, &of, err
+}
+
+func (m *minimiser) unconfirmed(seed Seed, property string, of Rate) {
+	m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), of, seed.history})
+}
+
+// tries returns the number of trials in which the violation shows at least once with a probability of 90 %.
+func (r *Rate) tries() int {
+	if r == nil {
+		return 1
 	}
-	return found, tries, err
+	n := 0
+	for missed := 1.0; missed > 0.1 && n < confirming; n++ {
+		missed *= 1 - float64(r.Shows)/float64(max(1, r.Trials))
+	}
+	return n
 }
 
 // last runs the minimised case a last time. It returns nil if the violation does not show. On real servers it runs the
