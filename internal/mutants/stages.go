@@ -43,10 +43,10 @@ func (o options) allStages() []stage {
 			if len(locks) == 0 {
 				return nil
 			}
-			return []string{"explore", "--locks", strings.Join(locks, ","), "--for", virtualTime.String()}
+			return []string{"explore", "--locks", strings.Join(locks, ","), "--until-fail", "--for", virtualTime.String()}
 		}, exploreViolations},
 		{"real", o.real + 2*reserve, func(locks []string) []string {
-			return []string{"explore", "--locks", strings.Join(locks, ","), "--servers", "local", "--for", o.real.String()}
+			return []string{"explore", "--locks", strings.Join(locks, ","), "--servers", "local", "--until-fail", "--for", o.real.String()}
 		}, exploreViolations},
 	}
 }

@@ -34,6 +34,7 @@ type flags struct {
 	jobs, most    int
 	out           string
 	asJSON        bool
+	untilFail     bool
 
 	emitTest, emitHistory string
 
@@ -90,6 +91,7 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.Uint64Var(&f.seeds, "seeds", 0, "number of seeds for each lock (as many as the time allows)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of all randomness (with --seeds, the first)")
+	fl.BoolVar(&f.untilFail, "until-fail", false, "stop at the first violation of what was expected to hold")
 	fl.IntVar(&f.most, "counterexamples", 0, "most counterexamples of each lock (1; up to four locks: 4)")
 	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core; on real servers five)")
 	f.servers.Define(fl)
@@ -152,7 +154,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	if f.jobs == 0 && !f.real {
 		f.jobs = runtime.NumCPU()
 	}
-	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most}
+	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most, UntilFail: f.untilFail}
 	return x, nil
 }
 

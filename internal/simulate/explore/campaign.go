@@ -22,6 +22,7 @@ type Campaign struct {
 	Seeds           uint64        // number of seeds per lock; 0: as many as fit into the time limit (field For)
 	For             time.Duration // time limit of searching and minimising together; ignored if Seeds is not 0
 	Counterexamples int           // maximum number of counterexamples per lock
+	UntilFail       bool          // whether to stop at the first violation of a property that was expected to hold
 
 	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
@@ -128,8 +129,25 @@ type running struct {
 	on    Engine
 	seeds [][]Seed // results by lock, in seed order
 
-	mu   sync.Mutex
-	seen Progress
+	mu    sync.Mutex
+	seen  Progress
+	fails int // number of seeds with a violation of a property that was expected to hold
+}
+
+// failsToStop is the number of failing seeds at which a search ends if the field UntilFail is set. On real servers a
+// violation may not show again, so the search finds several.
+func (r *running) failsToStop() int {
+	if r.Subjects[0].Servers != "" {
+		return 3
+	}
+	return 1
+}
+
+// done reports whether the search has found enough.
+func (r *running) done() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.UntilFail && r.fails >= r.failsToStop()
 }
 
 // search tries a batch of seeds for one lock after the other, and repeats this until the seeds or the time are used up.
@@ -147,7 +165,10 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 			parts[i] = append(parts[i], found)
 			work.Go(func() (err error) {
 				*found, err = r.on.Search(ctx, s, from, count)
-				r.update(func(p *Progress) { p.add(*found) })
+				r.update(func(p *Progress) {
+					p.add(*found)
+					r.fails += failing(*found)
+				})
 				return err
 			})
 		}
@@ -164,12 +185,21 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 // batchFrom returns the number of seeds in the batch that begins with a given seed; 0 ends the search.
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	switch done := from - r.First; {
+	case r.done():
+		return 0
 	case r.Seeds > 0:
 		return min(r.on.Batch(), r.Seeds-min(done, r.Seeds))
 	case done == 0 || time.Since(start) < r.For*searching/100:
 		return r.on.Batch()
 	}
 	return 0
+}
+
+func failing(seeds []Seed) (n int) {
+	for _, s := range seeds {
+		n += min(1, len(s.Fails()))
+	}
+	return n
 }
 
 func (p *Progress) add(seeds []Seed) {
@@ -201,7 +231,9 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	var work errgroup.Group
 	work.SetLimit(r.on.Size())
 	for i, s := range r.Subjects {
-		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool { return len(x.Violated) == 0 })
+		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool {
+			return len(x.Violated) == 0 || r.UntilFail && len(x.Fails()) == 0
+		})
 		if len(violating) == 0 {
 			continue
 		}
@@ -230,6 +262,9 @@ func (r *running) timeLimit(start time.Time, left int) time.Duration {
 		return mostMinimised * mostTime // enough to minimise the maximum number of violations, each for the maximum time
 	}
 	rest := r.For - time.Since(start)
+	if r.UntilFail {
+		rest = min(rest, mostRealTime)
+	}
 	if r.Subjects[0].Servers != "" { // the locks are minimised at the same time, and share the servers
 		return max(rest, leastRealMinimising)
 	}

@@ -139,6 +139,11 @@ func expectations(t sim.Trial) []histories.Expectation {
 	for _, property := range safety {
 		all = append(all, judged(t, property, expected(t, "none", property))...)
 	}
+	for _, property := range excusing {
+		if e := expected(t, "none", property); e.Expected == histories.ToHold {
+			all = append(all, histories.Expectation{Property: property, Expected: e.Expected, Because: e.Because})
+		}
+	}
 	if len(t.Plan.Steps) != 1 {
 		return all
 	}
@@ -149,6 +154,10 @@ func expectations(t sim.Trial) []histories.Expectation {
 	}
 	return all
 }
+
+// excusing lists the properties whose definitions excuse what a fault delays. They are expected to hold under any faults if
+// they are expected to hold without faults.
+var excusing = []string{"prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
 
 // judged returns the expectation for a property, given its expectation in the simplest situation (worst). It returns no
 // expectation if the lock states none for one of the faults. If the lock is expected to violate the property under one of
