@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lockbench/checker"
 	"lockbench/checker/projection"
@@ -28,8 +29,15 @@ var wrongNames = [wrongs]string{"second release", "after the lease", "of another
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
+	unknown map[asker]time.Duration
 	tried   [wrongs]int
 	refused int // number of refused releases by clients that did not hold the key
+}
+
+// asker is a client that acquires a key. releases.unknown maps it to the call of its latest acquire with an unknown outcome.
+type asker struct {
+	client int32
+	key    int
 }
 
 // attempt is an outstanding release by a client that does not hold the key.
@@ -48,6 +56,8 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 			x.tried[late]-- // the renewal may have extended the lease before the release
 			delete(x.open, op.Client)
 		}
+	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:
+		x.unknown[asker{op.Client, k.Index}] = op.Call
 	case op.Kind == histories.Release && !ev.Return:
 		if a, ok := x.judge(k, op); ok {
 			x.tried[a.why]++
@@ -56,6 +66,10 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	case op.Kind == histories.Release:
 		a, ok := x.open[op.Client]
 		delete(x.open, op.Client)
+		if ok && x.Shaken && (a.why == again || a.why == late) { // a clock set back extends a lease, and a failover may restore a hold
+			x.tried[a.why]--
+			return
+		}
 		if ok && op.Outcome == histories.Refused {
 			x.refused++
 		}
@@ -71,8 +85,8 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
-		vanished := h.Vanished > 0 && op.Call > h.Vanished && !x.Shaken
-		return a, vanished || op.Call > h.Over && x.known() // x.known() is false if the lease may last longer, for example after a clock fault
+		vanished := h.Vanished > 0 && op.Call > h.Vanished
+		return a, vanished || op.Call > h.Over && !x.Header.SilentRenewals // a renewal that the lock did not report extends the lease
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -88,10 +102,12 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 		a.why = never
 	case g.Acquire.Client != op.Client:
 		a.why = others
+	case x.reentered(g):
+		return a, false
 	case g.Ended && g.Release.Outcome == histories.OK:
 		released := g.Release
 		a.why, a.before = again, &released
-	case g.Ended && op.Call > g.Over && x.known():
+	case g.Ended && op.Call > g.Over && !x.Header.SilentRenewals:
 		a.why = late
 	default:
 		return a, false // the client may still hold the key
@@ -101,9 +117,11 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	return a, true
 }
 
-// known reports whether the end of a lease is known. A clock that was set back, or a renewal that the lock did not report,
-// can make a lease last longer.
-func (x *releases) known() bool { return !x.Shaken && !x.Header.SilentRenewals }
+// reentered reports whether the client of a hold may have acquired its key again, by an acquire with an unknown outcome. The
+// lock may then rightly accept one release more.
+func (x *releases) reentered(g *projection.PastAcquire) bool {
+	return x.unknown[asker{g.Acquire.Client, g.Key}] > g.Acquire.Call
+}
 
 // other returns a hold of the key by another client, or nil.
 func other(k *projection.Key, client int32) *projection.Hold {

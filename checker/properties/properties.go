@@ -38,7 +38,9 @@ func All() []Property {
 			func(m monitor) Judgement { return &integrity{monitor: m, stock: inventory{monitor: m}} }, true},
 		{"owner-release",
 			"a release succeeds for a client that did not hold the key",
-			func(m monitor) Judgement { return &releases{monitor: m, open: map[int32]attempt{}} }, false},
+			func(m monitor) Judgement {
+				return &releases{monitor: m, open: map[int32]attempt{}, unknown: map[asker]time.Duration{}}
+			}, false},
 		{"fencing",
 			"a grant requested after another was received bears a token that is not higher, or two grants share a token",
 			func(m monitor) Judgement { return &tokens{monitor: m, open: map[int32]time.Duration{}} }, true},

@@ -63,7 +63,8 @@ func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 }
 
 // Under limits the given expectations to trials with one of the given faults. The parameter faults is a list of fault
-// names, separated by spaces.
+// names, separated by spaces. A name may be that of a fault that does not apply to the lock, so that locks can share lists:
+// no trial injects the fault, and the expectation has no effect.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

@@ -267,10 +267,10 @@ func TestExpectationsOfPlans(t *testing.T) {
 		lock, plan string
 		holds      []string
 	}{
-		{"set-px-lua", "", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}},
-		{"set-px-lua", "slow", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}},
-		{"set-px-lua", "slow slower", []string{"lease-exclusion"}},
-		{"set-px-lua", "slow stall", []string{"lease-exclusion"}},
+		{"set-px-lua", "", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "truthful-answer"}},
+		{"set-px-lua", "slow", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "truthful-answer"}},
+		{"set-px-lua", "slow slower", []string{"lease-exclusion", "truthful-answer"}},
+		{"set-px-lua", "slow stall", []string{"lease-exclusion", "truthful-answer"}},
 		{"set-px-lua", "stall restart", nil},
 		{"set-px-lua", "unheard", nil},
 		{"set-px", "stall", nil},

@@ -96,8 +96,8 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty returns a trial for every lock and every fault for which the lock has expectations. It omits trials that
-// cannot be simulated, and logs the reasons.
+// faulty returns a trial for every lock and every fault that applies to it and for which it has expectations. It omits
+// trials that cannot be simulated, and logs the reasons.
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
@@ -106,7 +106,7 @@ func faulty(t *testing.T) []Trial {
 			for _, w := range workloads.All() {
 				for _, on := range deployments(l, f) {
 					trial := faultTrial(l, f, w, on)
-					if f.Plan == nil || w.Name != "counter" && w.Name != "write-fenced" || len(trial.header().Expectations) == 0 {
+					if f.Plan == nil || f.NotFor(l) != "" || w.Name != "counter" && w.Name != "write-fenced" || len(trial.header().Expectations) == 0 {
 						continue
 					}
 					if why := trial.Refused(); why != nil {
