@@ -111,6 +111,8 @@ type Facts struct {
 	lease  time.Duration     // longest granted lease
 	faults map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
 	upsets int               // number of faults and unknown outcomes so far
+	losses int               // upsets without the faults that lose no message and no data
+	healed time.Duration     // end of the latest fault that was healed
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
