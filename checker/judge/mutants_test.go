@@ -166,6 +166,7 @@ var mutants = []mutant{
 	{"waited.go", "w.gap+p.slack < op.Validity", "false"},
 	{"waited.go", "h.Release.Outcome != histories.OK || !h.Promised || h.Closed >= h.Until", "!h.Promised || h.Closed >= h.Until"},
 	{"waited.go", "h.Release.Outcome != histories.OK || !h.Promised || h.Closed >= h.Until", "h.Release.Outcome != histories.OK || !h.Promised"},
+	{"recovery.go", "until > 0 && until < now", "false"},
 	{"timed.go", "by > 2*t.Stall", "false"},
 	{"timed.go", "by > 2*t.Stall", "by > t.Stall"},
 	{"timed.go", "by <= 0", "by <= 1_000_000"},
