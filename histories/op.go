@@ -102,6 +102,9 @@ const Cancelled = "cancelled"
 // ended from the call of the fault.
 const Gone int64 = 1
 
+// Lossless is the Value of a fault of a client that loses no message and no data, such as a pause or a delay.
+const Lossless int64 = 2
+
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {
 	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome

@@ -66,6 +66,9 @@ func newJudge(h histories.Header, o Options) *judge {
 	if h.SilentRenewals {
 		j.projection.ExtendByObservation(h.ObservedStep.D())
 	}
+	if h.WaitsInside {
+		j.projection.PromiseFromReleases()
+	}
 	for _, p := range properties.All() {
 		x := p.Open(f)
 		j.judgements = append(j.judgements, x)

@@ -45,6 +45,8 @@ type Key struct {
 	Live      []*Hold // holds that have not ended
 	Releasing []*Hold // holds that have ended but whose release has not returned
 	Last      *Hold   // hold that ended last, or nil
+
+	asking []waited // outstanding acquires, if leases count from releases
 }
 
 // PerKey holds one value of type T for each key.
@@ -79,6 +81,7 @@ type Projection struct {
 	tell  func(*Key, *Hold, Change)
 	ends  map[int32]*histories.Op // fault that ended the client, by client
 	step  time.Duration           // precision of observed leases; 0 if observations do not extend holds
+	waits bool                    // leases count from releases; see PromiseFromReleases
 }
 
 // New returns a Projection, which derives holds from the events of a history. The Projection calls the function tell
@@ -100,9 +103,13 @@ func (p *Projection) Key(name string) *Key {
 // Event processes the next event on a key.
 func (p *Projection) Event(k *Key, ev histories.Event) {
 	op := ev.Op
+	sent := op.Call
+	if p.waits && op.Kind == histories.Acquire {
+		sent = p.asked(k, ev)
+	}
 	switch {
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.OK:
-		p.grant(k, op)
+		p.grant(k, op, sent)
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:
 		if h := k.HeldBy(op); h != nil {
 			h.Over = histories.Forever // the acquire may have extended the lease, because its outcome is unknown
@@ -124,7 +131,8 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 	}
 }
 
-func (p *Projection) grant(k *Key, op *histories.Op) {
+// grant handles a granted acquire. The store granted it at or after the time sent.
+func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
 		h.Over = max(h.Over, overBy(op, p.slack))
@@ -138,7 +146,9 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 		return
 	}
 	h := &Hold{Acquire: *op, Granted: op.Return, Given: op.Validity, End: histories.Forever, Closed: histories.Forever, Depth: 1}
-	h.Until, h.Promised = op.Until(p.slack)
+	if h.Until, h.Promised = op.Until(p.slack); h.Promised && op.Validity > 0 {
+		h.Until = max(h.Until, sent+op.Validity-p.slack)
+	}
 	h.Stated = h.Until
 	h.Over = overBy(op, p.slack)
 	k.Live = append(k.Live, h)
@@ -245,6 +255,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 		}
 	default:
 		h.Release, h.Closed = *op, op.Return
+		k.releasedValid(h)
 		k.Releasing = without(k.Releasing, h)
 		p.tell(k, h, Closed)
 	}

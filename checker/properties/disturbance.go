@@ -17,7 +17,12 @@ type spells struct {
 type spell struct {
 	name        string
 	call, begun time.Duration // call and return of the injection; StillOpen if it has not returned
+	lossless    bool          // the fault loses no message and no data
 }
+
+// longestLossless is the duration from which a pause or a delay counts as a fault that can lose messages: client libraries
+// close a connection that was silent for about three seconds.
+const longestLossless = 2 * time.Second
 
 // Fault records that a fault begins or ends.
 func (f *Facts) Fault(ev histories.Event) {
@@ -38,11 +43,19 @@ func (f *Facts) Fault(ev histories.Event) {
 	switch {
 	case op.Kind == histories.Heal:
 		if i := at(func(spell) bool { return true }); i >= 0 {
+			if s.open[i].lossless && op.Return-s.open[i].call > longestLossless {
+				f.losses++
+			}
 			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
+			f.healed = max(f.healed, op.Return)
 		}
 	case !ev.Return:
 		f.upsets++
-		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen})
+		lossless := op.Value == histories.Lossless
+		if !lossless {
+			f.losses++
+		}
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
@@ -55,6 +68,7 @@ func (f *Facts) Answered(ev histories.Event) {
 	op := ev.Op
 	if ev.Return && op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
 		f.upsets++
+		f.losses++
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 // handOffs checks that a key that was released is soon granted to a client that waits for it, and so is a key that no client
 // held.
 //
-// After a fault or an unknown outcome, the store may have a hold or a request of a client that is gone. A key is then judged
-// again once a client was granted it while no other client requested it.
+// After a fault that can lose a message or data, or an unknown outcome, the store may have a hold or a request of a client
+// that is gone. A key is then judged again once a client was granted it while no other client requested it. A pause or a
+// delay loses nothing: the time counts from its end, because the store may grant the key to the client that is paused.
 type handOffs struct {
 	timed
 	keys    projection.PerKey[handOff]
@@ -28,7 +29,7 @@ type handOff struct {
 	free  time.Duration // return of the release; 0 before the first grant
 	last  histories.Op  // the release
 	open  outstanding   // acquires with a timeout or without limit; tries do not wait
-	clean int           // Facts.upsets up to which nothing in the store can hinder a grant
+	clean int           // Facts.losses up to which nothing in the store can hinder a grant
 }
 
 func (x *handOffs) of(k *projection.Key) *handOff {
@@ -60,7 +61,7 @@ func (x *handOffs) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 		x.measure(w, h.Granted)
 		w.known = false
 		if alone := len(w.open) <= 1 && len(k.Live)+len(k.Releasing) == 1; alone && x.calm() {
-			w.clean = x.upsets
+			w.clean = x.losses
 		}
 	case projection.Closed:
 		clean := h.Fault == nil && h.Release.Kind != 0 && h.Release.Outcome == histories.OK && h.Promised && h.Closed < h.Until
@@ -79,10 +80,13 @@ func (x *handOffs) limit() time.Duration {
 
 // measure determines how long a client has waited for a free key.
 func (x *handOffs) measure(w *handOff, now time.Duration) {
-	if len(w.open) == 0 || !w.known || w.clean != x.upsets {
+	if len(w.open) == 0 || !w.known || w.clean != x.losses || !x.calm() {
 		return
 	}
-	from := max(w.free, w.open[0].call)
+	from := max(w.free, w.open[0].call, x.healed)
+	if now <= from {
+		return
+	}
 	x.judged++
 	x.longest = max(x.longest, now-from)
 	if !x.overrun(now - from - x.limit()) {

@@ -23,7 +23,6 @@ type waiting struct {
 	keys      projection.PerKey[awaited]
 	asked     int
 	longest   time.Duration // longest time that a client waited for a free key
-	unbounded bool          // grants of the lock do not expire
 }
 
 type awaited struct {
@@ -72,16 +71,6 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. The acquire returned,
-// or its client was killed or went away, at the given time (parameter from). The result is histories.Forever if grants
-// do not expire.
-func (x *waiting) unknownUntil(from time.Duration) time.Duration {
-	if x.unbounded {
-		return histories.Forever
-	}
-	return x.Facts.unknownUntil(from)
-}
-
 func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	w := x.keys.Of(k)
 	switch {
@@ -89,7 +78,6 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		w.key = k
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
-		x.unbounded = x.unbounded || h.Until == histories.Forever
 	case c == projection.Closed && h.Fault != nil: // the holder was killed or went away, so the key may stay locked until the lease expires; the property recovery checks this delay
 		w.free = max(w.free, x.explains(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
@@ -119,7 +107,7 @@ func (x *waiting) Fault(ev histories.Event) {
 
 // The method explains returns the time until which the lock may refuse other clients because of the hold h: the end
 // of its lease, or the time at which the store was seen without it.
-func (x *waiting) explains(h *projection.Hold) time.Duration {
+func (x *Facts) explains(h *projection.Hold) time.Duration {
 	if h.Vanished > 0 && !x.Shaken {
 		return h.Vanished + 2*x.Slack
 	}
@@ -131,7 +119,7 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 
 // unanswered is explains for a hold whose release has no answer. If the lock has leases, such a release explains refusals
 // for at most a lease, unless a fault affected the client.
-func (x *waiting) unanswered(h *projection.Hold) time.Duration {
+func (x *Facts) unanswered(h *projection.Hold) time.Duration {
 	until := x.explains(h)
 	if until < histories.Forever || h.Until == histories.Forever || x.disturbed(h.Acquire.Client, h.Release.Call) {
 		return until

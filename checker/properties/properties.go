@@ -110,9 +110,12 @@ type Facts struct {
 
 	Stall time.Duration // longest pause of lockbench itself; set after the last event
 
-	lease  time.Duration     // longest granted lease
-	faults map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
-	upsets int               // number of faults and unknown outcomes so far
+	lease   time.Duration     // longest granted lease
+	lasting bool              // a lease that does not expire was granted
+	faults  map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
+	upsets  int               // number of faults and unknown outcomes so far
+	losses  int               // upsets without the faults that lose no message and no data
+	healed  time.Duration     // end of the latest fault that was healed
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
@@ -120,7 +123,7 @@ type Facts struct {
 // unknownUntil returns the time until which an acquire with an unknown outcome may hold the key. The acquire returned,
 // or its client was killed or went away, at the given time (parameter from).
 func (f *Facts) unknownUntil(from time.Duration) time.Duration {
-	if f.Header.TTL == 0 {
+	if f.Header.TTL == 0 || f.lasting {
 		return histories.Forever
 	}
 	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
@@ -143,6 +146,7 @@ func NewFacts(h histories.Header) *Facts {
 // Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than
 // requested.
 func (f *Facts) Granted(op *histories.Op) {
+	f.lasting = f.lasting || op.Outcome == histories.OK && op.Validity == histories.Unbounded
 	if op.Outcome == histories.OK && op.Validity > f.lease {
 		f.lease = op.Validity
 		f.Bound = f.Header.FreedWithin() + histories.Excess(f.lease, f.Header.TTL.D())

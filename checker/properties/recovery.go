@@ -57,6 +57,7 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 		return // the acquire is not in b.open, because its client was killed or went away
 	}
 	b.idle = op.Return
+	x.settle(b, op.Return, nil)
 	// After an acquire with an unknown outcome, the client may have held the key until the acquire returned. The recovery
 	// time then starts at that return. Acquires called after the maximum recovery time are ignored.
 	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
@@ -140,7 +141,29 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	}
 }
 
+// settle ends the wait behind another hold if only a release without an answer explains it, and the lease has expired.
+func (x *recoveries) settle(b *bereft, now time.Duration, granted *projection.Hold) {
+	v := b.victim
+	if v == nil || !v.behind {
+		return
+	}
+	var until time.Duration
+	for _, h := range b.key.Live {
+		if h != granted {
+			return
+		}
+	}
+	for _, h := range b.key.Releasing {
+		until = max(until, x.unanswered(h))
+	}
+	if until > 0 && until < now {
+		v.behind, v.waited = false, true
+		v.moveTo(until)
+	}
+}
+
 func (x *recoveries) granted(b *bereft, h *projection.Hold) {
+	x.settle(b, h.Granted, h)
 	v := b.victim
 	took := h.Granted - v.fault.Call
 	if v.waited || took > x.Bound {
@@ -161,6 +184,7 @@ func (x *recoveries) granted(b *bereft, h *projection.Hold) {
 }
 
 func (x *recoveries) never(b *bereft) {
+	x.settle(b, x.Until, nil)
 	v := b.victim
 	asking := x.Until
 	if len(b.open) == 0 {

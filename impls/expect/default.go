@@ -33,6 +33,9 @@ func Default(l impls.Impl) []impls.Expectation {
 	if l.Leased {
 		all = append(all, leased(l)...)
 	}
+	if l.Leased || l.Renews { // a watchdog must not renew what a cancelled acquire left in the store
+		all = append(all, Under("cancelled-acquire", Holds("a cancelled acquire holds a key for at most its lease", "abandoned-acquire", "no-orphan", "progress"))...)
+	}
 	if l.Session {
 		all = append(all, Under("holder-kill", Holds("the session ends with its client", "recovery", "no-orphan"))...)
 	}
@@ -58,7 +61,6 @@ func leased(l impls.Impl) []impls.Expectation {
 		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
 		Backed(),
 		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
-		Under("cancelled-acquire", Holds("a cancelled acquire holds a key for at most its lease", "abandoned-acquire")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
 	if !l.Renews { // the watchdog of a living process may renew an abandoned hold forever
 		all = append(all, Under("holder-abandon", Holds("a lease that is not renewed expires", "recovery", "no-orphan"))...)

@@ -294,8 +294,11 @@ func (s *step) end() {
 // function records the outcome of the injection.
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
-	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {
+	switch s.Do.Verb {
+	case faults.Kill, faults.Abandon:
 		op.Value = histories.Gone
+	case faults.Stall, faults.Pause, faults.Delay, faults.GiveUp, faults.Interrupt:
+		op.Value = histories.Lossless
 	}
 	var ends []func(histories.Outcome, string)
 	for _, client := range s.victims() {
