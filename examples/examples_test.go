@@ -173,7 +173,7 @@ func startOn(t *testing.T, store string, ttl time.Duration, name string, command
 	})
 	var two []*workers.Process
 	for i := range 2 {
-		open := worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, TTLMS: ttl.Milliseconds(), Resource: guarded.URL}
+		open := worker.Open{Nodes: g.URLs(), Prefix: keyPrefix, Process: i, TTLMS: ttl.Milliseconds(), Resource: guarded.URL}
 		p, err := workers.Start(t.Context(), k, impls.Program{Command: command}, open, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +183,40 @@ func startOn(t *testing.T, store string, ttl time.Duration, name string, command
 		}
 		two = append(two, p)
 	}
+	if g.ObservedStep() > 0 {
+		prefixed(t, g, two[0].Lock(), ttl)
+	}
 	return two[0], two[1]
+}
+
+// keyPrefix is the prefix that workers must put before each key.
+const keyPrefix = "lockbench:test:"
+
+// prefixed checks that the names of all entries in the store have the prefix while a worker holds a lock.
+func prefixed(t *testing.T, g *servers.Group, lock impls.Lock, ttl time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	held, err := lock.Acquire(ctx, impls.Request{Key: "prefixed", Owner: "c", TTL: ttl, Wait: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := g.Observe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := all[0].Entries(ctx, "")
+	if err != nil || len(entries) == 0 {
+		t.Errorf("%d entries in the store, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		if !strings.Contains(e.Name, keyPrefix) {
+			t.Errorf("the store has an entry %q, want the prefix %s", e.Name, keyPrefix)
+		}
+	}
+	if err := errors.Join(all[0].Close(), lock.Release(ctx, held.Grant)); err != nil {
+		t.Error(err)
+	}
 }
 
 func request(key string, wait time.Duration) impls.Request {

@@ -167,12 +167,12 @@ func TestUnverifiedFaultIsUndecided(t *testing.T) {
 func TestBackedPromiseNotApplicable(t *testing.T) {
 	for file, want := range map[string]string{
 		"holds--hand-off": "the store was not observed",
-		"holds--the-keys-of-the-store-have-other-names":                "the store's keys could not be attributed",
-		"holds--a-key-without-an-expiry-shows-no-lease":                "the store's keys do not expire, so their lease is not visible",
-		"holds--a-hold-too-short-to-be-observed":                       "the holds are too short to be observed",
-		"undecided-backed-promise--a-server-fault-came-first":          "a fault of the servers or the network may have removed the lock from the store",
-		"holds--only-one-of-two-entries-was-read":                      "",
-		"violates-backed-promise--a-lock-without-a-lease-lost-its-key": "",
+		"holds--the-keys-of-the-store-have-other-names":                                "the store's keys could not be attributed",
+		"holds--a-key-without-an-expiry-shows-no-lease":                                "the store's keys do not expire, so their lease is not visible",
+		"holds--a-hold-too-short-to-be-observed":                                       "the holds are too short to be observed",
+		"undecided-backed-promise--a-server-fault-came-first":                          "a fault of the servers or the network may have removed the lock from the store",
+		"holds--only-one-of-two-entries-was-read":                                      "",
+		"violates-backed-promise+truthful-answer--a-lock-without-a-lease-lost-its-key": "",
 	} {
 		v, _, err := File("../../histories/corpus/"+file+".jsonl", Options{})
 		if err != nil {

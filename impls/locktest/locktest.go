@@ -52,14 +52,15 @@ type Open = func(impls.Env) (impls.Lock, error)
 
 // Options describes a lock and the trials to run. The zero value describes a lock without a lease on Redis.
 type Options struct {
-	Name      string        // "": the name of the test
-	Leased    bool          // whether a hold ends with its lease unless it is renewed
-	Renews    bool          // whether the lock renews holds by itself
-	Reentrant bool          // whether the holder can acquire the lock again
-	Fences    bool          // whether grants have fencing tokens
-	Notifies  bool          // whether the store notifies waiters of a release
-	Session   bool          // whether a hold ends with its session of the store
-	BackOff   time.Duration // longest delay between two tries of a waiter
+	Name        string        // "": the name of the test
+	Leased      bool          // whether a hold ends with its lease unless it is renewed
+	Renews      bool          // whether the lock renews holds by itself
+	Reentrant   bool          // whether the holder can acquire the lock again
+	Fences      bool          // whether grants have fencing tokens
+	Notifies    bool          // whether the store notifies waiters of a release
+	Session     bool          // whether a hold ends with its session of the store
+	ReportsLoss bool          // whether the lock reports the loss of a hold (impls.Hold.Lost)
+	BackOff     time.Duration // longest delay between two tries of a waiter
 
 	Store, Deployment string              // default: store "redis", deployment "single"
 	Servers           string              // embedded: an emulator of Redis, the default for Redis; local: installed servers
@@ -110,7 +111,7 @@ func begin(t *testing.T, open Open, o Options, mode string) (s *suite, ok bool) 
 		s.Seed, s.Seeds, s.Trials = seed, 1, 1
 	}
 	s.lock = impls.Impl{Name: o.Name, Store: o.Store, Deployment: o.Deployment, Leased: o.Leased, Renews: o.Renews, Reentrant: o.Reentrant,
-		Fences: o.Fences, Notifies: o.Notifies, Session: o.Session, BackOff: o.BackOff, Open: open}
+		Fences: o.Fences, Notifies: o.Notifies, Session: o.Session, ReportsLoss: o.ReportsLoss, BackOff: o.BackOff, Open: open}
 	s.lock.Expect = expect.Override(expect.Default(s.lock), o.Expect)
 	if isChild() {
 		s.serve(mode)

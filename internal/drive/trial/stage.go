@@ -182,7 +182,7 @@ func (s Setting) Stage(lock impls.Impl) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{setting: s, stage: st, prefix: servers.KeyPrefix(s.Run)}, nil
+	return &Stage{setting: s, stage: st, prefix: uniquePrefix(s.Run)}, nil
 }
 
 // Played is the result of a trial on a Stage.
@@ -195,7 +195,7 @@ type Played struct {
 	Strikes   []inject.Strike  // fault steps that were carried out
 }
 
-// Play runs one trial. It does not repeat a discarded trial.
+// Play runs one trial. It does not repeat a discarded trial. After an error, the next trial gets new servers.
 func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 	s := x.setting
 	s.Lend = x.lend
@@ -205,7 +205,10 @@ func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 	x.trials++
 	t.stage, t.prefix, t.names = x.stage, x.prefix, fmt.Sprintf("%d.", x.trials)
 	p, err := t.play(ctx)
-	return p, errors.Join(err, x.stage.clear(), x.after(c))
+	if err = errors.Join(err, x.stage.clear()); err != nil {
+		return p, errors.Join(err, x.stop()) // the state of the servers is unknown
+	}
+	return p, x.after(c)
 }
 
 // changing lists the actions whose effect on servers cannot be undone.

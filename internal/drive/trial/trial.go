@@ -169,13 +169,18 @@ type trial struct {
 	strikes   []inject.Strike
 }
 
-// begun is the number of trials that this process has started. Each trial uses the number in its keys. So a late command of
-// one trial cannot affect the next trial on the same servers.
+// begun is the number of prefixes that uniquePrefix has returned.
 var begun atomic.Int64
+
+// uniquePrefix returns a prefix for the keys of a trial, or of a Stage, that no other one of this process has. So a late
+// command of one trial cannot affect another trial on the same servers.
+func uniquePrefix(run string) string {
+	return fmt.Sprintf("%s%d:", servers.KeyPrefix(run), begun.Add(1))
+}
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
 	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{},
-		prefix: fmt.Sprintf("%s%d:", servers.KeyPrefix(s.Run), begun.Add(1))}
+		prefix: uniquePrefix(s.Run)}
 	t.world = &world{trial: t}
 	return t
 }
