@@ -49,24 +49,17 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for violations of a lock, in virtual time or on real servers",
-		Long: `explore runs locks with a random plan of faults for each seed. A violation is minimised to a
-counterexample, shown as a list of events with a timeline, and written to a file for lockbench
-replay.
+		Long: `explore runs locks with a random plan of faults for each seed; in half of the seeds also with
+varied use (workload varied). A violation is minimised, shown as a list of events with a timeline,
+and written to a file for lockbench replay.
 
-A fault begins at a point of an iteration, at a fraction of the lease, at the nth command or reply,
-or at a time. In half of the seeds, each iteration uses the lock differently: it tries or waits,
-holds for up to four leases, renews, nests, or releases by mistake (see the workload varied).
+Without --servers locks run in virtual time, on emulated servers and a simulated network. The result
+depends on the seeds alone. Without flags each supported deployment is explored for half a minute.
 
-Without --servers the code of the locks runs in virtual time, on emulated servers and a simulated
-network. The result then depends on the seeds alone, not on the number of cores. Without flags
-explore takes about half a minute and explores each supported deployment of each lock.
-
-With --servers local, or an address such as --redis, cases run with real processes and servers, a
-few a second. A violation counts only if it shows again when its case is repeated. Discarded
-trials, in which the machine was too slow, count for nothing.
+With --servers, --worker or an address such as --redis, cases run with real processes and servers, a
+few a second. A violation counts only if it shows again; discarded trials count for nothing.
 
   lockbench explore --locks redlock@five --faults node-restart,partition
-  lockbench explore --locks postgres-advisory --servers local --for 10m
   lockbench explore --worker 'python3 worker.py' --for 10m
 
 ` + faultNames() + `
@@ -85,7 +78,7 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all that can be simulated)")
 	f.worker.Define(fl)
-	fl.StringToStringVar(&f.params, "param", nil, "parameters of your own lock")
+	fl.StringToStringVar(&f.params, "param", nil, "parameters of the locks (on real servers)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all)")
 	fl.Uint64Var(&f.seeds, "seeds", 0, "number of seeds for each lock (as many as the time allows)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
