@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
@@ -117,6 +118,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
 		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
 			Hint: "leave out one of them"},
+		console.Refusal{If: len(f.params) > 0 && !f.onServers(), What: "--param is for real servers", Hint: "add --servers local; in virtual time a seed draws the parameters"},
 		console.Refusal{If: f.worker.Command != "" && (f.emitTest != ""), What: "--emit-test: a test cannot start a worker", Hint: "lockbench replay runs the case again"})...)
 	if err != nil {
 		return nil, err
@@ -149,10 +151,20 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	return x, nil
 }
 
+// onServers reports whether cases run on real servers.
+func (f *flags) onServers() bool {
+	return f.servers.How != "" || f.servers.Named() || f.worker.Command != ""
+}
+
 // settle finds out whether cases run in virtual time or on real servers.
 func (f *flags) settle(cmd *cobra.Command) error {
-	if f.real = f.servers.How != "" || f.servers.Named() || f.worker.Command != ""; !f.real {
+	if f.real = f.onServers(); !f.real {
 		return nil
+	}
+	if f.worker.Command == "" {
+		if err := impls.CheckParams(f.params); err != nil {
+			return console.Usage(err, "see lockbench explore --help")
+		}
 	}
 	f.servers.How = cmp.Or(f.servers.How, servers.Auto)
 	return f.servers.Settle(cmd)
@@ -176,8 +188,12 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 	}
 	var all []explore.Subject
 	for _, name := range names {
-		lock, deployment, _ := strings.Cut(name, "@")
-		if _, err := choice.Locks.One(lock); err != nil {
+		lock, deployment, placed := strings.Cut(name, "@")
+		known, err := choice.Locks.One(lock)
+		if err == nil && placed {
+			err = choice.Deployed(known, deployment)
+		}
+		if err != nil {
 			return nil, err
 		}
 		s := explore.Subject{Servers: x.servers.How, Lock: lock, Deployment: deployment, Faults: x.faults}
@@ -189,6 +205,9 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 		default:
 			x.notes = append(x.notes, fmt.Sprintf("%s is left out: %v", lock, err))
 		}
+	}
+	if x.real {
+		return all, preflight(ctx, all, x.servers)
 	}
 	return all, nil
 }
