@@ -150,7 +150,7 @@ type Workload struct {
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
 	Figures   bool          // not run by default, because it differs from the workload "counter" only in performance
-	Varied    bool          // not run by default, because each lock has other habits; drawn by explore
+	Varied    bool          // drawn by explore; run only if it is named, because it takes no part in comparisons of locks
 	Paired    bool          // each even-numbered client also performs the operations of the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold

@@ -17,7 +17,7 @@ import (
 func varied() Workload {
 	return Workload{
 		Name: "varied", Special: true, Guarded: true, Varied: true,
-		Doc:     "each iteration uses the lock differently: tries, waits, long holds, renewals, mistaken releases, and more",
+		Doc:     "each iteration uses the lock differently: tries, long holds, renewals, mistaken releases; for explore, and if named",
 		Iterate: func(ctx context.Context, c *Client) { c.vary(ctx, c.drawUse()) },
 	}
 }

@@ -49,7 +49,9 @@ func All() []Property {
 			func(m monitor) Judgement { return &reentrant{monitor: m} }, false},
 		{"renewal",
 			"a renewal is confirmed after a grant to another client or after the release, or is sent with less than a quarter of the lease left",
-			func(m monitor) Judgement { return &renewals{monitor: m, held: map[*projection.Hold]*lease{}} }, false},
+			func(m monitor) Judgement {
+				return &renewals{timed: timed{monitor: m}, held: map[*projection.Hold]*lease{}}
+			}, false},
 		{"no-orphan",
 			"after the run a fresh client that waits for the bound is refused a key without a holder",
 			func(m monitor) Judgement { return &orphans{monitor: m} }, false},

@@ -11,7 +11,7 @@ import (
 
 // renewals checks that a lease is renewed in time, and only while the client holds the key.
 type renewals struct {
-	monitor
+	timed    // late renewals; the other violations are counted at once
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
@@ -76,7 +76,7 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 		x.taken(k, &h.Acquire, &t.Acquire, op)
 	case !h.Promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
-		if x.first() {
+		if x.overrun(given/4-left) && x.violations == 0 {
 			x.show(op.Key, op.Call, op.Return, []histories.Op{h.Acquire, *op},
 				"%s had a lease of %s until %s and sent its renewal at %s, with %s left of %s, less than a quarter.",
 				h, k.Name, l.until, op.Call, left, given)

@@ -55,7 +55,7 @@ func (s *shape) define(fl *pflag.FlagSet) {
 	fl.DurationVar(&one.Wait, "wait", 0, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease")
 	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "measured time of each trial")
-	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
+	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks (such as wait=backoff)")
 	fl.IntVar(&s.trials, "trials", 10, "number of trials (at each point)")
 	fl.IntVar(&s.maxTrials, "max-trials", 0, "most trials, if intervals stay wide (three times --trials)")
 	fl.Float64Var(&s.narrow, "narrow", 0.05, "narrow enough half width of an interval (relative)")

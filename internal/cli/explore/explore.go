@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
@@ -50,24 +51,17 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for violations of a lock, in virtual time or on real servers",
-		Long: `explore runs locks with a random plan of faults for each seed. A violation is minimised to a
-counterexample, shown as a list of events with a timeline, and written to a file for lockbench
-replay.
+		Long: `explore runs locks with a random plan of faults for each seed; in half of the seeds also with
+varied use (workload varied). A violation is minimised, shown as a list of events with a timeline,
+and written to a file for lockbench replay.
 
-A fault begins at a point of an iteration, at a fraction of the lease, at the nth command or reply,
-or at a time. In half of the seeds, each iteration uses the lock differently: it tries or waits,
-holds for up to four leases, renews, nests, or releases by mistake (see the workload varied).
+Without --servers locks run in virtual time, on emulated servers and a simulated network. The result
+depends on the seeds alone. Without flags each supported deployment is explored for half a minute.
 
-Without --servers the code of the locks runs in virtual time, on emulated servers and a simulated
-network. The result then depends on the seeds alone, not on the number of cores. Without flags
-explore takes about half a minute and explores each supported deployment of each lock.
-
-With --servers local, or an address such as --redis, cases run with real processes and servers, a
-few a second. A violation counts only if it shows again when its case is repeated. Discarded
-trials, in which the machine was too slow, count for nothing.
+With --servers, --worker or an address such as --redis, cases run with real processes and servers, a
+few a second. A violation counts only if it shows again; discarded trials count for nothing.
 
   lockbench explore --locks redlock@five --faults node-restart,partition
-  lockbench explore --locks postgres-advisory --servers local --for 10m
   lockbench explore --worker 'python3 worker.py' --for 10m
 
 ` + faultNames() + `
@@ -86,7 +80,7 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all that can be simulated)")
 	f.worker.Define(fl)
-	fl.StringToStringVar(&f.params, "param", nil, "parameters of your own lock")
+	fl.StringToStringVar(&f.params, "param", nil, "parameters of the locks (on real servers)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all)")
 	fl.Uint64Var(&f.seeds, "seeds", 0, "number of seeds for each lock (as many as the time allows)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "time to explore, without --seeds")
@@ -126,6 +120,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
 		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
 			Hint: "leave out one of them"},
+		console.Refusal{If: len(f.params) > 0 && !f.onServers(), What: "--param is for real servers", Hint: "add --servers local; in virtual time a seed draws the parameters"},
 		console.Refusal{If: f.worker.Command != "" && (f.emitTest != ""), What: "--emit-test: a test cannot start a worker", Hint: "lockbench replay runs the case again"})...)
 	if err != nil {
 		return nil, err
@@ -158,10 +153,20 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	return x, nil
 }
 
+// onServers reports whether cases run on real servers.
+func (f *flags) onServers() bool {
+	return f.servers.How != "" || f.servers.Named() || f.worker.Command != ""
+}
+
 // settle finds out whether cases run in virtual time or on real servers.
 func (f *flags) settle(cmd *cobra.Command) error {
-	if f.real = f.servers.How != "" || f.servers.Named() || f.worker.Command != ""; !f.real {
+	if f.real = f.onServers(); !f.real {
 		return nil
+	}
+	if f.worker.Command == "" {
+		if err := impls.CheckParams(f.params); err != nil {
+			return console.Usage(err, "see lockbench explore --help")
+		}
 	}
 	f.servers.How = cmp.Or(f.servers.How, servers.Auto)
 	return f.servers.Settle(cmd)
@@ -185,8 +190,12 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 	}
 	var all []explore.Subject
 	for _, name := range names {
-		lock, deployment, _ := strings.Cut(name, "@")
-		if _, err := choice.Locks.One(lock); err != nil {
+		lock, deployment, placed := strings.Cut(name, "@")
+		known, err := choice.Locks.One(lock)
+		if err == nil && placed {
+			err = choice.Deployed(known, deployment)
+		}
+		if err != nil {
 			return nil, err
 		}
 		s := explore.Subject{Servers: x.servers.How, Lock: lock, Deployment: deployment, Faults: x.faults}
@@ -198,6 +207,9 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 		default:
 			x.notes = append(x.notes, fmt.Sprintf("%s is left out: %v", lock, err))
 		}
+	}
+	if x.real {
+		return all, preflight(ctx, all, x.servers)
 	}
 	return all, nil
 }

@@ -256,13 +256,14 @@ func addMet(t *format.Lines, result *explore.Result) {
 // checkers disagree about it, or if a repetition differs. Then addTotals adds the total numbers of seeds, locks and
 // violations.
 func addTotals(t *format.Lines, result *explore.Result) {
-	seeds, found, failed := 0, 0, 0
+	seeds, found, failed, unjudged := 0, 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
 		seeds, found, virtual, clients = seeds+l.Seeds, found+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
 		for _, p := range l.Properties {
 			failed += p.Fails
 		}
+		unjudged += len(l.Failed)
 		for _, f := range l.Failed {
 			t.Hang("NO VERDICT: ", fmt.Sprintf("%s, seed %d: %s", subjectName(l), f.Seed, f.Failed))
 		}
@@ -275,7 +276,11 @@ func addTotals(t *format.Lines, result *explore.Result) {
 		}
 	}
 	end := "."
-	if failed == 0 {
+	switch {
+	case failed > 0:
+	case unjudged > 0:
+		end = fmt.Sprintf("; %s without a verdict.", format.Plural(unjudged, "seed"))
+	default:
 		end = "; nothing failed that was expected to hold."
 	}
 	if isReal(result) {

@@ -61,11 +61,11 @@ interrupted.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.worker.Define(fl)
-	fl.StringToStringVar(&f.params, "param", nil, "parameters of your own lock")
+	fl.StringToStringVar(&f.params, "param", nil, "parameters of the locks (on real servers)")
 	f.servers.Define(fl)
 	fl.Lookup("servers").DefValue, f.servers.How = "", ""
 	fl.IntVar(&f.attempts, "attempts", 5, "number of trials on real servers")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials on real servers (five for each core)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (on real servers; five for each core)")
 	fl.Float64Var(&f.scale, "scale", 1, "factor for every duration on real servers")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-replay)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this file)")

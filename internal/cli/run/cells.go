@@ -41,8 +41,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(wanted) == 0 && !f.thorough {
-		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Figures || w.Varied })
+	if len(wanted) == 0 {
+		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Varied || w.Figures && !f.thorough })
 	}
 	var plan []trial.Cell
 	add := func(locks []impls.Impl, on string) { plan = append(plan, f.plannedOn(on, locks, loads, injected)...) }

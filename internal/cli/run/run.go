@@ -86,7 +86,7 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all built-in ones)")
-	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply, except varied)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
 	fl.BoolVar(&f.thorough, "thorough", false, "also run and measure the workloads that only add figures")
@@ -97,7 +97,7 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different keys")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "choice of keys: one, uniform, zipf or own")
 	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale in inventory and flash-sale")
-	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff")
+	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks (such as wait=backoff)")
 	f.defineShared(fl)
 }
 
@@ -105,12 +105,12 @@ func (f *flags) define(cmd *cobra.Command) {
 func (f *flags) defineShared(fl *pflag.FlagSet) {
 	p := &f.params
 	f.worker.Define(fl)
-	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients (under faults at least 3, the default there)")
+	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients (under faults 3 or more, by default 3)")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
-	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section (under faults 0.7 leases)")
+	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section (with faults 0.7 TTL)")
 	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1 if figures are compared, else several a core)")
-	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each lock, workload and fault; 4 with --faults)")
+	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each combination; 4 with --faults)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
@@ -268,6 +268,9 @@ func (r *Runner) print() error {
 	fmt.Fprintln(r.stdout)
 	r.results.Text(r.stdout, console.IsTerminal(r.stdout), r.verbose)
 	fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
+	if r.results.Tally.Fail > 0 {
+		fmt.Fprintln(r.stdout, "what each property means: lockbench list properties")
+	}
 	if len(r.faults)+len(r.scenarios) > 0 || r.worker.Command != "" {
 		return nil
 	}

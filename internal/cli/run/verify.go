@@ -146,8 +146,8 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// chosenPairs returns the workloads and faults that the flags name. Without names it returns all workloads, and the faults
-// with default expectations.
+// chosenPairs returns the workloads and faults that the flags name. Without names it returns all workloads except
+// varied, and the faults with default expectations.
 func (f *flags) chosenPairs() ([]workloads.Workload, []faults.Fault, error) {
 	names := f.faults
 	if len(names) == 0 {
@@ -155,6 +155,9 @@ func (f *flags) chosenPairs() ([]workloads.Workload, []faults.Fault, error) {
 	}
 	loads, err1 := choice.Workloads.Choose(f.workloads...)
 	injected, err2 := choice.Faults.Choose(names...)
+	if len(f.workloads) == 0 {
+		loads = slices.DeleteFunc(loads, func(w workloads.Workload) bool { return w.Varied })
+	}
 	return loads, injected, errors.Join(err1, err2)
 }
 

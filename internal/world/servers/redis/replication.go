@@ -33,12 +33,13 @@ func startReplicated(ctx context.Context, s starter, nodes int) error {
 	return err
 }
 
-func startFollowing(ctx context.Context, s starter, nodes int) (r *replicated, err error) {
-	r = &replicated{probe: probeKey}
+func startFollowing(ctx context.Context, s starter, nodes int) (*replicated, error) {
+	r := &replicated{probe: probeKey}
 	s.Replicate(r)
 	s.OnStop(func() error {
 		return servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
 	})
+	var err error
 	if r.nodes, err = s.start(ctx, nodes, kind{reached: true}); err != nil {
 		return nil, err
 	}

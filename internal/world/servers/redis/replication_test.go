@@ -202,3 +202,13 @@ func TestSentinelsPromote(t *testing.T) {
 		}
 	}
 }
+
+// TestReplicasStopAfterFailedStart checks that servers end without a panic if the start of replicas is interrupted.
+func TestReplicasStopAfterFailedStart(t *testing.T) {
+	needRedis(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := servers.Start(ctx, Store(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Replica}); err == nil {
+		t.Error("the start succeeded")
+	}
+}
