@@ -75,7 +75,9 @@ func disturb(a faults.Action, links []Link) Effect {
 			return proxy.Drop
 		}
 		met = swallowed.Load
-		begin, end = func(l Link) { l.On(proxy.Rule{Point: proxy.Message, Do: drop}) }, func(Link) {}
+		rules := map[Link]func(){}
+		begin = func(l Link) { rules[l] = l.On(proxy.Rule{Point: proxy.Message, Do: drop}) }
+		end = func(l Link) { rules[l]() }
 	}
 	before := met()
 	for _, l := range links {

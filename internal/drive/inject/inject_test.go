@@ -248,6 +248,9 @@ func TestDisturbed(t *testing.T) {
 		if err := e.Seen(); (err == nil) != c.seen {
 			t.Errorf("%s: %v", name, err)
 		}
+		if left := l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}); len(left) > 0 {
+			t.Errorf("%s: a message is still dropped after the fault", name)
+		}
 		if len(l.cut) > 0 && !slices.Equal(l.cut, []proxy.Direction{proxy.Both, proxy.Open}) || len(l.delays) > 0 && !slices.Equal(l.delays, []time.Duration{time.Second, 0}) {
 			t.Errorf("%s: cut %v, delayed %v", name, l.cut, l.delays)
 		}
