@@ -72,7 +72,7 @@ func renewed() []impls.Expectation {
 	return slices.Concat(
 		In("long-hold", Holds(because, "mutual-exclusion", "renewal")),
 		Holds(because, "renewal"),
-		Under("holder-stall process-pause", Holds("a renewal extends only the hold of its owner", "renewal")),
+		Under("process-pause", Holds("a renewal extends only the hold of its owner", "renewal")),
 		Under("holder-stall slow-network server-pause", Excludes(because)))
 }
 
