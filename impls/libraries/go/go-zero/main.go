@@ -13,9 +13,6 @@ import (
 	worker "lockbench/impls/worker/go"
 )
 
-// tolerance is the time that go-zero adds to each lease.
-const tolerance = 500 * time.Millisecond
-
 // client has one lock object for each client and key, which the client uses again.
 type client struct {
 	store *redis.Redis
@@ -29,8 +26,8 @@ func main() {
 			return &client{store: redis.New(strings.TrimSuffix(strings.TrimPrefix(env.Nodes[0], "redis://"), "/0"))}, nil
 		},
 		Try: func(_ context.Context, c *client, r worker.Request) (g worker.Grant[*redis.RedisLock], err error) {
-			g.Token = r.Owner + " " + r.Key // the same in the store for each hold of a lock object
-			g.Validity = r.TTL + tolerance
+			g.Token = r.Owner + " " + r.Key           // the same in the store for each hold of a lock object
+			g.Validity = r.TTL + 500*time.Millisecond // go-zero adds it to each lease
 			found, _ := c.locks.LoadOrStore(g.Token, redis.NewRedisLock(c.store, r.Key))
 			g.Handle = found.(*redis.RedisLock)
 			g.Handle.SetExpire(int(r.TTL / time.Second))
