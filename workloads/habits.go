@@ -25,11 +25,15 @@ const (
 	ReleasesLate                 // release after the lease has expired
 	RepeatsRelease               // release again after a release with an unknown outcome
 	NamesOddly                   // use owner names that contain spaces, quotes or patterns, or that are prefixes of each other
+	LetsExpire                   // do not release, but wait until the lease has expired
+	MeetsRenewals                // hold for about a multiple of a third or a sixth of a lease, when locks usually renew
+	NestsDeeply                  // nest three levels deep; only with the habit Nests
 	habitCount                   // number of habits
 )
 
 var habitNames = []string{"tries", "times-out", "idles", "holds-long", "varies-lease", "nests", "tries-held", "renews",
-	"releases-twice", "releases-earlier", "releases-late", "repeats-release", "names-oddly"}
+	"releases-twice", "releases-earlier", "releases-late", "repeats-release", "names-oddly",
+	"lets-expire", "meets-renewals", "nests-deeply"}
 
 func (h Habit) String() string { return histories.NameOf(habitNames, int(h)) }
 
@@ -51,6 +55,8 @@ func HabitsOf(l impls.Impl) []Habit {
 		Renews:         l.Extends && !l.Renews,
 		ReleasesLate:   !l.Renews,
 		RepeatsRelease: !program || l.Program.Rereleases,
+		LetsExpire:     !l.Renews && !l.Session && !l.Reentrant,
+		NestsDeeply:    l.Reentrant,
 	}
 	var all []Habit
 	for h := range habitCount {

@@ -39,7 +39,8 @@ func TestHabitsOf(t *testing.T) {
 		{impls.Impl{}, TriesHeld, true}, {impls.Impl{Reentrant: true}, TriesHeld, false}, {program, TriesHeld, false},
 		{impls.Impl{}, HoldsLong, false}, {impls.Impl{Renews: true}, HoldsLong, true}, {impls.Impl{Extends: true}, Renews, true},
 		{impls.Impl{Renews: true}, ReleasesLate, false}, {program, RepeatsRelease, false}, {impls.Impl{}, Nests, false},
-		{impls.Impl{Reentrant: true}, Nests, true}, {impls.Impl{Session: true}, VariesLease, false},
+		{impls.Impl{Reentrant: true}, Nests, true}, {impls.Impl{}, LetsExpire, true}, {impls.Impl{Renews: true}, LetsExpire, false},
+		{impls.Impl{Reentrant: true}, LetsExpire, false}, {impls.Impl{}, NestsDeeply, false}, {impls.Impl{Session: true}, VariesLease, false},
 	} {
 		if got := has(c.lock, c.h); got != c.want {
 			t.Errorf("%+v, %s: %t", c.lock, c.h, got)

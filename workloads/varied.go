@@ -43,6 +43,9 @@ const (
 	mostLeases  = 4                     // maximum length of a hold in leases
 	shortestTTL = 10 * time.Millisecond
 
+	firstLater    = LetsExpire           // habits from here on are drawn last, so that a case without them stays as it was
+	renewalJitter = 5 * time.Millisecond // maximum deviation from the usual time of a renewal
+
 	mostPrefixes = 100 // maximum length of a name that is a prefix of other names
 )
 
@@ -50,7 +53,7 @@ const (
 func (c *Client) drawUse() use {
 	r, ttl := c.rand, c.Params.TTL
 	u := use{key: c.Key()}
-	for h := range u.does {
+	for h := range firstLater {
 		u.does[h] = r.IntN(habitOdds) == 0 && c.habits[h]
 	}
 	between := func(low, high time.Duration) time.Duration {
@@ -70,6 +73,14 @@ func (c *Client) drawUse() use {
 	u.hold = time.Duration(share * float64(c.Params.Hold) * float64(min(u.lease, u.inner)) / float64(ttl)).Truncate(time.Microsecond)
 	if r.IntN(habitOdds*habitOdds) == 0 {
 		u.hold = 0
+	}
+	for h := firstLater; h < habitCount; h++ {
+		u.does[h] = r.IntN(habitOdds) == 0 && c.habits[h]
+	}
+	thirds, jitter := time.Duration(1+r.IntN(2)), between(-renewalJitter, renewalJitter)
+	if u.does[MeetsRenewals] {
+		u.hold = max(thirds*min(u.lease, u.inner)/3+jitter, 0)
+		u.long = u.long/(ttl/6)*(ttl/6) + jitter
 	}
 	return u
 }
@@ -124,7 +135,11 @@ func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
 	if u.does[Nests] {
 		life := c.log.Life()
 		c.lease = u.inner
-		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
+		c.hold(ctx, u.key, 0, func(ctx context.Context, _ *Held) {
+			if c.lease = u.lease; u.does[NestsDeeply] {
+				c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
+			}
+		})
 		c.lease = u.lease
 		known = c.log.Life() == life
 		c.Probe(ctx, h)
@@ -190,9 +205,14 @@ func (c *Client) Renew(ctx context.Context, h *Held) bool {
 
 // leave releases the hold, and makes the mistakes that the iteration drew.
 func (c *Client) leave(ctx context.Context, h Held, u use) {
+	if u.does[LetsExpire] && h.Validity > 0 && !c.gone {
+		c.Lost(&h)
+		c.Sleep(ctx, u.idle/2+c.expiry(h))
+		return
+	}
 	if u.does[ReleasesLate] && h.Validity > 0 {
 		c.Lost(&h)
-		c.Sleep(ctx, max(h.Validity, c.Params.TTL)*11/10+20*time.Millisecond)
+		c.Sleep(ctx, c.expiry(h))
 	}
 	outcome := c.Release(ctx, h)
 	if outcome != histories.OK || c.gone || ctx.Err() != nil {
@@ -210,6 +230,11 @@ func (c *Client) leave(ctx context.Context, h Held, u use) {
 		}
 		c.Work(ctx, later, u.gap)
 	})
+}
+
+// expiry returns a time within which the lease of a hold certainly expires.
+func (c *Client) expiry(h Held) time.Duration {
+	return max(h.Validity, c.Params.TTL)*11/10 + 20*time.Millisecond
 }
 
 // ownerName returns the owner name of the client in the given life. Each pair of a client and a life has another name.

@@ -204,7 +204,8 @@ func subjectName(l *explore.LockResult) string {
 
 // addStrategies adds the number of violations that each strategy found, and the number of seeds until its first violation.
 func addStrategies(t *format.Lines, result *explore.Result) {
-	rows := [][]string{append([]string{"violations found by"}, explore.Strategies()...)}
+	strategies := explore.Strategies(slices.ContainsFunc(result.Locks, func(l *explore.LockResult) bool { return l.Servers != "" }))
+	rows := [][]string{append([]string{"violations found by"}, strategies...)}
 	for _, l := range result.Locks {
 		cells := map[string]string{}
 		for _, r := range l.Strategies {
@@ -214,7 +215,7 @@ func addStrategies(t *format.Lines, result *explore.Result) {
 			}
 		}
 		row := []string{subjectName(l)}
-		for _, name := range explore.Strategies() {
+		for _, name := range strategies {
 			row = append(row, cmp.Or(cells[name], format.None))
 		}
 		rows = append(rows, row)

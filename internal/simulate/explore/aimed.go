@@ -77,6 +77,9 @@ func (s *scene) commands() []string {
 	if s.lock.Notifies {
 		groups = append(groups, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"PUBLISH"})
 	}
+	if s.real { // commands of locks in other programs
+		groups = append(groups, []string{"BLPOP", "BRPOP"}, []string{"HSET", "HINCRBY", "PEXPIRE", "EXPIRE"}, []string{"PUBSUB", "CLIENT", "UNSUBSCRIBE"})
+	}
 	return groups[s.rand.IntN(len(groups))]
 }
 

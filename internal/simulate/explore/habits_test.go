@@ -61,6 +61,8 @@ func TestHabits(t *testing.T) {
 		{"set-px-lua", "single", workloads.ReleasesTwice, "owner-release", of(histories.Release, histories.Refused)},
 		{"set-px-lua", "single", workloads.ReleasesEarlier, "owner-release", of(histories.Release, histories.Refused)},
 		{"set-px-lua", "single", workloads.ReleasesLate, "owner-release", of(histories.Release, histories.Refused)},
+		{"set-px-lua", "single", workloads.LetsExpire, "lease-exclusion", expired},
+		{"set-px-lua", "single", workloads.MeetsRenewals, "lease-exclusion", of(histories.Release, histories.OK)},
 		{"fenced", "single", workloads.NamesOddly, "lease-exclusion", of(histories.Release, histories.OK)},
 	} {
 		r, err := habitual(c.lock, c.deployment, 3, c.habit).Run()
@@ -201,6 +203,23 @@ func idled(ops []histories.Op) bool {
 		gap := op.Call - last[op.Client]
 		last[op.Client] = op.Return
 		return op.Kind == histories.Acquire && op.Client < 3 && gap > ttl
+	})
+}
+
+// expired reports whether a client was granted the lock again without a release of its hold before.
+func expired(ops []histories.Op) bool {
+	open := map[int32]bool{}
+	return slices.ContainsFunc(ops, func(op histories.Op) bool {
+		switch {
+		case op.Client >= 3:
+		case op.Kind == histories.Release:
+			open[op.Client] = false
+		case op.Kind == histories.Acquire && op.Outcome == histories.OK:
+			before := open[op.Client]
+			open[op.Client] = true
+			return before
+		}
+		return false
 	})
 }
 

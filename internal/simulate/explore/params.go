@@ -29,7 +29,7 @@ func (s *scene) chooseWorkload() string {
 
 // chooseParams chooses two to five clients that compete for one key. In three of four cases each client has a separate
 // process.
-func (s *scene) chooseParams(workload string, seed uint64) {
+func (s *scene) chooseParams(seed uint64) {
 	r := s.rand
 	p := workloads.Defaults()
 	p.Clients = 2 + r.IntN(4)
@@ -49,7 +49,7 @@ func (s *scene) chooseParams(workload string, seed uint64) {
 	p.Seed = seed
 	s.params = p
 	switch {
-	case workload == "varied":
+	case s.workload == "varied":
 		s.chooseHabits()
 	case s.lock.Renews && s.chance(15):
 		s.params.Hold = s.between(p.TTL, p.TTL*5/2)

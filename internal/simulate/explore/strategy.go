@@ -10,16 +10,25 @@ import (
 	"lockbench/workloads"
 )
 
-// strategies lists the strategies that choose a fault plan. Seeds 0, 1, 2, ... use the strategies in turn.
-var strategies = []struct {
+// strategy chooses a fault plan.
+type strategy struct {
 	name string
 	plan func(*scene) faults.Plan
-}{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
+}
 
-// Strategies returns the names of the strategies that choose fault plans.
-func Strategies() []string {
+// strategies returns the strategies that choose a fault plan. Seeds 0, 1, 2, ... use the strategies in turn.
+func strategies(real bool) []strategy {
+	all := []strategy{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
+	if real { // few cases run there, so that random plans rarely form a long sequence of events
+		all = append(all, strategy{"staged", staged})
+	}
+	return all
+}
+
+// Strategies returns the names of the strategies that choose fault plans, on real servers or in virtual time.
+func Strategies(real bool) []string {
 	var names []string
-	for _, s := range strategies {
+	for _, s := range strategies(real) {
 		names = append(names, s.name)
 	}
 	return names
@@ -46,7 +55,8 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	if err != nil {
 		return Case{}, "", err
 	}
-	strategy := strategies[seed%uint64(len(strategies))]
+	all := strategies(s.Servers != "")
+	strategy := all[seed%uint64(len(all))]
 	random := rand.New(rand.NewPCG(seed, 0))
 	const draws = 50
 	for range draws {
@@ -67,9 +77,10 @@ func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Cas
 	if all := deployments(sc.lock, s.Servers); sc.deployment == "" {
 		sc.deployment = all[sc.rand.IntN(len(all))]
 	}
-	workload := sc.chooseWorkload()
-	sc.chooseParams(workload, seed)
-	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Workload: workload, Params: sc.params, Plan: plan(sc)}
+	sc.workload = sc.chooseWorkload()
+	sc.chooseParams(seed)
+	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Plan: plan(sc)}
+	c.Workload, c.Params = sc.workload, sc.params // the strategy may have changed them
 	if sc.lock.Program == nil {
 		c.LockParams = map[string]string{"wait": "backoff"}
 	}
@@ -101,6 +112,7 @@ type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
 	deployment string
+	workload   string
 	params     workloads.Params
 	allowed    []string
 	real       bool // whether the case is for real servers, where time is expensive

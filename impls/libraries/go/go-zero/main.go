@@ -26,7 +26,9 @@ func main() {
 			return &client{store: redis.New(strings.TrimSuffix(strings.TrimPrefix(env.Nodes[0], "redis://"), "/0"))}, nil
 		},
 		Try: func(_ context.Context, c *client, r worker.Request) (g worker.Grant[*redis.RedisLock], err error) {
-			found, _ := c.locks.LoadOrStore(r.Owner+" "+r.Key, redis.NewRedisLock(c.store, r.Key))
+			g.Token = r.Owner + " " + r.Key           // the same in the store for each hold of a lock object
+			g.Validity = r.TTL + 500*time.Millisecond // go-zero adds it to each lease
+			found, _ := c.locks.LoadOrStore(g.Token, redis.NewRedisLock(c.store, r.Key))
 			g.Handle = found.(*redis.RedisLock)
 			g.Handle.SetExpire(int(r.TTL / time.Second))
 			return g, refused(worker.ErrBusy)(g.Handle.Acquire())

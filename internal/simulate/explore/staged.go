@@ -1,0 +1,146 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// stage makes the parameters and the fault plan of a sequence of events that random faults rarely form.
+type stage struct {
+	name string // required fault; "": none
+	fits func(*scene) bool
+	make func(*scene) faults.Plan
+}
+
+// stages lists the sequences of events that the strategy staged chooses from.
+var stages = []stage{
+	{make: undisturbed},
+	{make: undisturbed},
+	{name: "holder-stall", make: overtaken},
+	{name: "partition", fits: (*scene).rereleases, make: cutRelease},
+	{name: "slow-network", make: lateWaiter},
+	{name: "server-restart", fits: (*scene).single, make: longRestart},
+}
+
+// staged returns the plan of a random sequence of events, and changes the workload and the parameters accordingly.
+func staged(s *scene) faults.Plan {
+	for _, i := range s.rand.Perm(len(stages)) {
+		if x := stages[i]; (x.name == "" || s.allows(x.name)) && (x.fits == nil || x.fits(s)) {
+			return x.make(s)
+		}
+	}
+	return faults.Plan{}
+}
+
+func (s *scene) single() bool { return !s.several() && s.deployment != "three" }
+
+// rereleases reports whether a release may be repeated if its outcome is unknown.
+func (s *scene) rereleases() bool { return s.lock.Program != nil && s.lock.Program.Rereleases }
+
+// undisturbed returns no faults. Clients use the lock in different ways, often several clients of a process with several
+// keys. After a fault many answers are not judged.
+func undisturbed(s *scene) faults.Plan {
+	s.workload = "varied"
+	s.params.Habits, s.params.Keys, s.params.Spread = nil, 1, workloads.One
+	s.chooseHabits()
+	if s.chance(50) {
+		s.params.Processes = 1 + s.rand.IntN(2)
+	}
+	if s.params.Keys == 1 && s.chance(40) {
+		s.params.Keys, s.params.Spread = 2+s.rand.IntN(2), workloads.Uniform
+	}
+	return faults.Plan{}
+}
+
+// inTurn makes each client use a separate process and stop after one hold, or sometimes two. The clients after the first
+// begin when the first is granted the lock.
+func (s *scene) inTurn(clients int) (p faults.Plan) {
+	s.workload = usual
+	s.params.Clients, s.params.Processes = clients, clients
+	s.params.Keys, s.params.Spread, s.params.Habits, s.params.Wait = 1, workloads.One, nil, 0
+	s.params.Think = time.Millisecond
+	s.params.Grace = 6 * s.params.TTL
+	first := workloads.Moment{Point: workloads.Granted}
+	p.Rest(0, 1)
+	for c := int32(1); c < int32(clients); c++ {
+		p.Gates = append(p.Gates, faults.Gate{Client: c, Until: first, Timeout: 2 * s.params.TTL})
+		p.Rest(c, 1+uint64(s.rand.IntN(5)/4))
+	}
+	return p
+}
+
+// overtaken returns a plan in which a holder is paused or cut off for longer than its lease and then works on for more than
+// a lease. The others hold the lock briefly meanwhile, so that the key is free again when the holder continues.
+func overtaken(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	lease := s.params.TTL
+	away := lease * time.Duration(120+s.rand.IntN(120)) / 100
+	work := away + lease*time.Duration(60+s.rand.IntN(200))/100
+	s.params.Hold = s.between(lease/200, lease/3)
+	s.params.Duration = work + lease
+	p.Steps = []faults.Step{{Name: "holder-stall", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}, Do: faults.Action{Verb: faults.Stall, By: work}}}
+	from := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.own(s.between(lease/50, lease/2))}
+	switch n := s.rand.IntN(3); {
+	case n < 2 && s.allows("process-pause"):
+		p.Steps = append(p.Steps, faults.Step{Name: "process-pause", When: from, Do: faults.Action{Verb: faults.Pause}, For: s.own(away)})
+	case s.allows("partition"):
+		p.Steps = append(p.Steps, faults.Step{Name: "partition", When: from, Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.own(away)})
+	}
+	return p
+}
+
+// longLease is the lease of some cases. It is longer than the timeouts of most clients, so that an operation fails and is
+// repeated within the lease.
+const longLease = 10 * time.Second
+
+// cutRelease returns a plan in which a release does not reach the server, and the client repeats it before the lease ends.
+func cutRelease(s *scene) faults.Plan {
+	s.params.TTL = max(s.params.TTL, longLease)
+	p := s.inTurn(2)
+	s.params.Hold = s.between(10*time.Millisecond, 300*time.Millisecond)
+	s.params.Duration = longLease / 2
+	p.Steps = []faults.Step{{Name: "partition", When: faults.Trigger{At: workloads.Moment{Point: workloads.Releasing}},
+		Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.own(s.between(200*time.Millisecond, 4*time.Second))}}
+	return p
+}
+
+// waits lists the Redis commands with which a waiter learns of a release or of the state of the lock.
+var waits = []string{"BLPOP", "SUBSCRIBE", "PSUBSCRIBE", "GET", "EVALSHA", "EVAL", "SET", "SETNX", "HSET", "PEXPIRE", "PTTL", "PUBSUB", "CLIENT", "UNSUBSCRIBE"}
+
+// lateWaiter returns a plan in which a command of a waiter is delayed until the holder has released.
+func lateWaiter(s *scene) faults.Plan {
+	p := s.inTurn(2)
+	s.params.Hold = s.between(s.params.TTL/20, s.params.TTL/2)
+	s.params.Duration = 2 * s.params.TTL
+	by := s.own(s.params.Hold + s.between(s.params.TTL/20, s.params.TTL))
+	on := &faults.Passing{Process: 1, Nth: 1 + s.rand.IntN(4)}
+	switch n := s.rand.IntN(4); {
+	case s.lock.Store != "redis" || n == 0:
+	case n < 3:
+		on.Commands, on.Nth = []string{"BLPOP", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, 1
+	default:
+		on.Commands, on.Nth = []string{waits[s.rand.IntN(len(waits))]}, 1+s.rand.IntN(2)
+	}
+	p.Steps = []faults.Step{{Name: "slow-network", When: faults.Trigger{At: workloads.Moment{Client: 1, Point: workloads.Asking}, On: on},
+		Do: faults.Action{Verb: faults.Delay, Client: 1, Process: 1, By: by}, For: by}}
+	return p
+}
+
+// longRestart returns a plan in which the server is away for longer than a lease or session while a client holds the lock.
+// Then the clients hold it for longer than a lease again.
+func longRestart(s *scene) faults.Plan {
+	lease := s.params.TTL
+	p := s.inTurn(2 + s.rand.IntN(2))
+	p.Turns = slices.DeleteFunc(p.Turns, func(t faults.Turns) bool { return s.chance(70) })
+	if s.lock.Renews || s.lock.Session {
+		s.params.Hold = s.between(lease/2, 2*lease)
+	}
+	s.params.Duration = 5 * lease
+	away := s.own(lease * time.Duration(50+s.rand.IntN(200)) / 100)
+	p.Steps = []faults.Step{{Name: "server-restart", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.own(s.between(0, lease))},
+		Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}, By: away, Keeps: s.deployment == "durable"}, For: away}}
+	return p
+}
