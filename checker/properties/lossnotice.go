@@ -52,10 +52,7 @@ func (x *notices) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	if !h.Promised || h.Until == histories.Forever {
 		return
 	}
-	due := h.Until
-	if x.Header.WaitsInside {
-		due = max(due, h.Granted+h.Given) // the request that was granted may have been sent at any time since the call
-	}
+	due := h.Over // the latest end: a paused process stamps its own renewals too early
 	if refused, ok := x.due[h]; ok {
 		due = min(due, refused)
 	}

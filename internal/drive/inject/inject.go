@@ -319,6 +319,9 @@ func outcomeOf(err error) (histories.Outcome, string) {
 }
 
 func (s *step) victims() []int32 {
+	if s.When.On != nil && faults.OnItsWay(s.Do.Verb) {
+		return s.in.world.ClientsOf(s.When.On.Process) // the command may be of any client of the process
+	}
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
