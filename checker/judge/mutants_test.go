@@ -185,7 +185,6 @@ var mutants = []mutant{
 	{"abandoned.go", "!h.Promised || x.Header.SilentRenewals", "!h.Promised"},
 	{"lossnotice.go", "x.Header.ReportsLoss && !x.Header.SilentRenewals", "x.Header.ReportsLoss"},
 	{"lossnotice.go", "x.Header.ReportsLoss && !x.Header.SilentRenewals", "!x.Header.SilentRenewals"},
-	{"lossnotice.go", "h.Over", "h.Until"},
 	{"lossnotice.go", "op.Outcome == histories.OK:", "false:"},
 	{"lossnotice.go", "op.Outcome == histories.Refused && !refused", "false"},
 	{"judge.go", "j.tally.settled >= settledLeast && j.tally.unsettled*2 > j.tally.settled:", "false:"},
