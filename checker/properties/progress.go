@@ -20,9 +20,9 @@ const retryGap = 100 * time.Millisecond
 // waiting checks bounded liveness: a free key is granted to a waiting client within the bound in the header.
 type waiting struct {
 	monitor
-	keys      projection.PerKey[awaited]
-	asked     int
-	longest   time.Duration // longest time that a client waited for a free key
+	keys    projection.PerKey[awaited]
+	asked   int
+	longest time.Duration // longest time that a client waited for a free key
 }
 
 type awaited struct {

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"slices"
 	"time"
 
 	"lockbench/workloads"
@@ -75,9 +74,4 @@ func (s *scene) chooseHabits() {
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
 	}
-}
-
-// follows reports whether clients of the case have any of the given habits.
-func (s *scene) follows(habits ...workloads.Habit) bool {
-	return slices.ContainsFunc(habits, func(h workloads.Habit) bool { return slices.Contains(s.params.Habits, h) })
 }
