@@ -149,7 +149,7 @@ func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selectio
 
 // Special reports whether a workload tests a single property and is not a typical use of a lock.
 func Special(workload string) bool {
-	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
+	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone", "varied"}, workload)
 }
 
 // usual reports whether the scenario of a finding is a standard one. All other scenarios are derived from the requirements of
