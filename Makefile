@@ -16,8 +16,8 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 	go test -race -short -timeout 10m $(RACED)
 	go test -race -timeout 5m -run '^(TestRecordIsRun|TestScriptsRecordTheSame)$$' ./internal/simulate/sim
 
-test: ## all tests, without the race detector
-	go test ./...
+test: ## all tests, without the race detector; many of them wait, so more packages than cores run at once
+	go test -p 3 ./...
 
 skipped: ## the tests that are skipped on this machine, and what to install
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"

@@ -121,7 +121,8 @@ func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Mini
 func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s, runner: x, until: time.Now().Add(timeLimit)}
 	for i, seed := range seeds {
-		if m.count >= mostMinimised || !time.Now().Before(m.until) {
+		enough := !x.repeats() && len(m.Counterexamples) >= most // real trials take seconds
+		if enough || m.count >= mostMinimised || !time.Now().Before(m.until) {
 			m.leave(seeds[i:])
 			break
 		}
@@ -203,7 +204,7 @@ func (m *minimiser) take(seed Seed) error {
 }
 
 // The constant mostRealTime is the time limit for minimising one case on real servers. A trial takes seconds there.
-const mostRealTime = 90 * time.Second
+const mostRealTime = time.Minute
 
 // deadline returns the time at which minimising one case ends.
 func (m *minimiser) deadline() time.Time {
