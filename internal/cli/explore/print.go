@@ -278,7 +278,7 @@ func addTotals(t *format.Lines, result *explore.Result) {
 	}
 	end := "."
 	switch {
-	case failed > 0:
+	case failed > 0 || seeds == 0:
 	case unjudged > 0:
 		end = fmt.Sprintf("; %s without a verdict.", format.Plural(unjudged, "seed"))
 	default:
