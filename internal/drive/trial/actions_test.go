@@ -20,10 +20,7 @@ func TestActions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := findLock("set-px-lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, "set-px-lua")
 	actions := []faults.Action{{Verb: faults.Empty}, {Verb: faults.ForgetScripts}, {Verb: faults.ReadOnly}, {Verb: faults.Full}, {Verb: faults.Reset},
 		{Verb: faults.Pause, Process: -1}, {Verb: faults.Interrupt, Wait: 10 * time.Millisecond, By: 100 * time.Millisecond}}
 	var plan faults.Plan

@@ -22,10 +22,7 @@ func TestClusterFailover(t *testing.T) {
 		for fault, violates := range map[string]bool{"failover": true, "failover-synced": false} {
 			t.Run(name+" "+fault, func(t *testing.T) {
 				t.Parallel()
-				lock, err := findLock(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lock := lockNamed(t, name)
 				s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
 				cell := Cell{Lock: lock, Deployment: servers.Cluster, Workload: namedWorkload(""), Fault: namedFault(fault)}
 				violated, _ := s.tryOnce(t, cell)
@@ -49,11 +46,8 @@ func TestWhereALockIsDeployed(t *testing.T) {
 		{"set-px-lua", "moon", "no deployment"},
 		{"local-mutex", servers.Single, "uses no server"},
 	} {
-		lock, err := findLock(c.lock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = Deployed(lock, c.on)
+		lock := lockNamed(t, c.lock)
+		err := Deployed(lock, c.on)
 		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 			t.Errorf("%s@%s: %v", c.lock, c.on, err)
 		}
@@ -62,10 +56,7 @@ func TestWhereALockIsDeployed(t *testing.T) {
 
 // TestNotOnACluster checks that a plan omits faults that do not apply to a cluster, and gives a reason.
 func TestNotOnACluster(t *testing.T) {
-	lock, err := findLock("set-px-lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, "set-px-lua")
 	for fault, fits := range map[string]bool{"failover": true, "server-pause": true, "partition": true, "eviction": false, "server-restart": false, "clock-forward": false} {
 		c := Cell{Lock: lock, Deployment: servers.Cluster, Workload: namedWorkload(""), Fault: namedFault(fault)}
 		if why := c.unclustered(); (why == nil) != fits {

@@ -30,10 +30,7 @@ func TestCutAnywhere(t *testing.T) {
 			t.Parallel()
 			s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults()}
 			s.Params.Clients, s.Params.Think, s.Params.Duration = 3, 250*time.Millisecond, 2*time.Second
-			lock, err := findLock(c.lock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lock := lockNamed(t, c.lock)
 			cells := Plan([]impls.Impl{lock}, []workloads.Workload{namedWorkload(c.workload)}, []faults.Fault{namedFault(c.fault)})
 			_, out := s.tryOnce(t, cells[0])
 			file, err := os.ReadFile(filepath.Join(out.Dir, "history.jsonl.zst"))

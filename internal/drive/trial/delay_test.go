@@ -33,10 +33,7 @@ func TestDelay(t *testing.T) {
 		"failover":          {"set-px", "failover", faults.Failover, 500 * time.Millisecond, false, false, ""}, // has its own limit
 		"planned, too late": {"set-px", "failover", faults.Failover, 500 * time.Millisecond, false, true, "the failover of a server took 500ms"},
 	} {
-		lock, err := findLock(c.lock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lock := lockNamed(t, c.lock)
 		tr := newTrial(Setting{Params: workloads.Defaults(), Worker: own}, Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: namedFault(c.fault), Partly: c.partly}, t.TempDir(), nil)
 		tr.Params = tr.params(tr.Cell)
 		tr.world.stalls, tr.world.leased = watchStalls(nil), func() bool { return !c.leaseless }
@@ -61,10 +58,7 @@ func TestFaultTTL(t *testing.T) {
 		{"zookeeper", "server-restart", 0, faults.UsualTTL},
 		{"etcd", "server-restart", 0, 2 * time.Second},
 	} {
-		lock, err := findLock(c.lock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lock := lockNamed(t, c.lock)
 		if got := (Cell{Lock: lock, Fault: namedFault(c.fault)}).faultTTL(c.asked); got != c.want {
 			t.Errorf("%s under %s, with --ttl %v: %v, want %v", c.lock, c.fault, c.asked, got, c.want)
 		}

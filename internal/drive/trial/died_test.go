@@ -15,10 +15,7 @@ import (
 // the lock, as the cause.
 func TestServerThatDied(t *testing.T) {
 	needRedis(t)
-	lock, err := findLock("set-px-lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, "set-px-lua")
 	s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults()}
 	s.Pace = func(ctx context.Context, r Running) {
 		if err := r.Group.Nodes[0].Kill(); err != nil {

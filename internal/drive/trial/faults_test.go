@@ -92,10 +92,7 @@ func TestEachFault(t *testing.T) {
 }
 
 func (a acted) act(t *testing.T, own []string) {
-	lock, err := findLock(a.lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, a.lock)
 	c := Cell{Lock: lock, Workload: namedWorkload(""), Fault: namedFault(a.fault)}
 	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Worker: own, Self: own[0]}
 	if c.Fault.Kind == faults.Servers && lock.Store == servers.Redis {

@@ -14,10 +14,7 @@ import (
 // TestFaultHold checks the hold and the clients that a user sets for trials with a fault, for built-in locks and for a user's
 // lock. The default hold is 0.7 leases, and three clients are the least.
 func TestFaultHold(t *testing.T) {
-	builtIn, err := findLock("set-px")
-	if err != nil {
-		t.Fatal(err)
-	}
+	builtIn := lockNamed(t, "set-px")
 	theirs := impls.Impl{Name: "theirs", Store: "redis", Deployment: "single", Program: &impls.Program{}}
 	for _, lock := range []impls.Impl{builtIn, theirs} {
 		c := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: namedFault("partition")}
@@ -58,10 +55,7 @@ func TestExpectedWithHold(t *testing.T) {
 		{"redisson", "server-restart", "lease-exclusion", histories.Unspecified}, // a violation was expected
 		{"mysql-row-ttl", "slow-network", "mutual-exclusion", histories.Unspecified},
 	} {
-		lock, err := findLock(c.lock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lock := lockNamed(t, c.lock)
 		cell := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: namedFault(c.fault)}
 		s := Setting{Params: workloads.Defaults(), FaultHold: time.Second}
 		s.Params = s.params(cell)

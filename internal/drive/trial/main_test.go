@@ -60,6 +60,16 @@ func openLock(lock string, env impls.Env) (impls.Lock, error) {
 	return openNamed(worker.Open{Lock: lock}, env)
 }
 
+// lockNamed returns a lock of the catalog.
+func lockNamed(t *testing.T, name string) impls.Impl {
+	t.Helper()
+	l, err := findLock(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func findLock(name string) (impls.Impl, error) {
 	all := catalog.All()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })

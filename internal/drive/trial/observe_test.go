@@ -74,7 +74,8 @@ func TestObservationsAreNotCounted(t *testing.T) {
 	p := workloads.Defaults()
 	rec, memory := histories.NewMemory(histories.Header{}, p.Logs())
 	register := workloads.All()[0].Register()
-	tr := newTrial(Setting{Params: p}, Cell{Lock: lockNamed("set-px-lua"), Workload: contend(), Fault: faults.None()}, t.TempDir(), nil)
+	observed := lockNamed(t, "set-px-lua")
+	tr := newTrial(Setting{Params: p}, Cell{Lock: observed, Workload: contend(), Fault: faults.None()}, t.TempDir(), nil)
 	tr.group = g
 	lock, err := tr.open(0)
 	if err != nil {
@@ -94,9 +95,4 @@ func TestObservationsAreNotCounted(t *testing.T) {
 	if n := c.After["calls.scan"] - c.Before["calls.scan"]; n < 0 || n > 1 { // one search may have been in flight
 		t.Errorf("%v searches were counted", n)
 	}
-}
-
-func lockNamed(name string) impls.Impl {
-	all := catalog.All()
-	return all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })]
 }

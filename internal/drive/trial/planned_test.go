@@ -18,10 +18,7 @@ func plannedFor(t *testing.T, deployment string, p workloads.Params, do faults.A
 	if strings.HasPrefix(deployment, "five") {
 		name = "redlock"
 	}
-	lock, err := findLock(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, name)
 	loads := workloads.All()
 	counter := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == "counter" })]
 	return Planned("explored", lock, deployment, counter, p, faults.Plan{Steps: []faults.Step{{Do: do}}})

@@ -34,10 +34,7 @@ func saleSetting(t *testing.T, hold time.Duration) Setting {
 
 func saleCell(t *testing.T, lock, workload string) Cell {
 	t.Helper()
-	l, err := findLock(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := lockNamed(t, lock)
 	return Cell{Lock: l, Workload: namedWorkload(workload), Fault: faults.None()}
 }
 

@@ -12,10 +12,7 @@ import (
 // TestStage runs trials one after the other on one stage. A trial must not be affected by the trials before it: a process
 // that was killed is replaced, a cut is healed, a server that lost its data is used again, and keys are not shared.
 func TestStage(t *testing.T) {
-	lock, err := findLock("set-px-lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockNamed(t, "set-px-lua")
 	own, err := OwnWorker()
 	if err != nil {
 		t.Fatal(err)
@@ -52,13 +49,7 @@ func TestStage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		played, err := stage.Play(t.Context(), cell)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		if played.Missed != "" {
-			t.Errorf("%s: %s", c.name, played.Missed)
-		}
+		played := playUntilVerified(t, stage, cell, c.name)
 		v := played.Verdict
 		if f := v.Finding("lease-exclusion"); f.Observed == checker.Violated {
 			t.Errorf("%s: %s: %s", c.name, f.Property, f.Witness.Sentence)
@@ -71,6 +62,24 @@ func TestStage(t *testing.T) {
 		}
 		if len(c.plan.Steps) == 0 && (v.Counts.Grants < 10 || unknown > 0) {
 			t.Errorf("%s: %d grants, %d acquires with an unknown outcome: %+v", c.name, v.Counts.Grants, unknown, v.Counts)
+		}
+	}
+}
+
+// playUntilVerified plays a cell until its faults were verified. On a busy machine no client may send anything during a
+// short cut, and that trial is discarded.
+func playUntilVerified(t *testing.T, stage *Stage, cell Cell, name string) Played {
+	t.Helper()
+	for try := 1; ; try++ {
+		played, err := stage.Play(t.Context(), cell)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if played.Missed == "" {
+			return played
+		}
+		if try == 5 {
+			t.Fatalf("%s: discarded %d times: %s", name, try, played.Missed)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func works(t *testing.T, stage *Stage, lock impls.Impl) {
 // TestStageInterrupted checks that a trial ends when its context does, before it begins, while it starts processes, or while
 // its clients run, and that the stage can be used after that.
 func TestStageInterrupted(t *testing.T) {
-	lock := lockNamed("set-px-lua")
+	lock := lockNamed(t, "set-px-lua")
 	stage := newTestStage(t, lock)
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 2 * time.Second} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
@@ -115,7 +115,7 @@ func TestStageWorkerDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock := lockNamed("set-px-lua")
+	lock := lockNamed(t, "set-px-lua")
 	// The first process that starts, and thus makes the folder, ends after a second.
 	const script = `if mkdir "$0" 2>/dev/null; then exec timeout 1 "$1" worker; fi; exec "$1" worker`
 	stage := newTestStage(t, lock, "sh", "-c", script, t.TempDir()+"/first", own)
@@ -129,7 +129,7 @@ func TestStageWorkerDies(t *testing.T) {
 func TestStageRestarts(t *testing.T) {
 	for _, name := range []string{"postgres-advisory", "etcd"} {
 		t.Run(name, func(t *testing.T) {
-			lock := lockNamed(name)
+			lock := lockNamed(t, name)
 			stage := newTestStage(t, lock)
 			works(t, stage, lock)
 			group := stage.group
