@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lockbench/checker"
-	"lockbench/histories"
 	"lockbench/internal/drive/faults"
 )
 
@@ -198,7 +197,7 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	m.add(Counterexample{Case: last.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property, Rate: shows,
-		Fails: last.Header.Expectation(property).Expected == histories.ToHold, From: found.size(), To: last.size(), Trials: small.trials,
+		Fails: last.expects(property), From: found.size(), To: last.size(), Trials: small.trials,
 		CutOff: small.cutOff, Shown: shown, Witness: *last.Verdict.Finding(property).Witness, Faults: last.Verdict.Faults})
 	return nil
 }

@@ -35,7 +35,7 @@ func (r *Run) Operations() int {
 
 // shrink minimises a case that violates the property. It first reduces the number of faults, iterations and clients,
 // and then simplifies durations. Unless a limit is reached, no single fault, iteration or client can be removed from
-// the result without losing the violation.
+// the result without losing the violation. If the property was expected to hold, it still is in the result.
 func (r *Run) shrink(x runner, property string, tries int, until time.Time) *shrinker {
 	s := &shrinker{Run: r, runner: x, property: property, tries: tries, until: until}
 	for {
@@ -87,11 +87,19 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	}
 	s.trials++
 	r, _, err := repeat(s.runner, c, s.property, s.tries)
-	if err != nil || r == nil || !accept(r) {
+	if err != nil || r == nil || !s.keeps(r) || !accept(r) {
 		return false
 	}
 	s.Run = r
 	return true
+}
+
+// keeps reports whether a run, which violates the property, is a failure if the original run was one.
+func (s *shrinker) keeps(r *Run) bool { return r.expects(s.property) || !s.expects(s.property) }
+
+// expects reports whether the property is expected to hold.
+func (r *Run) expects(property string) bool {
+	return r.Header.Expectation(property).Expected == histories.ToHold
 }
 
 // possible reports whether all clients and processes that the plan names exist.
@@ -159,7 +167,7 @@ func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 		all.Go(func() { runs[i], _, _ = repeat(s.runner, c, s.property, s.tries) })
 	}
 	all.Wait()
-	i := slices.IndexFunc(runs, func(r *Run) bool { return r != nil })
+	i := slices.IndexFunc(runs, func(r *Run) bool { return r != nil && s.keeps(r) })
 	if i >= 0 {
 		s.Run = runs[i]
 	}
