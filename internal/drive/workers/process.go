@@ -54,6 +54,9 @@ type Process struct {
 	failed  error // first protocol violation or other failure
 }
 
+// ErrSlowStart is the error for a worker process that runs and has not written its first line in time.
+var ErrSlowStart = errors.New("it wrote no first line")
+
 // Start starts a worker process and waits for its first line of output. The callback renewed is called for each renewal
 // that the lock makes by itself; see impls.Env. When lockbench ends, the given Keeper kills the process.
 func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
@@ -113,7 +116,7 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(p.bounds.ready):
-		return fmt.Errorf("it wrote no first line within %v", p.bounds.ready)
+		return fmt.Errorf("%w within %v", ErrSlowStart, p.bounds.ready)
 	}
 }
 

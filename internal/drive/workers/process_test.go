@@ -93,6 +93,9 @@ func TestStartThatFails(t *testing.T) {
 				_ = p.Kill()
 				t.Fatal("Start succeeded")
 			}
+			if errors.Is(err, ErrSlowStart) != (how == "silent") {
+				t.Errorf("ErrSlowStart for a worker that is %s: %v", how, err)
+			}
 			if how != "silent" { // a silent worker may be killed before it logs anything
 				want = append(want, "this is the log of "+how)
 			}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"lockbench/internal/drive/trial"
+	"lockbench/internal/drive/workers"
 	"lockbench/internal/simulate/sim"
 )
 
@@ -18,15 +20,19 @@ type Real struct {
 	run     func() string // returns a new run ID
 	slots   chan struct{}
 
-	mu     sync.Mutex
-	idle   map[string][]*trial.Stage // by stageName
-	stages int                       // idle or in use
+	mu   sync.Mutex
+	idle []idleStage // the one that was idle for the longest time first
+}
+
+type idleStage struct {
+	*trial.Stage
+	name string // see stageName
 }
 
 // NewReal returns an engine that runs at most the given number of cases at the same time. The function run returns a new
 // run ID for each stage, so that the keys of two stages differ.
 func NewReal(s trial.Setting, run func() string, slots int) *Real {
-	return &Real{setting: s, run: run, slots: make(chan struct{}, slots), idle: map[string][]*trial.Stage{}}
+	return &Real{setting: s, run: run, slots: make(chan struct{}, slots)}
 }
 
 // Size returns the number of cases that can run at the same time.
@@ -72,12 +78,10 @@ func (r *Real) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
-	for _, all := range r.idle {
-		for _, s := range all {
-			errs = append(errs, s.Close())
-		}
+	for _, s := range r.idle {
+		errs = append(errs, s.Close())
 	}
-	clear(r.idle)
+	r.idle = nil
 	return errors.Join(errs...)
 }
 
@@ -102,10 +106,12 @@ func (r realRunner) run(c Case) (*Run, error) {
 		return nil, err
 	}
 	p, err := r.play(cell, c)
-	if err == nil {
-		err = r.ctx.Err()
-	}
-	if err != nil {
+	switch {
+	case r.ctx.Err() != nil:
+		return nil, r.ctx.Err()
+	case errors.Is(err, workers.ErrSlowStart): // it started in time when it was described, so the machine is too slow
+		return nil, &Void{err.Error()}
+	case err != nil:
 		return nil, err
 	}
 	p.Header.Expectations = t.Expectations
@@ -134,35 +140,24 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 		if err == nil && r.ctx.Err() == nil {
 			err = fmt.Errorf("%s: no end after %v", cell, c.Params.Duration+hangsAfter)
 		}
-		return p, errors.Join(err, r.drop(s))
+		return p, errors.Join(err, s.Close())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	name := stageName(cell, c.LockParams)
-	r.idle[name] = append(r.idle[name], s)
+	r.idle = append(r.idle, idleStage{s, stageName(cell, c.LockParams)})
 	return p, nil
 }
 
 // stage returns an idle stage for the lock, or a new one. If there are as many stages as slots, it closes an idle stage of
 // another lock first.
 func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, error) {
-	if s := r.take(stageName(cell, params)); s != nil {
-		return s, nil
+	own, other := r.take(stageName(cell, params))
+	if own != nil {
+		return own, nil
 	}
-	r.mu.Lock()
-	full := r.stages >= cap(r.slots)
-	var others []string
-	for name, all := range r.idle {
-		if len(all) > 0 {
-			others = append(others, name)
-		}
-	}
-	r.mu.Unlock()
-	if full && len(others) > 0 {
-		if s := r.take(others[0]); s != nil {
-			if err := r.drop(s); err != nil {
-				return nil, err
-			}
+	if other != nil {
+		if err := other.Close(); err != nil {
+			return nil, err
 		}
 	}
 	setting := r.setting
@@ -170,13 +165,7 @@ func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, e
 	if params != nil {
 		setting.LockParams = params
 	}
-	s, err := setting.Stage(cell.Lock)
-	if err == nil {
-		r.mu.Lock()
-		r.stages++
-		r.mu.Unlock()
-	}
-	return s, err
+	return setting.Stage(cell.Lock)
 }
 
 // stageName returns what the trials on one stage have in common: the lock and its parameters.
@@ -184,22 +173,19 @@ func stageName(cell trial.Cell, params map[string]string) string {
 	return fmt.Sprint(cell.Lock.Name, params)
 }
 
-// take removes an idle stage from the list and returns it, or nil.
-func (r *Real) take(name string) *trial.Stage {
+// take takes an idle stage with the given name from the list. If there is none, the caller starts one; take then returns a
+// stage to close first if there are as many stages as slots.
+func (r *Real) take(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.idle[name]
-	if len(all) == 0 {
-		return nil
+	if i := slices.IndexFunc(r.idle, func(s idleStage) bool { return s.name == name }); i >= 0 {
+		own = r.idle[i].Stage
+		r.idle = slices.Delete(r.idle, i, i+1)
+		return own, nil
 	}
-	last := all[len(all)-1]
-	r.idle[name] = all[:len(all)-1]
-	return last
-}
-
-func (r *Real) drop(s *trial.Stage) error {
-	r.mu.Lock()
-	r.stages--
-	r.mu.Unlock()
-	return s.Close()
+	if len(r.slots)+len(r.idle) > cap(r.slots) { // the caller has a slot, and every other slot may have a stage
+		other = r.idle[0].Stage
+		r.idle = slices.Delete(r.idle, 0, 1)
+	}
+	return nil, other
 }
