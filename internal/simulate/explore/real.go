@@ -173,8 +173,8 @@ func stageName(cell trial.Cell, params map[string]string) string {
 	return fmt.Sprint(cell.Lock.Name, params)
 }
 
-// take takes an idle stage with the given name from the list. If there is none, the caller starts one; take then returns a
-// stage to close first if there are as many stages as slots.
+// take removes an idle stage with the given name from the list and returns it. Without such a stage, the caller starts one.
+// If there are as many stages as slots, take then returns another idle stage, which the caller closes first.
 func (r *Real) take(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
