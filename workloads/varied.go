@@ -215,6 +215,9 @@ func (c *Client) leave(ctx context.Context, h Held, u use) {
 		c.Sleep(ctx, c.expiry(h))
 	}
 	outcome := c.Release(ctx, h)
+	if outcome == histories.Unknown && c.rereleases {
+		c.Sleep(ctx, u.gap) // without a request for the key, so that an observation shows what the repeated release left
+	}
 	if outcome != histories.OK || c.gone || ctx.Err() != nil {
 		return
 	}

@@ -20,8 +20,11 @@ const maxEntries = 64
 // entrySet is a set of entries of a key, by number.
 type entrySet uint64
 
-// bit returns the set with one entry. Numbers out of range share a bit.
-func bit(op *histories.Op) entrySet { return 1 << (uint64(op.Fence) % maxEntries) }
+// single returns the set with one entry. Numbers out of range share a bit.
+func single(number int64) entrySet { return 1 << (uint64(number) % maxEntries) }
+
+// bit returns the set with the entry of an observation.
+func bit(op *histories.Op) entrySet { return single(op.Fence) }
 
 // sightings collects the observations of one key, and learns which entries of the store back its holds. An entry such as a
 // counter of fencing tokens, which is the same while the key is held and when it is free afterwards, backs none.
@@ -31,6 +34,7 @@ type sightings struct {
 	passive  entrySet        // entries that back no hold
 	active   entrySet        // entries whose content changed at the end of a hold
 	backing  entrySet        // entries seen during a hold
+	cleared  entrySet        // entries that a hold had, and that were gone or different when the key was free
 	occupied occupation
 }
 
@@ -93,6 +97,9 @@ func (s *sightings) held(o sighting) {
 
 // freed learns from an observation while no client held the key.
 func (s *sightings) freed(o sighting) {
+	for number := range s.inHold {
+		s.cleared |= single(number) &^ o.present
+	}
 	for i := range o.entries {
 		e := &o.entries[i]
 		value, known := s.inHold[e.Fence]
@@ -102,6 +109,7 @@ func (s *sightings) freed(o sighting) {
 			s.passive |= bit(e)
 		default:
 			s.active |= bit(e)
+			s.cleared |= bit(e)
 			s.passive &^= bit(e)
 		}
 	}

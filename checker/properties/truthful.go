@@ -9,7 +9,8 @@ import (
 )
 
 // answers checks that definite answers are true: a release or a renewal of a valid hold is not refused, and neither is an
-// acquire of a key that is certainly free and that no other client requests.
+// acquire of a key that is certainly free and that no other client requests. A repeated release is not refused while the
+// store still has the hold.
 type answers struct {
 	monitor
 	keys      projection.PerKey[answered]
@@ -25,6 +26,8 @@ type answered struct {
 	clean int           // Facts.upsets up to which nothing in the store can hinder a grant
 	used  bool
 	last  histories.Op // last release
+
+	repeated stillHeld
 }
 
 // request is an outstanding acquire. It is contended if another acquire of the key was outstanding at the same time.
@@ -71,16 +74,25 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.stray = op.Return
 		}
 		delete(x.releasing, op.Client)
+		if x.lost[op.Client] != op.Hold {
+			w.repeated.returned(k, op)
+		}
+	case op.Kind == histories.Seen:
+		if o, complete := w.repeated.add(op); complete && !x.Shaken {
+			w.repeated.observed(k, o)
+		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
 		if h := k.Numbered(op); h != nil {
 			x.ofHold(k, h, op)
 		}
 	case op.Kind == histories.Acquire && !ev.Return:
+		w.repeated.requested(ev, x.unknownHold)
 		for i := range w.open {
 			w.open[i].contended = true
 		}
 		w.open = append(w.open, request{op.Client, len(w.open) > 0})
 	case op.Kind == histories.Acquire:
+		w.repeated.requested(ev, x.unknownHold)
 		x.acquired(k, w, op)
 	}
 }
@@ -121,11 +133,18 @@ func (x *answers) Fault(ev histories.Event) {
 	delete(x.releasing, ev.Op.Client)
 	for i := range x.keys {
 		x.gone(&x.keys[i], ev.Op.Client)
+		x.keys[i].repeated.occupied.gone(ev.Op.Client, ev.Op.Call, x.unknownHold)
 	}
 }
 
 func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	w := x.of(k)
+	switch c {
+	case projection.Began:
+		w.repeated.refused = nil // a later hold may have the same content
+	case projection.Closed:
+		w.repeated.occupied.closed(h, x.Header.SilentRenewals)
+	}
 	switch {
 	case c == projection.Began:
 		if len(k.Live) > 1 {
@@ -189,5 +208,15 @@ func (x *answers) taken(k *projection.Key, w *answered, h *projection.Hold) bool
 }
 
 func (x *answers) Finding() checker.Finding {
+	for i := range x.keys {
+		for _, r := range x.keys[i].repeated.answers() {
+			if x.first() {
+				h := r.hold
+				x.show(h.Acquire.Key, r.release.Call, r.seen.Return, []histories.Op{h.Acquire, h.Release, r.release, r.seen},
+					"%s repeated the release of %s at %s and was refused (not held), though the store still had the hold at %s.",
+					h, h.Acquire.Key, r.release.Call, r.seen.Call)
+			}
+		}
+	}
 	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
 }
