@@ -19,7 +19,7 @@ func misuse() Workload {
 			p.Keys, p.Spread = p.Clients/2, Uniform
 		},
 		Iterate: func(ctx context.Context, c *Client) {
-			key := keyName(int(c.number) / 2)
+			key := c.Params.keyName(int(c.number) / 2)
 			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // after this function returns, c.hold releases the hold a second time
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)

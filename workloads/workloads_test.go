@@ -491,7 +491,7 @@ func TestSpread(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		n := map[string]int{}
 		for range draws {
-			n[keyName(p.key(0, r))]++
+			n[p.keyName(p.key(0, r))]++
 		}
 		if share := float64(n["k0"]) / draws; share < hottest[0] || share > hottest[1] {
 			t.Errorf("%s: the first key has a share of %.2f, want %v", spread, share, hottest)
@@ -520,6 +520,15 @@ func TestParams(t *testing.T) {
 		change(&p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func TestKeyNames(t *testing.T) {
+	for length, want := range map[int][]string{0: {"k0", "k1"}, 6: {"k00000", "k00001"}} {
+		p := Params{Keys: 2, KeyLength: length}
+		if got := p.KeyNames(); !slices.Equal(got, want) {
+			t.Errorf("length %d: %q, want %q", length, got, want)
 		}
 	}
 }

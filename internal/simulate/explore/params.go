@@ -9,6 +9,7 @@ import (
 const (
 	usual = "counter"
 	many  = 40 // number of keys in some cases; more than the caches of some libraries hold
+	long  = 90 // length of the names of keys in some cases; longer than the names of locks in MySQL
 )
 
 // chooseWorkload chooses a random workload that the lock supports. In half of the cases it is the workload varied.
@@ -56,7 +57,8 @@ func (s *scene) chooseParams(seed uint64) {
 	}
 }
 
-// chooseHabits chooses about half of the habits that suit the lock. A third of the cases have several keys.
+// chooseHabits chooses about half of the habits that suit the lock. A third of the cases have several keys,
+// and some of these have long names.
 func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
@@ -73,5 +75,8 @@ func (s *scene) chooseHabits() {
 	}
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
+	}
+	if p.Keys > 1 && s.lock.Program == nil && s.chance(25) { // a library may limit the length
+		p.KeyLength = long
 	}
 }

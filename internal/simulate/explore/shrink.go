@@ -253,6 +253,7 @@ func (s *shrinker) plainUsage() {
 			c.Params.Spread = workloads.One
 		}
 	})
+	s.try(func(c *Case) { c.Params.KeyLength = 0 })
 }
 
 // plainer maps a deployment to a simpler deployment of the same lock.
