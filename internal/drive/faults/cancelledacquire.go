@@ -15,10 +15,10 @@ var cancelledAcquire = Fault{
 	},
 }
 
-// gatesAfterAcquire returns gates, which delay the first acquire of a client. They make three clients start one after the
-// other. The first client is the victim of the fault. The second client starts when the victim is granted the lock, or after a
-// quarter of the TTL. This limit is needed because the victim's cancelled acquire may not be granted. The third client starts
-// when the second is granted the lock, or after two TTLs.
+// gatesAfterAcquire returns gates that delay the first acquire of a client. They make three clients start one after
+// another. The first client is the victim of the fault. The second client starts when the victim is granted the lock, or
+// after a quarter of the TTL. This limit is needed because the victim's cancelled acquire may not be granted. The third
+// client starts when the second is granted the lock, or after two TTLs.
 func gatesAfterAcquire(s Scene) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

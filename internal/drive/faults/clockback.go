@@ -2,7 +2,8 @@ package faults
 
 import "time"
 
-// clockBack makes every lease last a minute longer, including the lease of the killed holder.
+// clockBack sets the server's clock back by a minute and then kills the holder. Every lease, including the holder's,
+// lasts a minute longer.
 var clockBack = Fault{
 	Name: "clock-back", Kind: Servers,
 	Doc:   "the clock of the server is set back by a minute, and the holder dies",

@@ -15,8 +15,8 @@ var clockForward = Fault{
 	},
 }
 
-// onBareMajority returns a plan in which the victim acquires the lock on only three of five servers. Until the grant, the
-// victim cannot reach the other two servers. After the grant, the given step affects one of the three servers.
+// onBareMajority returns a plan in which the victim acquires the lock on only three of five servers. Until the grant,
+// the victim cannot reach the other two servers. After the grant, the step then affects one of the three servers.
 func onBareMajority(s Scene, then Step) Plan {
 	return aroundFirstHold(s,
 		Step{Do: Action{Verb: Cut, Process: victimProcess, Nodes: []int{3, 4}}, Until: granted(victim, 0)},

@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// eviction models a server with maxmemory and an LRU policy.
+// eviction models a Redis server that has reached its memory limit (maxmemory) and evicts the least recently used keys.
 var eviction = Fault{
 	Name: "eviction", Kind: Servers,
 	Doc:  "the server runs short of memory while a client holds, and drops the lock's key",

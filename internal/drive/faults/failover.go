@@ -13,9 +13,11 @@ var failover = Fault{
 	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",
 	Shape: func(p *workloads.Params, s Scene) {
 		switch s.Deployment {
-		case "sentinel": // an election takes up to five seconds
+		// With Sentinels the hold is long, because an election takes up to five seconds.
+		case "sentinel":
 			p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
-		case "two-replicas", "cluster": // extra time: after a failover, a replica or a client may need a second to find the new primary
+		// After a failover, a replica or a client may need a second to find the new primary.
+		case "two-replicas", "cluster":
 			p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
 		}
 	},
@@ -27,9 +29,10 @@ var failover = Fault{
 	},
 }
 
-// withReplica returns a deployment with one replica, or with two if the lock's usual deployment already has one. Such a lock
-// uses the command WAIT: a replica must acknowledge each write. With two replicas, the promoted replica may lack a write that
-// the other replica acknowledged. Other deployments with replicas are kept.
+// withReplica returns the deployment for a fault that promotes a replica, given the usual deployment of a lock. A
+// deployment without a replica gets one. A deployment with one replica gets a second. Its lock waits until a replica
+// acknowledges each write (command WAIT). With two replicas, the promoted replica may lack a write that only the other
+// replica acknowledged. Other deployments stay as they are.
 func withReplica(usual string) string {
 	switch usual {
 	case "replica":

@@ -14,7 +14,7 @@ import (
 // Fault describes a fault that can be injected into a trial.
 type Fault struct {
 	Name string
-	Doc  string // one sentence
+	Doc  string // one sentence about the fault
 	Kind Kind
 
 	// On returns the deployment for trials with this fault, given the usual deployment of the lock. If On is nil, trials use the
@@ -25,7 +25,7 @@ type Fault struct {
 	Only func(impls.Impl) string
 	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
-	Plan  func(Scene) Plan // function that returns the steps of the fault; nil: the fault injects nothing
+	Plan  func(Scene) Plan // returns the steps of the fault; nil if the fault injects nothing
 }
 
 // NotFor returns the reason why the fault does not apply to a lock, or "".
@@ -46,12 +46,12 @@ func (f Fault) NotFor(l impls.Impl) string {
 	return ""
 }
 
-// does reports whether a step of the plan has an action for which the function reports true.
+// does reports whether the plan has a step whose verb matches. The function is decides which verbs match.
 func (p Plan) does(is func(Verb) bool) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return is(s.Do.Verb) })
 }
 
-// RedisOnly reports whether an action is supported for Redis only.
+// RedisOnly reports whether an action is supported only for Redis.
 func RedisOnly(v Verb) bool {
 	return needsReplica(v) || slices.Contains([]Verb{Mute, Jump, Drift, Evict, Empty, ForgetScripts, ReadOnly, Full}, v)
 }
@@ -62,13 +62,13 @@ func needsReplica(v Verb) bool { return v == Unlink || v == Failover }
 type Kind string
 
 const (
-	Nothing Kind = "nothing" // of None
+	Nothing Kind = "nothing" // kind of the fault None, which injects nothing
 	Clients Kind = "clients" // faults of clients and their processes
 	Network Kind = "network" // faults of the network between processes and servers
 	Servers Kind = "servers" // faults of servers that lockbench started
 )
 
-// Scene describes the trial for which a fault plan is made.
+// Scene describes the trial that a fault plan is made for.
 type Scene struct {
 	TTL        time.Duration
 	Deployment string
@@ -87,8 +87,8 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan lists the steps of a fault. It also lists gates: each delays a client's first acquire until another client reaches a
-// given point.
+// Plan lists the steps of a fault. It also lists gates. A gate delays a client's first acquire until another client
+// reaches a certain point.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
@@ -104,8 +104,8 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire. The delay ends when another client reaches a given point of its run (field Until), or
-// after the timeout.
+// Gate delays a client's first acquire. The delay ends when another client reaches the point Until of its run, or after
+// Timeout.
 type Gate struct {
 	Client  int32            `json:"client"`
 	Until   workloads.Moment `json:"until,omitzero"`
@@ -114,7 +114,7 @@ type Gate struct {
 
 // Step is one action of a plan. It is carried out at most once.
 type Step struct {
-	Name string  `json:"name,omitempty"` // name in the history; "": the name of the plan
+	Name string  `json:"name,omitempty"` // name of the step in the history; "": the name of the plan
 	When Trigger `json:"when,omitzero"`
 	Do   Action  `json:"do"`
 	// The effect ends after a duration (field For), or when a client reaches a point of its run (field Until). It never ends if
@@ -123,22 +123,22 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger states when a step happens. The field At is a point in a client's run. If At is zero, it is the time just before
-// the clients start. If Later and On are zero, the step happens at this point. If Later is set, the step happens that long
-// after the point. If On is set, the step happens when the command that On selects is sent or answered after the point.
+// Trigger states when a step happens. At is a point in a client's run; the zero value means just before the clients
+// start. Without Later and On, the step happens at this point. With Later, the step happens this much later. With On,
+// the step happens when the selected command, or its reply, passes after the point.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
-	Later time.Duration    `json:"later_ns,omitempty"` // delay after the point At; the client continues during the delay
+	Later time.Duration    `json:"later_ns,omitempty"` // delay after the point At; the client does not wait for it
 	On    *Passing         `json:"on,omitempty"`
 }
 
-// Passing selects the nth matching command, or reply, between a process and its servers. The count starts when a client reaches
-// the point of its run that Trigger.At specifies.
+// Passing selects the nth matching command or reply between a process and its servers. Counting starts when a client
+// reaches the point Trigger.At of its run.
 type Passing struct {
 	Process  int      `json:"process"`
 	Commands []string `json:"commands,omitempty"` // names of the commands; empty: any command
 	Nth      int      `json:"nth"`
-	Reply    bool     `json:"reply,omitempty"` // whether to count replies to the commands instead of the commands
+	Reply    bool     `json:"reply,omitempty"` // true: count the replies to the commands; false: count the commands
 }
 
 // Verb is the kind of an action, such as pausing a process.
@@ -147,7 +147,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client's work under the lock takes the duration Action.By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
-	GiveUp  Verb = "cancel"  // a client cancels its acquire after Action.Wait; the reply to the acquire is delayed by Action.By
+	GiveUp  Verb = "cancel"  // a client cancels its acquire after Action.Wait; the reply is delayed by Action.By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
@@ -156,21 +156,21 @@ const (
 	Interrupt Verb = "interrupt"
 
 	Delay Verb = "delay" // the command or reply that triggers the step is delayed by Action.By
-	Lose  Verb = "lose"  // the reply that triggers the step is lost, and so is everything after it on the connection
+	Lose  Verb = "lose"  // the reply that triggers the step is lost, and so are all later bytes on its connection
 	Cut   Verb = "cut"   // bytes between a process and the servers Action.Nodes are dropped
-	Slow  Verb = "slow"  // every command and reply is delayed by the duration By
+	Slow  Verb = "slow"  // every command and reply is delayed by Action.By
 	Mute  Verb = "mute"  // published messages are dropped
 	Reset Verb = "reset" // the connections between a process and the servers Action.Nodes are closed
 
-	Restart  Verb = "restart"  // the servers Action.Nodes are killed, and restart after Action.By; they keep their data if Action.Keeps is true
+	Restart  Verb = "restart"  // the servers Action.Nodes are killed and restart after Action.By; they keep their data only if Action.Keeps is true
 	Down     Verb = "down"     // the servers Action.Nodes are killed and not restarted
-	Freeze   Verb = "freeze"   // the servers listed in Action.Nodes are paused
-	Unlink   Verb = "unlink"   // the replicas listed in Action.Nodes receive no more writes from their primary
-	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] promoted; if the deployment has Sentinels, they choose the replica
-	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By, or back if Action.By is negative
-	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By each second, or lose it if it is negative
-	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
-	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
+	Freeze   Verb = "freeze"   // the servers Action.Nodes are paused
+	Unlink   Verb = "unlink"   // the replicas Action.Nodes receive no more writes from their primary
+	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] is promoted; Sentinels, if any, choose the replica themselves
+	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By; a negative value sets them back
+	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By per second; a negative value slows them
+	Unseat   Verb = "unseat"   // the server Action.Nodes[0] ends the session that holds the lock
+	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server becomes the leader
 	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes
 
 	Empty         Verb = "empty"          // the servers Action.Nodes delete all their data
@@ -183,12 +183,12 @@ const (
 type Action struct {
 	Verb    Verb          `json:"verb"`
 	Client  int32         `json:"client,omitempty"`
-	Process int           `json:"process,omitempty"` // -1: all
+	Process int           `json:"process,omitempty"` // index of the affected process; -1: all processes
 	Nodes   []int         `json:"nodes,omitempty"`
 	By      time.Duration `json:"by_ns,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`  // if Verb is Lose: the connection stays open after the reply is lost; otherwise it is closed
-	OneWay  bool          `json:"one_way,omitempty"` // for Cut: only bytes to the process are dropped
+	Silent  bool          `json:"silent,omitempty"`  // for Lose: keep the connection open after the reply is lost
+	OneWay  bool          `json:"one_way,omitempty"` // for Cut: drop only the bytes to the process
 	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
 }
 
@@ -236,8 +236,7 @@ func aroundFirstHold(s Scene, steps ...Step) Plan {
 	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
 
-// warmUp is the number of short holds of the victim before the hold that the fault affects. The function aroundLaterHold uses
-// it.
+// warmUp is the number of short holds of the victim before the hold that the fault affects. aroundLaterHold uses it.
 const warmUp = 3
 
 func aroundLaterHold(s Scene, steps ...Step) Plan {
@@ -260,7 +259,7 @@ func reasonUnless(can bool, why string) string {
 	return why
 }
 
-// longerThanLease returns a duration that is longer than a lease. It is shorter than a lease plus the next holder's work.
+// longerThanLease returns a duration longer than a lease, but shorter than a lease plus the next holder's work.
 func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
 // Params returns the parameters of a trial with the fault. Three clients in three processes share one key. Each client works

@@ -66,8 +66,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestReplicas checks that faults that promote a replica apply only to locks whose servers can have replicas, and that they
-// run where these replicas are.
+// TestReplicas checks faults that promote a replica. They must apply only to locks whose servers can have replicas. They
+// must run on a deployment with replicas.
 func TestReplicas(t *testing.T) {
 	for _, f := range []Fault{failover, failoverSynced} {
 		for on, applies := range map[string]bool{servers.Single: true, servers.Replica: true, servers.Five: false, servers.FiveDelayed: false, servers.Cluster: true} {
@@ -102,8 +102,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scenery checks that a fault plan is valid for a trial. For example, every client and server in the plan must exist in the
-// trial.
+// scenery is the trial for which a test checks a fault plan. For example, every client and server in the plan must exist
+// in the trial.
 type scenery struct {
 	t     *testing.T
 	name  string

@@ -14,8 +14,8 @@ var killBetween = Fault{
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The gates delay the other clients until the victim has sent its first command. The first gate waits for a grant to the
-		// victim. But the victim is killed before it is granted the lock, so this gate opens at its timeout.
+		// The gates delay the other clients until the victim has sent its first command. The first gate waits for a
+		// grant to the victim, which is killed before its grant. So this gate opens at its timeout.
 		return Plan{
 			Gates: []Gate{
 				{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},

@@ -1,6 +1,6 @@
 package faults
 
-// minorityDown models the failure of a minority of servers, which locks on several servers are designed to survive.
+// minorityDown kills a minority of the servers. Locks on several servers are designed to survive this.
 var minorityDown = Fault{
 	Name: "minority-down", Kind: Servers,
 	Doc:  "two of five servers are dead",

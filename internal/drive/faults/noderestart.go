@@ -5,8 +5,8 @@ import (
 	"lockbench/workloads"
 )
 
-// nodeRestart restarts one server while the lock is granted on only three of five servers. In the deployment five-delayed, the
-// restart takes longer than every lease that the server may have forgotten.
+// nodeRestart restarts one server while the lock is granted on only three of five servers. In the deployment
+// five-delayed, the server stays down until every lease that it may have forgotten has expired.
 var nodeRestart = Fault{
 	Name: "node-restart", Kind: Servers,
 	Doc:  "one of the majority that granted restarts empty while the lock is held",

@@ -1,6 +1,7 @@
 package faults
 
-// partition stops the holder from renewing and releasing, while the holder continues to work.
+// partition cuts the network between the holder and the servers. The holder continues to work, but cannot renew or
+// release.
 var partition = Fault{
 	Name: "partition", Kind: Network,
 	Doc: "a holder's process is cut off from the server (or two of five) for longer than the lease",

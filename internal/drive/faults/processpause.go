@@ -5,7 +5,8 @@ import (
 	"lockbench/workloads"
 )
 
-// processPause models a garbage collection or a suspended machine. It stops the work and the watchdog.
+// processPause pauses the holder's process, as a garbage collection or a suspended machine does. Both the work and the
+// renewals stop.
 var processPause = Fault{
 	Name: "process-pause", Kind: Clients,
 	Doc: "the process of a holder is paused for one and a half times its lease, then resumed",

@@ -2,8 +2,8 @@ package faults
 
 import "lockbench/impls"
 
-// sessionKill models an administrator, a limit or a proxy that ends a session. The lock becomes free, and the holder has to
-// notice this.
+// sessionKill ends the session of a holder, as an administrator, a limit or a proxy does. The lock becomes free, and the
+// holder has to notice this.
 var sessionKill = Fault{
 	Name: "session-kill", Kind: Servers, Only: needsEndableSession,
 	Doc: "the server ends the session that holds the lock, while its client works on",

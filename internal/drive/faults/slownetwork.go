@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// slowNetwork delays every command and reply and loses none.
+// slowNetwork delays every command and every reply. It loses none.
 var slowNetwork = Fault{
 	Name: "slow-network", Kind: Network,
 	Doc: "every command and every reply takes 10 ms longer",

@@ -21,8 +21,8 @@ type Link interface {
 	Counters() proxy.Counters
 }
 
-// act carries out an action on processes, servers or network links. It does nothing for actions that a client or the proxy
-// carries out.
+// act carries out an action on processes, servers or network links. It does nothing for an action that a client or the
+// proxy carries out.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
@@ -98,8 +98,8 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm registers the step with the network links between a process and its servers. The step is then carried out when the
-// command or reply that s.When.On selects passes through one of these links.
+// arm registers the step with the network links between a process and its servers. The step is carried out when the
+// command or reply selected by s.When.On passes one of these links.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request

@@ -23,15 +23,15 @@ import (
 type World interface {
 	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links returns the links between a process and the servers with these indexes. Process -1 means all processes that
-	// faults may affect. An empty list of servers means all servers.
+	// Links returns the links between a process and the servers with these indexes. The process -1 means all processes
+	// that faults may affect. An empty list of servers means all servers.
 	Links(process int, nodes []int) []Link
 	// Do carries out an action on a process or servers. It fails if the effect could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action. Heal undoes the action. Seen is called after Heal, and returns an error if the action had
-// no effect. Heal and Seen may be nil.
+// Effect is the result of an action. Heal undoes the action. Seen is called after Heal and returns an error if the
+// action had no effect. Both functions may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
@@ -62,7 +62,7 @@ type step struct {
 
 	mu     sync.Mutex
 	due    bool  // whether the action was started
-	err    error // the action, or undoing it, failed
+	err    error // error of the action, or of undoing it
 	vain   error // reason why the action had no effect on a client
 	effect Effect
 }
@@ -70,7 +70,7 @@ type step struct {
 // Strike records that a step of a fault plan was carried out.
 type Strike struct {
 	faults.Step
-	From, To time.Duration // start and end of the step's effect; the field To is histories.StillOpen if the effect never ended
+	From, To time.Duration // start and end of the step's effect; To is histories.StillOpen if the effect never ended
 	Clients  []int32       // clients that the step affects; nil for steps that affect servers or the whole network
 }
 
@@ -117,7 +117,8 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // wake the clients that wait for the moment m, but only after the faults of this moment are injected or ended
+	// Wake the clients that wait for m. The faults at m must be injected or ended first.
+	defer in.reached(m)
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -133,7 +134,8 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		}
 		began := time.Now()
 		s.trigger(ctx)
-		if s.Do.Verb == faults.Restart { // servers may start slowly; the holder works meanwhile, so that it does not outlive its lease
+		// Servers may restart slowly. Count this time as the holder's work, so that the hold does not outlive its lease.
+		if s.Do.Verb == faults.Restart {
 			order.Spent += time.Since(began)
 		}
 		switch {
@@ -141,7 +143,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 			order.Stall = s.Do.By
 		case s.Do.Verb == faults.GiveUp, s.Do.Verb == faults.Interrupt:
 			order.Wait = s.Do.Wait
-		case s.When.Later > 0: // the client continues until then
+		case s.When.Later > 0: // the step happens later; the client does not wait for it
 		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true
 		}
@@ -149,7 +151,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests reports whether a client has done its maximum number of iterations.
+// rests reports whether the client of m has reached its maximum number of iterations.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
@@ -170,7 +172,7 @@ func (in *Injector) reached(m workloads.Moment) {
 	select {
 	case <-c:
 	default:
-		close(c) // this point of the run is reached for the first time: wake the clients that wait for it
+		close(c) // this point is reached for the first time; wake the clients that wait for it
 	}
 }
 
@@ -192,8 +194,8 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// Finish ends the effects of all steps and waits for background work. It returns the reason why the trial is discarded, or "":
-// a step failed, was not carried out, or had no effect.
+// Finish ends the effects of all steps and waits for background work. If a step failed, was not carried out or had no
+// effect, Finish returns the reason to discard the trial. Otherwise it returns "".
 func (in *Injector) Finish() (discarded string) {
 	in.end()
 	for _, s := range in.steps {
@@ -213,8 +215,8 @@ func (in *Injector) Finish() (discarded string) {
 	return ""
 }
 
-// Failed returns the error of an action that failed or could not be undone, or "". The state of the world is then unknown. It
-// must be called after Finish.
+// Failed returns the error of an action that failed or could not be undone. After such a failure, the state of the
+// servers and processes is unknown. If no action failed, Failed returns "". Call it after Finish.
 func (in *Injector) Failed() string {
 	for _, s := range in.steps {
 		if s.err != nil {
@@ -224,8 +226,8 @@ func (in *Injector) Failed() string {
 	return ""
 }
 
-// trigger carries out a step of the fault plan at the time that s.When specifies. This is now, after a delay, or when a
-// proxy passes a certain command or reply.
+// trigger carries out a step of the fault plan at the time that s.When specifies: at once, after a delay, or when a
+// command or reply passes a proxy.
 func (s *step) trigger(ctx context.Context) {
 	switch {
 	case s.When.On != nil:
@@ -253,12 +255,12 @@ func (s *step) do(ctx context.Context) {
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
-	if s.err != nil && s.effect.Heal != nil { // for example, one of two servers was paused and the other could not be
+	if s.err != nil && s.effect.Heal != nil { // for example, one of two servers was paused and pausing the other failed
 		s.err = errors.Join(s.err, s.effect.Heal())
 	}
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // verifying the pause takes time during which the process is already paused; subtract it
+		if s.Do.Verb == faults.Pause { // the process was already paused while the pause was verified; subtract this time
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -268,8 +270,8 @@ func (s *step) do(ctx context.Context) {
 	}
 }
 
-// end undoes the effect of a step and records this in the history. It does nothing if the step has no effect to undo, or if
-// the effect was already undone.
+// end undoes the effect of a step and records this in the history. It does nothing if there is no effect to undo, or if
+// it was already undone.
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +293,7 @@ func (s *step) end() {
 }
 
 // begin records the start of a fault for each affected client, or for the harness if no client is affected. The returned
-// function records the outcome of the injection.
+// function records whether the injection succeeded.
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	switch s.Do.Verb {
@@ -320,7 +322,7 @@ func outcomeOf(err error) (histories.Outcome, string) {
 
 func (s *step) victims() []int32 {
 	if s.When.On != nil && faults.OnItsWay(s.Do.Verb) {
-		return s.in.world.ClientsOf(s.When.On.Process) // the command may be of any client of the process
+		return s.in.world.ClientsOf(s.When.On.Process) // any client of the process may have sent the command
 	}
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:

@@ -84,8 +84,8 @@ func TestGate(t *testing.T) {
 		in.At(t.Context(), moment(1, workloads.Asking))
 		close(asked)
 	}()
-	in.At(t.Context(), moment(2, workloads.Asking))  // this call must return at once, because only client 1 is delayed
-	in.At(t.Context(), moment(1, workloads.Working)) // returns at once: only acquires are delayed
+	in.At(t.Context(), moment(2, workloads.Asking))  // returns at once, because only client 1 is delayed
+	in.At(t.Context(), moment(1, workloads.Working)) // returns at once, because only acquires are delayed
 	select {
 	case <-asked:
 		t.Error("the acquire was not delayed")
@@ -155,8 +155,8 @@ func TestNotTriggered(t *testing.T) {
 	}
 }
 
-// TestFailedStep checks a trial with a fault that could not be verified. The fault must be recorded with an unknown outcome,
-// and the trial must be discarded.
+// TestFailedStep checks a trial whose fault cannot be verified. The fault must be recorded with an unknown outcome, and
+// the trial must be discarded.
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
@@ -176,7 +176,7 @@ func TestHealed(t *testing.T) {
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	for name, c := range map[string]struct {
 		step   faults.Step
-		before bool // whether the fault is healed before the trial ends
+		before bool // whether the fault must be healed before the trial ends
 	}{
 		"after its time": {faults.Step{When: at, Do: stall, For: time.Millisecond}, true},
 		"at the end":     {faults.Step{When: at, Do: stall, For: long}, false},
@@ -218,7 +218,7 @@ func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
 func (l *passing) Reset() (closed int)      { closed, l.conns = l.conns, 0; return closed }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
-// TestDisturbed checks which network faults count as verified, and that each network fault is healed once.
+// TestDisturbed checks which network faults count as verified. It also checks that each network fault is healed once.
 func TestDisturbed(t *testing.T) {
 	message := func(l *passing) {
 		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {
@@ -257,7 +257,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// partly is a World whose actions succeed on one server and fail on another.
+// partly is a World whose actions succeed on one server and fail on another server.
 type partly struct {
 	nowhere
 	healed *int
@@ -267,7 +267,8 @@ func (p partly) Do(context.Context, faults.Action) (Effect, error) {
 	return Effect{Heal: func() error { *p.healed++; return nil }}, errors.New("the other server is dead")
 }
 
-// TestHealedAfterFailure checks that an action that failed on one server is healed on the others.
+// TestHealedAfterFailure checks an action that fails on one of several servers. On the servers on which it succeeded, it
+// must be healed.
 func TestHealedAfterFailure(t *testing.T) {
 	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, 1)
 	if err != nil {
@@ -281,7 +282,7 @@ func TestHealedAfterFailure(t *testing.T) {
 	}
 }
 
-// TestReset checks that a reset closes the connections of all links, and that it is not verified if no connection was open.
+// TestReset checks that a reset closes the connections of all links. Without an open connection, the reset must fail.
 func TestReset(t *testing.T) {
 	l := &passing{conns: 2}
 	if err := reset([]Link{&passing{}, l}); err != nil || l.conns != 0 {
@@ -292,8 +293,9 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestOrders checks the instructions (workloads.Order) that the injector gives to a client. A client may have to work only
-// briefly under the lock, or to stop without a release. If the client stops, the history must record that it went away.
+// TestOrders checks the instructions (workloads.Order) that the injector gives to a client. An instruction can shorten
+// the client's work or make the client stop without a release. If the client stops, the history must record that it went
+// away.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

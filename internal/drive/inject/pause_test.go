@@ -61,8 +61,8 @@ func TestPauseLasts(t *testing.T) {
 	}
 }
 
-// TestSpent checks that the time of a restart, for which the holder waits, counts as part of the holder's work. The time of
-// other actions does not.
+// TestSpent checks Order.Spent, the time that counts as part of the holder's work. The time of a restart counts. The
+// time of other actions does not.
 func TestSpent(t *testing.T) {
 	for verb, want := range map[faults.Verb]time.Duration{faults.Restart: untilSeen, faults.Failover: 0} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// mixed is the hash of an entry whose content differs so much between servers that no content has a majority.
+// mixed is the hash of an entry if no content of the entry has a majority of the servers.
 const mixed = 1
 
-// majority returns the entries that a majority of the servers have. The lease of an entry is the longest that a majority
-// have at least. If a majority have the same content, only those servers count. With one server, majority returns the
-// entries of that server.
+// majority returns the entries that a majority of the servers have. The returned lease of an entry is the longest that a
+// majority of the servers reach. If a majority have the same content, only their leases count.
 func majority(read [][]servers.Entry) (all []servers.Entry) {
 	needed := len(read)/2 + 1
 	byName := map[string][]servers.Entry{}
@@ -50,7 +49,7 @@ func largest(copies []servers.Entry) (group []servers.Entry) {
 	return group
 }
 
-// end orders leases: an entry that does not expire has the longest.
+// end returns a value for comparing leases. An entry that never expires has the largest value.
 func end(left time.Duration) time.Duration {
 	if left == servers.Unending {
 		return 1<<63 - 1

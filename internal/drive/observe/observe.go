@@ -1,5 +1,6 @@
-// Package observe reads the keys of a lock directly from its servers while a trial runs. Start records each observation in
-// the history as operations of the kind Seen, so that the judge can compare what the lock promises with what the store has.
+// Package observe reads the keys of a lock directly from its servers while a trial runs. Start records each observation
+// in the history as operations of the kind Seen. The judge can then compare the lock's promises with the content of the
+// store.
 package observe
 
 import (
@@ -16,19 +17,19 @@ import (
 
 const (
 	shortest = 10 * time.Millisecond // shortest interval between two observations
-	longest  = 25 * time.Millisecond // longest interval, so that a short trial without a fault has observations too
-	share    = 10                    // ratio of the interval to the duration of an observation, of which the server works for a small part
+	longest  = 25 * time.Millisecond // longest interval; short enough for observations in a short trial without a fault
+	share    = 10                    // minimum ratio of the interval to the duration of an observation; it limits the load on the server
 	timeout  = 250 * time.Millisecond
 
 	maxKeys    = 16 // maximum number of observed lock keys
-	maxEntries = 32 // maximum number of distinguished entries per lock key; further entries count as one
+	maxEntries = 32 // maximum number of entries per lock key that are told apart; further entries count as one
 )
 
 // Keys states which keys to observe.
 type Keys struct {
 	Prefix string        // prefix of all entries of the trial
 	Names  []string      // names of the lock keys, and of their segments
-	TTL    time.Duration // requested lease; it determines the interval
+	TTL    time.Duration // requested lease; the interval between observations depends on it
 }
 
 // Observation is a running observation of a trial.
@@ -38,8 +39,8 @@ type Observation struct {
 	ended   chan struct{}
 }
 
-// Start begins to observe the servers of a group. Call Stop to end it. Reads that fail are not recorded. Start returns nil
-// if the servers cannot be observed; the methods of a nil Observation do nothing.
+// Start begins to observe the servers of a group until Stop is called. Failed reads are not recorded. Start returns nil
+// if the servers cannot be observed. The methods of a nil Observation do nothing.
 func Start(g *servers.Group, k Keys, rec *histories.Recorder) *Observation {
 	all, err := g.Observe()
 	if err != nil {
@@ -68,7 +69,7 @@ func (o *Observation) Stop() {
 	}
 }
 
-// Counters returns what the observation added to the counters of the servers.
+// Counters returns the amounts that the observation itself has added to the counters of the servers.
 func (o *Observation) Counters() map[string]float64 {
 	sum := map[string]float64{}
 	if o == nil {
@@ -92,7 +93,7 @@ type watch struct {
 
 // key is the state of one lock key.
 type key struct {
-	numbers map[string]int64 // number of each entry, from 1
+	numbers map[string]int64 // number of each entry, counted from 1
 	last    []servers.Entry  // entries at the last recorded observation
 	at      time.Duration    // time of the last recorded observation
 	seen    bool             // whether an observation was recorded
@@ -116,7 +117,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// observe reads all entries of the trial once, and records those of each lock key.
+// observe reads all entries of the trial once. It then records the entries of each lock key.
 func (w *watch) observe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -141,8 +142,9 @@ func (w *watch) observe(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the lock key to which an entry belongs: the longest one whose name is a word of the entry's name after the
-// trial's prefix. A library may put its own words before and after it. keyOf returns "" if there is no such key.
+// keyOf returns the lock key that an entry belongs to, or "". An entry belongs to a key if its name, after the trial's
+// prefix, contains the key as a word. A library may put other words before and after the key. If several keys match, the
+// longest is returned.
 func (w *watch) keyOf(entry string) (longest string) {
 	_, rest, ok := strings.Cut(entry, w.Prefix)
 	for _, name := range w.Names {
@@ -171,7 +173,7 @@ func hasWord(text, word string) bool {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// record records an observation of a lock key. It skips an observation without a change soon after the previous one.
+// record records an observation of a lock key. It skips an unchanged observation that soon follows the previous one.
 func (w *watch) record(name string, found []servers.Entry, call time.Duration) {
 	k := w.keys[name]
 	if k == nil {
@@ -193,8 +195,8 @@ func (w *watch) record(name string, found []servers.Entry, call time.Duration) {
 	}
 }
 
-// numbered assigns a number to each entry. Entries beyond the first few share a number, and count as one entry with the
-// longest of their leases.
+// numbered assigns a number to each entry. Only the first few entries get separate numbers. The others share one number
+// and count as a single entry with the longest of their leases.
 func (k *key) numbered(found []servers.Entry) (all []servers.Entry) {
 	var rest *servers.Entry
 	for _, e := range found {

@@ -47,10 +47,10 @@ func TestRecord(t *testing.T) {
 	first := []servers.Entry{entry("p:k1", 7, 50), entry("p:k1:n", 9, servers.Unending)}
 	w.record("k1", nil, 1)
 	w.record("k1", first, 2)
-	w.record("k1", first, 5)       // nothing changed
-	w.record("k1", first, 13)      // an eighth of the TTL has passed
-	w.record("k1", first[1:], 14)  // an entry vanished
-	w.record("k10", first[:1], 15) // numbers are separate for each key
+	w.record("k1", first, 5)       // not recorded: nothing changed
+	w.record("k1", first, 13)      // recorded: an eighth of the TTL has passed
+	w.record("k1", first[1:], 14)  // recorded: an entry vanished
+	w.record("k10", first[:1], 15) // recorded: entries are numbered separately for each key
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestManyEntries checks that entries beyond the first few count as one, with the longest of their leases.
+// TestManyEntries checks lock keys with many entries. Entries beyond the first few must count as one, with the longest
+// of their leases.
 func TestManyEntries(t *testing.T) {
 	k := &key{numbers: map[string]int64{}}
 	var all []servers.Entry

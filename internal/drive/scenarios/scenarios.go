@@ -1,5 +1,5 @@
 // Package scenarios lists scenarios. A scenario shows one known pitfall of distributed locks. Scenario.Cells returns the
-// trials of a scenario: some with locks that fall into the pitfall, some with locks that avoid it.
+// trials of a scenario. Some trials use locks that have the defect, others use locks that avoid it.
 package scenarios
 
 import (
@@ -26,8 +26,8 @@ type Scenario struct {
 // Part describes trials of a scenario: several locks under one fault and one workload.
 type Part struct {
 	Locks    string // lock names separated by spaces; lock@deployment selects a deployment
-	Fault    string // "": none
-	Workload string // "": counter
+	Fault    string // name of the fault; "": none
+	Workload string // name of the workload; "": counter
 }
 
 // Cells returns the trial configurations of the scenario. It returns an error if a lock, fault or workload is unknown.
@@ -104,7 +104,7 @@ var ofAlgorithms = []Scenario{
 	},
 }
 
-// ofClients lists the scenarios in which a client is late or dies.
+// ofClients lists the scenarios in which a client is late or is killed.
 var ofClients = []Scenario{
 	{
 		Name:    "crashed-holder-blocks",

@@ -101,8 +101,8 @@ var ofServers = []Scenario{
 	},
 }
 
-// The variable ofTime lists scenarios with server faults that can change or delete a lease. A server's clock jumps, or the
-// server evicts a key, restarts without its data, or is down.
+// ofTime lists the scenarios with server faults that can change or delete a lease. A server's clock jumps, or the server
+// evicts a key, restarts without its data, or is down.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",
@@ -176,7 +176,7 @@ var ofStores = []Scenario{
 	},
 }
 
-// ofSessions lists the scenarios with locks that are released when the session with the store ends.
+// ofSessions lists the scenarios with locks that the store releases when a session ends.
 var ofSessions = []Scenario{
 	{
 		Name:    "session-ended",

@@ -24,7 +24,7 @@ type account struct {
 	ops            []histories.Op
 	last           time.Duration // end time of the last operation
 	number         int64         // number that identifies the current hold in the history
-	unplaced       int           // number of holds that could not be recorded, because the clock offset is too uncertain
+	unplaced       int           // number of holds that could not be recorded because the clock offset is too uncertain
 }
 
 func (a *account) tell(steps []Step) []histories.Op {
@@ -40,7 +40,7 @@ func (a *account) tell(steps []Step) []histories.Op {
 	return a.ops
 }
 
-// early and late return bounds on the history time that corresponds to a time on the service's clock.
+// early returns the earliest possible history time of a time on the service's clock. late returns the latest.
 func (a *account) early(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
 func (a *account) late(at time.Duration) time.Duration  { return min(a.received, a.latest+at) }
 
@@ -57,7 +57,7 @@ func (a *account) one(steps []Step) {
 			end = min(end, a.early(s.Called))
 		}
 	}
-	room := time.Duration(2*len(inside) + 2) // minimum duration that leaves 1 ns for each operation and for each gap between operations
+	room := time.Duration(2*len(inside) + 2) // minimum duration of the hold: 1 ns for each operation and for each gap between operations
 	placed := a.earliest <= a.latest && end-acquire.Return >= max(shortest, room)
 	if !placed {
 		a.unplaced++
@@ -80,8 +80,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire returns the history operation for an acquire. The recorded request time may be later than the actual one. The lease
-// validity is then shortened by the difference, so that the recorded lease does not end too late.
+// acquire returns the history operation for an acquire. The recorded request time may be later than the actual one. The
+// lease validity is then shortened by the difference. Thus the recorded lease does not end too late.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -102,20 +102,20 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks holds bounds on the time at which each service's clock started, in history time. A service reads a request after it
-// was sent, and answers before the answer is received. So the times of each request can narrow the bounds. All clocks are
+// clocks holds bounds on the time at which each service's clock started, in history time. A request is sent before the
+// service reads it, and answered before the answer is received. So each request can narrow the bounds. All clocks are
 // assumed to run at the same rate.
 type clocks struct {
 	mu sync.Mutex
-	of map[int]bounds // by process
+	of map[int]bounds // bounds by process number
 }
 
 type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn narrows the bounds of the offset between a service's clock and the clock of the history. It uses the times at which a
-// request was sent and its answer received. It returns the new bounds.
+// learn narrows the bounds on the offset between a service's clock and the clock of the history, and returns them. It
+// uses the times at which a request was sent and its answer was received.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,26 +133,26 @@ type Figures struct {
 	Form      string        `json:"form"` // name of the shop workload
 	Processes int           `json:"processes"`
 	Buyers    int           `json:"buyers"`
-	Segments  int           `json:"segments"` // number of segments of the stock; 1: not segmented
+	Segments  int           `json:"segments"` // number of segments of the stock; 1 if it is not split
 	Hold      time.Duration `json:"hold_ns"`  // duration of the simulated work under the lock for each order
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`                // remaining stock
 	Refused int     `json:"refused"`             // orders answered "sold out"
-	Busy    int     `json:"busy"`                // orders that failed because the lock was not granted in time or was lost
+	Busy    int     `json:"busy"`                // orders that failed because the lock was not granted in time, or was lost
 	Unknown int     `json:"unknown"`             // orders with an unknown result
 	Seconds float64 `json:"seconds_to_sell_out"` // time from the start of the sale to the last sold order; 0 if nothing was sold
-	Goodput float64 `json:"goodput_per_second"`  // successful orders per second, from the start of the sale to the last of them
+	Goodput float64 `json:"goodput_per_second"`  // successful orders per second, from the start of the sale to the last successful order
 	P50     int64   `json:"order_p50_ns"`        // median duration of a successful order
 	P99     int64   `json:"order_p99_ns"`
 	Late    int     `json:"late"`                 // number of orders sent after the sell-out
-	Reached int     `json:"late_reached_service"` // number of orders that were sent after the sell-out and reached a service
+	Reached int     `json:"late_reached_service"` // number of these late orders that reached a service
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands that the lock's servers executed until the sell-out, per successful order; null if the servers do not count commands
-	StockCommands *float64 `json:"stock_commands_per_order"` // commands per successful order that the Redis server with the stock counter executed until the stock was sold out
-	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded, because the clock offset is too uncertain
+	LockCommands  *float64 `json:"lock_commands_per_order"`  // commands that the lock's servers executed until the sell-out, per successful order; null if not counted
+	StockCommands *float64 `json:"stock_commands_per_order"` // commands that the Redis server with the stock executed until the sell-out, per successful order
+	Unplaced      int      `json:"unplaced_holds"`           // holds that could not be recorded because the clock offset is too uncertain
 }
 
 // Figures returns the results of the sale. The fields Form, Left and the command counts remain unset.

@@ -8,16 +8,16 @@ import (
 	"lockbench/histories"
 )
 
-// truth holds an order (a buyer's request to a service) with its exact times. The times at which it was sent and its answer was
-// received count from the start of the history. The times in the answer count from the start of the service (field began).
+// truth holds an order (a buyer's request to a service) with its exact times. The fields sent and received count from
+// the start of the history. The times in the answer count from the start of the service (field began).
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order simulates a buyer's request to a service, with random times. The service tries the given number of segments of the
-// stock in turn. Only the last segment has items left.
+// order simulates a buyer's request to a service, with random times. The service tries the segments of the stock one
+// after another. Only the last segment has items left.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {

@@ -20,8 +20,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is an nginx process that forwards orders to the shop's services. After the stock is sold out, it refuses orders
-// without forwarding them.
+// Gate is an nginx process that forwards orders to the shop's services. After the sell-out it refuses orders itself.
 type Gate struct {
 	URL   string
 	child *children.Child
@@ -78,7 +77,7 @@ func GateSupported() error {
 
 type gateSettings struct {
 	Dir, Modules, Lua    string
-	Services             []string // host:port
+	Services             []string // addresses as host:port
 	StockHost, StockPort string
 	Keys                 string // Redis keys of the stock, formatted as Lua arguments
 	Port                 int
@@ -116,7 +115,7 @@ func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*
 	}
 }
 
-// start starts nginx on a free port. lockbench has to pick the port, since nginx cannot.
+// start starts nginx on a free port. lockbench picks the port, because nginx cannot.
 func (s gateSettings) start(ctx context.Context, k *children.Keeper, program string) (*Gate, error) {
 	var err error
 	if s.Port, err = servers.FreePort(); err != nil {

@@ -23,7 +23,7 @@ import (
 // and sends one order at a time.
 type Sale struct {
 	Services []*Process
-	Gate     *Gate // if nil, buyer n sends orders to service n modulo the number of services
+	Gate     *Gate // nginx in front of the services; if nil, buyer n uses service n modulo the number of services
 	Params   workloads.Params
 	Recorder *histories.Recorder
 	Granted  *atomic.Int64 // number of successful orders so far, for the progress output
@@ -39,7 +39,7 @@ type counts struct {
 	Figures
 	ended  time.Duration   // time at which the buyer of the last item received the answer
 	orders []time.Duration // durations of successful orders
-	turned []time.Duration // durations of orders sent after the sell-out
+	turned []time.Duration // durations of orders that were sent after the sell-out
 }
 
 const clockLooks = 20
@@ -110,8 +110,8 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	return a, err
 }
 
-// Sell lets buyers send orders until everything is sold, the time limit has passed or ctx is done. Then it waits for orders
-// in progress, but cancels them after the TTL plus one second. If ctx is done, it cancels them after two seconds instead.
+// Sell lets buyers send orders until everything is sold, the time limit has passed or ctx is done. It then waits for
+// orders in progress. These are cancelled after the TTL plus one second, or after two seconds if ctx is done.
 func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
 	stop, soldOut := context.WithTimeout(ctx, limit)
@@ -194,9 +194,9 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations that the history records for an order. If a service answered, its answer lists them. A sale
-// is recorded as an append, so an order that the nginx gate refused becomes a refused append. If the request failed, the only
-// operation is an acquire with an unknown outcome.
+// record returns the operations that the history records for an order. If a service answered, they are the operations in
+// its answer. A sale is an append, so an order refused by the nginx gate is a refused append. If the request failed, the
+// only operation is an acquire with an unknown outcome.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

@@ -20,8 +20,8 @@ import (
 	"lockbench/impls"
 )
 
-// inside is the timeout for an order after the lock is granted. The duration of the simulated work is added to it. A disconnect
-// of the buyer does not cancel the order, but this timeout does.
+// inside is the time limit for the rest of an order after the lock is granted, in addition to the simulated work. A
+// disconnect of the buyer does not cancel the order, but this limit does.
 const inside = 10 * time.Second
 
 // Service is the shop's HTTP server in one process. For each order, it acquires a lock and takes an item from the stock.
@@ -75,8 +75,8 @@ func reply(w http.ResponseWriter, v any) {
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
 
-// sell tries to buy one item from a stock that may be split into segments. If a segment is empty, it tries another one, until
-// all are empty. After any other outcome, it does not try again.
+// sell tries to buy one item from a stock that may be split into segments. While a segment is empty, it tries the next
+// segment. After any other outcome, it stops.
 func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	v := visit{Service: s, segments: 1, empty: map[string]bool{}}
 	if m, ok := s.lock.(impls.Segmenter); ok {
@@ -89,13 +89,13 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// The outcome elsewhere means that one segment of the stock is empty, but other segments may have items left.
+// elsewhere means that one segment of the stock is empty, but other segments may have items left.
 const elsewhere Outcome = ""
 
 type visit struct {
 	*Service
 	segments int
-	empty    map[string]bool // keys of the segments found empty
+	empty    map[string]bool // keys of the segments that were found empty
 	steps    []Step
 }
 
@@ -157,8 +157,8 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// The method nothing records that a segment of the stock is empty, and returns an outcome. The outcome is SoldOut if all
-// segments are empty. Otherwise it is the constant elsewhere, which makes the service try another segment.
+// The method nothing records that a segment of the stock is empty. It returns SoldOut if all segments are empty.
+// Otherwise it returns elsewhere, and the service tries another segment.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -186,8 +186,8 @@ func isLost(lost <-chan struct{}) bool {
 
 const stockTimeout = 5 * time.Second
 
-// Stock is a client of the separate Redis that holds the stock for sale: one counter for each lock key. Reads and writes are
-// not atomic, so only the lock prevents overselling.
+// Stock is a client of the separate Redis server that holds the stock, with one counter for each lock key. Its reads and
+// writes are not atomic. Only the lock prevents overselling.
 type Stock struct {
 	client *redis.Client
 	prefix string
@@ -202,14 +202,14 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // more connections than buyers, so that no lock holder waits for a connection
+	opts.PoolSize = 1024 // more connections than buyers, so no lock holder waits for a connection
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }
 
 func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
 
-// Keys returns, for each of the given lock keys, the Redis key under which the remaining stock is stored.
+// Keys returns the Redis keys of the remaining stock, one for each lock key.
 func (s *Stock) Keys(keys []string) []string {
 	var all []string
 	for _, k := range keys {
@@ -231,7 +231,7 @@ func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
 // Append does nothing, because the service reports each sale in its HTTP response.
 func (*Stock) Append(context.Context, string, int64) error { return nil }
 
-// Close closes the connections.
+// Close closes the connections to the Redis server.
 func (s *Stock) Close() error { return s.client.Close() }
 
 const longestLine = 1 << 20
@@ -245,7 +245,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 		return tell(out, fmt.Errorf("read the first line: %w", err))
 	}
 	var o Opening
-	if json.Unmarshal(text, &o) != nil { // the JSON error is not returned, because it may quote secrets from the line
+	if json.Unmarshal(text, &o) != nil { // the JSON error may quote secrets from the line, so it is not returned
 		return tell(out, errors.New("invalid first line"))
 	}
 	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
@@ -277,8 +277,8 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	return nil
 }
 
-// tell writes an error (parameter why) to out, where the parent process reads it. It returns this error, joined with any error
-// of the write.
+// tell writes an error (parameter why) to out for the parent process. It returns this error, joined with any error of
+// the write.
 func tell(out io.Writer, why error) error {
 	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

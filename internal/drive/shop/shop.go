@@ -1,6 +1,7 @@
-// Package shop runs a flash sale over HTTP, in which many buyers order the same item. Services in separate processes sell the
-// stock under a lock. An optional nginx gate in front of them refuses orders after the stock is sold out. The main type is
-// Sale: it sends the orders of all buyers, records operations with a histories.Recorder, and returns Figures.
+// Package shop runs a flash sale over HTTP, in which many buyers order the same item. Services in separate processes
+// sell the stock under a lock. An optional nginx gate in front of the services refuses orders after the sell-out. The
+// main type is Sale. It sends the orders of all buyers, records operations with a histories.Recorder, and returns
+// Figures.
 package shop
 
 import (
@@ -19,7 +20,7 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Opening is the first line that a service process reads. It may contain passwords in URLs.
+// Opening is the first line of input of a service process. It may contain passwords in URLs.
 type Opening struct {
 	worker.Open
 	Stock   string        `json:"stock"`   // URL of the Redis server that stores the number of items left for sale
@@ -40,8 +41,8 @@ type Outcome string
 const (
 	Sold    Outcome = "sold"     // the item was sold
 	SoldOut Outcome = "sold out" // nothing was sold, because no items are left
-	Busy    Outcome = "busy"     // nothing was sold, because the lock was not granted in time or was lost
-	Failed  Outcome = "failed"   // unknown
+	Busy    Outcome = "busy"     // nothing was sold, because the lock was not granted in time, or was lost
+	Failed  Outcome = "failed"   // it is unknown whether the item was sold
 )
 
 // Answer is the shop's reply to an order. It lists the lock and resource operations of the shop process that handled
@@ -51,7 +52,7 @@ type Answer struct {
 	Process  int           `json:"process"`
 	Gate     bool          `json:"gate,omitempty"` // whether the nginx gate answered the order, without a request to a service
 	Read     time.Duration `json:"read_ns"`        // time at which the service read the request
-	Answered time.Duration `json:"answered_ns"`    // just before the service sent the answer
+	Answered time.Duration `json:"answered_ns"`    // time just before the service sent the answer
 	Steps    []Step        `json:"steps,omitempty"`
 }
 
@@ -74,7 +75,7 @@ type Step struct {
 // Reached counts the orders that a service received.
 type Reached struct {
 	Orders int `json:"orders"`
-	Late   int `json:"late"` // number of orders sent after the last item was sold
+	Late   int `json:"late"` // number of orders that were sent after the last item was sold
 }
 
 // URL paths of the HTTP server in each shop process. An order has the query parameter buyer. Orders sent after the
@@ -86,8 +87,8 @@ const (
 )
 
 const (
-	startTimeout = 10 * time.Second // time limit for the start of a process
-	askTimeout   = 5 * time.Second  // timeout of connection attempts, and of requests other than orders
+	startTimeout = 10 * time.Second // time limit for starting a service process
+	askTimeout   = 5 * time.Second  // timeout of connection attempts, and of all requests except orders
 )
 
 // Process is a running service process.
@@ -123,7 +124,7 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	unread := json.NewEncoder(p.in).Encode(o) // an error of the process is more specific, so it is returned first
+	unread := json.NewEncoder(p.in).Encode(o) // write error; an error that the process reports is more specific and is returned instead
 	text, err := bufio.NewReader(io.LimitReader(out, longestLine)).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("it did not report its address: %w", err)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// halves is an in-memory lock with two segments. It grants the two segments alternately.
+// halves is an in-memory lock with two segments. It grants the segments alternately.
 type halves struct {
 	mu   [2]sync.Mutex
 	next int
@@ -175,7 +175,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestFailedStartShowsOutput checks that the error of a failed start quotes the output of the service but not its input.
+// TestFailedStartShowsOutput checks the error of a failed start. The error must quote the output of the service, but not
+// its input.
 func TestFailedStartShowsOutput(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{
