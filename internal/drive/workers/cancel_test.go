@@ -9,8 +9,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestCancelAfterTheWait checks that an acquire is cancelled if the worker has not answered a while after the wait has passed,
-// and that a worker without the capability gets no cancel request.
+// TestCancelAfterTheWait checks that an acquire is cancelled if the worker has not answered soon after the end of the
+// wait. A worker without this capability must get no cancel request.
 func TestCancelAfterTheWait(t *testing.T) {
 	const wait = 50 * time.Millisecond
 	req := request("until cancelled")

@@ -8,7 +8,7 @@ import (
 )
 
 // Describe starts a worker process to read the description of its lock. A worker of protocol version 1 does not know
-// this request. Such a worker may fail, or reply as if the request were to open the lock.
+// this request. It may fail, or reply as if it were asked to open the lock.
 func Describe(ctx context.Context, k *children.Keeper, command []string, params map[string]string) (worker.Ready, error) {
 	b := usualBounds()
 	b.ready = describedIn

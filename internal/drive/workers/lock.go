@@ -17,8 +17,8 @@ import (
 // Lock returns the lock that the process runs. The lock has the optional interfaces that the process announces.
 func (p *Process) Lock() impls.Lock { return p.LockUnder("") }
 
-// LockUnder is like Lock, but the worker gets the names of keys with a prefix. Trials in the same process use different
-// prefixes, so that one trial cannot affect the next.
+// LockUnder is like Lock, but adds a prefix to the names of all keys. Trials in the same process use different prefixes.
+// Thus one trial cannot affect the next.
 func (p *Process) LockUnder(prefix string) impls.Lock {
 	lock := remoteLock{p, prefix}
 	var prober impls.Prober
@@ -51,7 +51,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	}
 	g := grantOf(r, line)
 	g.Key = strings.TrimPrefix(g.Key, l.prefix)
-	g.SentAfter = min(g.SentAfter, time.Since(call)) // SentAfter comes from the worker, and must not exceed the elapsed time
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // the worker measured SentAfter; it must not exceed the elapsed time
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
 		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
@@ -59,8 +59,8 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	return hold, nil
 }
 
-// milliseconds converts a duration to milliseconds, rounded up so that a short wait is not 0. A negative duration means no
-// limit; it is converted to -1.
+// milliseconds converts a duration to milliseconds. It rounds up, so that a short wait does not become 0. A negative
+// duration means no limit and becomes -1.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -88,7 +88,7 @@ func (l remoteLock) on(do string, g impls.Grant) worker.Request {
 	return worker.RequestOn(do, g)
 }
 
-// Renew extends a grant. It returns an error if the worker process does not announce that it can renew.
+// Renew extends a grant. It returns an error if the worker process has not announced that it can renew.
 func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	if !l.p.Can(worker.CanRenew) {
 		return g, fmt.Errorf("renew: the worker %s does not announce the capability %q", l.p.Ready.Name, worker.CanRenew)
@@ -132,8 +132,8 @@ func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }
 
-// outcome returns the error that a worker's answer reports, or nil. An error that is not defined in package impls or
-// workloads means that the request may have taken effect.
+// outcome returns the error that a worker's answer reports, or nil. If neither package impls nor package workloads
+// defines the error, the request may have taken effect.
 func outcome(l worker.Line, err error) error {
 	switch {
 	case err != nil:
@@ -152,8 +152,8 @@ func outcome(l worker.Line, err error) error {
 	return errors.New(l.Error)
 }
 
-// holds maps the ID of each acquire request to its hold. A worker's notice of a renewal or loss contains the ID. A refused
-// acquire is removed at once. A released hold is kept for a while, because a notice may follow the release.
+// holds maps the ID of each acquire request to its hold. A worker reports a renewal or loss with this ID. A refused
+// acquire is removed at once. A released hold is kept for a while, because a report may arrive after the release.
 type holds map[int64]*hold
 
 type hold struct {
@@ -168,8 +168,8 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// The constant remembered bounds the size of the map holds. A released or lost hold may be deleted when more than this
-// number of requests have followed its acquire.
+// remembered is the number of requests after which a released or lost hold may be deleted from the map holds. It bounds
+// the size of the map.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {
@@ -183,7 +183,8 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter returns the time from the acquire to the loss, or until now if the worker did not report the loss.
+// lostAfter returns the time from the acquire to the loss. If the worker has not reported a loss, it returns the time
+// since the acquire.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:
@@ -205,8 +206,8 @@ func (p *Process) Idle() bool {
 	return !p.ended && p.failed == nil && len(p.waiting) == 0 && len(p.given) == 0
 }
 
-// refused removes the record of a refused acquire. An unanswered acquire has ID 0. Its record is kept, because the lock may
-// have been granted.
+// refused removes the record of a refused acquire. An unanswered acquire has ID 0. Its record is kept, because the
+// worker may still grant the lock.
 func (p *Process) refused(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +257,7 @@ func (p *Process) freed(g impls.Grant) {
 // notice handles a worker's report of a renewal or a loss. It replaces a time in the future with the current time.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // a report sets only one of the hold IDs Lost and Renewed; the other is 0
+	h := p.held[l.Lost+l.Renewed] // a report sets either Lost or Renewed to the ID of the hold; the other is 0
 	if h == nil {
 		p.mu.Unlock()
 		return

@@ -22,10 +22,10 @@ import (
 )
 
 type bounds struct {
-	ready  time.Duration // limit on the time from the start of the process to its first line
-	answer time.Duration // time limit for the answer to a request, in addition to its wait time; must exceed the longest pause that a fault causes
-	giveUp time.Duration // limit on the time from a cancel request to the answer
-	end    time.Duration // limit on the time to exit after a shutdown request, or after the output of the process has ended
+	ready  time.Duration // time limit from the start of the process to its first line
+	answer time.Duration // time limit for an answer, in addition to the wait of the request; longer than any pause that a fault causes
+	giveUp time.Duration // time limit from a cancel request to the answer
+	end    time.Duration // time limit for the process to exit after a shutdown request, or after the end of its output
 	write  time.Duration // time limit for writing a request
 }
 
@@ -48,17 +48,17 @@ type Process struct {
 	mu      sync.Mutex // guards the fields below
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // unanswered requests whose caller no longer waits
+	given   map[int64]worker.Request // unanswered requests whose callers no longer wait
 	held    holds
 	ended   bool  // whether Kill or Close was called
-	failed  error // first protocol violation or other failure
+	failed  error // first failure, such as a protocol violation
 }
 
-// ErrSlowStart is the error for a worker process that runs and has not written its first line in time.
+// ErrSlowStart is the error for a running worker process that has not written its first line in time.
 var ErrSlowStart = errors.New("it wrote no first line")
 
-// Start starts a worker process and waits for its first line of output. The callback renewed is called for each renewal
-// that the lock makes by itself; see impls.Env. When lockbench ends, the given Keeper kills the process.
+// Start starts a worker process and waits for its first line of output. It calls renewed for each renewal that the lock
+// makes by itself; see impls.Env. When lockbench ends, the Keeper k kills the process.
 func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	b := usualBounds()
 	b.ready = max(b.ready, min(of.Start, mostStart))
@@ -66,13 +66,13 @@ func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worke
 	return startWithin(ctx, b, k, of.Command, open, renewed)
 }
 
-// cancelGrace is the delay of a cancel request after the end of the wait. A library with its own timeout can then answer
-// that the lock is busy.
+// cancelGrace is the delay from the end of an acquire's wait to the cancel request. During this delay, a library with a
+// timeout can still answer that the lock is busy.
 const cancelGrace = 100 * time.Millisecond
 
 const (
-	mostStart   = time.Minute      // maximum time to wait for a worker to start, even if the worker states a longer start time
-	describedIn = 30 * time.Second // time limit in Describe, before the worker has stated how long its start takes
+	mostStart   = time.Minute      // maximum time to wait for a worker to start, even if the worker announces a longer time
+	describedIn = 30 * time.Second // time limit of Describe, which is called before the worker announces its start time
 )
 
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
@@ -96,7 +96,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	return p, nil
 }
 
-// shown returns a command as the user gave it, without the shell that runs it.
+// shown returns a command as the user wrote it, without the shell that runs it.
 func shown(command []string) string {
 	if len(command) == 3 && command[1] == "-c" {
 		return strings.TrimPrefix(command[2], "exec ")
@@ -106,7 +106,7 @@ func shown(command []string) string {
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = cmp.Or(open.Version, worker.Version)
-	unread := p.send(open) // the write error is returned only if the process reports no error itself
+	unread := p.send(open) // the write error is returned only if the process itself reports no error
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -120,8 +120,9 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads the first output line of the process. It sends nil to the channel, or an error if the line is missing or
-// invalid. After a valid line, it reads further lines until the output ends or a line is invalid. Then it kills the process.
+// read reads the first output line of the process. It then sends nil to the channel first, or an error if the line is
+// missing or invalid. After a valid line, it reads further lines until the output ends or a line is invalid. Then it
+// kills the process.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -160,8 +161,8 @@ func (p *Process) ending(err error) error {
 	}
 }
 
-// take handles a line from the process: a notice, or an answer to a request. It releases a late grant whose caller no longer
-// waits.
+// take handles a line from the process: a report, or an answer to a request. If the caller of an acquire no longer
+// waits, take releases the grant.
 func (p *Process) take(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
 		p.notice(l)
@@ -192,8 +193,8 @@ func (p *Process) take(l worker.Line) error {
 	return fmt.Errorf("it answered request %d twice", l.ID)
 }
 
-// call sends a request and waits for its answer. The timeout is the sum of the parameter wait and bounds.answer. If
-// wait is negative, there is no timeout. If call fails, the result of the request is indeterminate.
+// call sends a request and waits for its answer. The time limit is wait plus bounds.answer. If wait is negative, there
+// is no limit. If call fails, the outcome of the request is unknown.
 func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
@@ -202,7 +203,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 	bound := max(0, wait) + p.bounds.answer
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
-	var deadline <-chan time.Time // fires when an acquire has waited too long and must be cancelled; nil if the worker cannot cancel
+	var deadline <-chan time.Time // fires when an overdue acquire must be cancelled; nil if the worker cannot cancel
 	if wait > 0 && p.Can(worker.CanCancel) {
 		deadline = time.After(wait + cancelGrace)
 	}
@@ -255,7 +256,7 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 
 // giveUp cancels a request and waits a short time for its answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
-	if p.Ready.Version == 1 || p.Can(worker.CanCancel) { // workers of protocol version 1 cannot state whether they support cancelling
+	if p.Ready.Version == 1 || p.Can(worker.CanCancel) { // a worker of protocol version 1 cannot announce that it can cancel
 		_ = p.tell(worker.Request{Do: "cancel", Hold: id})
 	}
 	select {
@@ -287,7 +288,7 @@ func (p *Process) tell(v any) error {
 		return p.reason(workloads.ErrGone)
 	}
 	select {
-	case <-p.gone: // the goroutine that reads the output has already recorded the cause
+	case <-p.gone: // the goroutine that reads the output has recorded the cause
 	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}
@@ -301,7 +302,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // the error is ignored: some pipes support no deadline, but killing the process also ends a blocked write
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // ignore the error: some pipes support no deadline, but killing the process also ends a blocked write
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }
@@ -336,19 +337,19 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	select { // wait until the process's output was logged completely
+	select { // wait until all output of the process was logged
 	case <-p.child.Done():
 	case <-time.After(p.bounds.end):
 	}
 	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, &p.log)
 }
 
-// Can reports whether the process announced a capability.
+// Can reports whether the process has announced a capability.
 func (p *Process) Can(capability string) bool {
 	return slices.Contains(p.Ready.Capabilities, capability)
 }
 
-// Running returns nil if the process answers a ping.
+// Running returns nil if the process answers a ping. Otherwise it returns an error.
 func (p *Process) Running(ctx context.Context) error {
 	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
 	return outcome(l, err)
@@ -381,7 +382,7 @@ func (p *Process) shut() error {
 	return nil
 }
 
-// Close asks the process to shut down, and kills it if it does not.
+// Close asks the process to shut down. If the process does not exit in time, Close kills it.
 func (p *Process) Close() error {
 	p.mu.Lock()
 	p.ended = true

@@ -22,7 +22,7 @@ import (
 // testTimeout is the time limit of every wait in a test.
 const testTimeout = 20 * time.Second
 
-// generous returns time limits that suffice on a busy machine. A test of one limit shortens only that limit.
+// generous returns time limits that suffice on a busy machine. A test of one time limit shortens only that limit.
 func generous() bounds {
 	return bounds{testTimeout, testTimeout, testTimeout, testTimeout, testTimeout}
 }
@@ -41,7 +41,7 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// begin starts a worker, and checks at the end of the test that the worker has exited.
+// begin starts a worker. At the end of the test, it checks that the worker has exited.
 func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Duration, error)) *Process {
 	t.Helper()
 	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed)
@@ -57,7 +57,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// The function gone checks that the process exits and that its output has been read to the end.
+// gone checks that the process has exited and that its output was read to the end.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
@@ -116,7 +116,7 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour checks that a protocol violation ends the process. Further requests must fail with ErrGone, and the error
+// TestMisbehaviour checks that a protocol violation ends the process. Further requests must fail with ErrGone. The error
 // must explain the violation.
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
@@ -265,8 +265,8 @@ func TestLateGrant(t *testing.T) {
 	}
 }
 
-// TestNotices checks that a worker's reports of renewals and losses are applied to the right holds. A reported time in
-// the future must be replaced with the current time.
+// TestNotices checks a worker's reports of renewals and losses. Each must be applied to the right hold. A reported time
+// in the future must be replaced with the current time.
 func TestNotices(t *testing.T) {
 	var renewed []string
 	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {
@@ -296,7 +296,7 @@ func TestNotices(t *testing.T) {
 	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
 		t.Errorf("lost after %v", after)
 	}
-	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first renewal was reported before the grant
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first renewal is reported before the grant
 		t.Errorf("renewed %v, want %s", renewed, want)
 	}
 }
@@ -359,7 +359,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds checks that the documentation of the protocol states the same time limits as the code.
+// TestPageOfBounds checks that the protocol documentation states the same time limits as the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {

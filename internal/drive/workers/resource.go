@@ -17,7 +17,7 @@ import (
 )
 
 // Guarded serves the guarded resource, a register, to worker processes by HTTP on loopback. Each process writes to it
-// directly, so a paused process cannot write.
+// directly. So a paused process cannot write.
 type Guarded struct {
 	URL      string // base URL, to which a key is appended
 	register atomic.Pointer[workloads.Register]
@@ -55,11 +55,11 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	return g, nil
 }
 
-// Use replaces the resource.
+// Use makes r the resource that is served.
 func (g *Guarded) Use(r *workloads.Register) { g.register.Store(r) }
 
-// using returns an HTTP handler that calls the given function. The handler replies with status 409 for a stale
-// fencing token, and with 400 for other errors.
+// using returns an HTTP handler that calls do. The handler replies with status 409 for a stale fencing token, and with
+// 400 for other errors.
 func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(q.Body, 64))

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// TestAnswersTwice checks that a second answer to the same request makes the process fail with an error that names the
+// TestAnswersTwice checks a process that answers a request twice. The process must fail with an error that names the
 // request.
 func TestAnswersTwice(t *testing.T) {
 	p := begin(t, generous(), "scripted", nil)
-	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // the result depends on when the second answer is read
+	_, _ = p.Lock().Acquire(t.Context(), request("twice")) // the result is ignored; it depends on when the second answer is read
 	gone(t, p)
 	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "answered request 1 twice") || !strings.Contains(err.Error(), "the worker scripted") {
 		t.Errorf("got %v", err)

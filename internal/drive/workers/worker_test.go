@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	misbehave(os.Args[2])
 }
 
-// misbehave runs a worker whose behaviour is given by the first argument or by the key of a request.
+// misbehave runs a worker. The first argument or the key of a request determines its behaviour.
 func misbehave(how string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 2*worker.MaxLine)
