@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// states maps actions to the states of servers that they cause.
+// states maps an action to the server state that it causes.
 var states = map[faults.Verb]servers.State{
 	faults.Empty: servers.Empty, faults.ForgetScripts: servers.Scriptless, faults.ReadOnly: servers.ReadOnly, faults.Full: servers.Full,
 }

@@ -11,8 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestActions carries out each action that built-in faults do not use, on real processes and a real server. Each must take
-// effect, and end.
+// TestActions carries out each action that no built-in fault uses, on real processes and a real server. Each action must
+// take effect, and its effect must end.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	needRedis(t)

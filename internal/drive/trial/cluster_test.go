@@ -34,7 +34,7 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// TestWhereALockIsDeployed checks which deployments a lock supports, and that the error for any other deployment is one
+// TestWhereALockIsDeployed checks which deployments a lock supports. The error for an unsupported deployment must be one
 // sentence.
 func TestWhereALockIsDeployed(t *testing.T) {
 	for _, c := range []struct{ lock, on, why string }{

@@ -20,8 +20,7 @@ import (
 )
 
 // TestCutAnywhere truncates recorded histories of correct locks at every byte, as a killed run or a full disk does. No
-// truncated history may show a violation. If no operation of a truncated history can be judged, every property must be
-// undecided.
+// truncated history may show a violation. If no operation of a history can be judged, every property must be undecided.
 func TestCutAnywhere(t *testing.T) {
 	for _, c := range []struct{ lock, workload, fault string }{
 		{"set-px-lua", "counter", "none"}, {"redisson", "reentrant", "none"}, {"set-px-lua", "misuse", "none"},
@@ -61,7 +60,7 @@ func everyCut(t *testing.T, file []byte) {
 		r, err := histories.NewReader(bytes.NewReader(file[:cut]))
 		switch {
 		case cut < 16 && err != nil:
-			continue // too short to be recognised as a history
+			continue // the file is too short to be recognised as a history
 		case errors.Is(err, histories.ErrTruncated):
 			continue
 		case err != nil:

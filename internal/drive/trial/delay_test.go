@@ -9,8 +9,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestDelay checks which delays by an action on servers discard a trial. A restart must be over well before the hold ends,
-// unless the lock has no lease or belongs to a session.
+// TestDelay checks which delays of server actions make a trial discarded. A restart must end well before the hold does.
+// This does not apply to locks without leases or with sessions.
 func TestDelay(t *testing.T) {
 	own, err := OwnWorker()
 	if err != nil {
@@ -30,7 +30,7 @@ func TestDelay(t *testing.T) {
 		"session":           {"zookeeper", "server-restart", faults.Restart, time.Minute, false, false, ""},
 		"pause, in time":    {"set-px", "server-pause", faults.Freeze, 180 * time.Millisecond, false, false, ""},
 		"pause, too late":   {"set-px", "server-pause", faults.Freeze, 190 * time.Millisecond, false, false, "the freeze of a server took 190ms"},
-		"failover":          {"set-px", "failover", faults.Failover, 500 * time.Millisecond, false, false, ""}, // has its own limit
+		"failover":          {"set-px", "failover", faults.Failover, 500 * time.Millisecond, false, false, ""}, // the action failover checks its delay itself
 		"planned, too late": {"set-px", "failover", faults.Failover, 500 * time.Millisecond, false, true, "the failover of a server took 500ms"},
 	} {
 		lock := lockNamed(t, c.lock)
@@ -44,8 +44,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestFaultTTL checks the leases of trials with a fault: rounded to what the lock grants, and longer where servers restart
-// slowly, unless the user sets the lease.
+// TestFaultTTL checks the leases of trials with a fault. A lease is rounded to a value that the lock grants. For servers
+// that restart slowly, the default is longer.
 func TestFaultTTL(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault string

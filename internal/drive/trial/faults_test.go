@@ -32,8 +32,8 @@ func needRedis(t *testing.T) {
 // acted is a test case: a fault, a lock, and the inject and heal operations that the history must contain.
 type acted struct {
 	fault, lock string
-	injected    string // clients of the inject operations, in order; "harness" for a server fault
-	healed      string // clients named in the heal operations, in the order of these operations
+	injected    string // clients in the inject operations, in order; "harness" for a server fault
+	healed      string // clients in the heal operations, in order
 }
 
 // actedOut returns a test case for each fault except "none".
@@ -69,7 +69,7 @@ func actedOut() []acted {
 	}
 }
 
-// TestEachFault injects every fault once. The fault must take effect and be recorded for the right client, and every
+// TestEachFault injects every fault once. The fault must take effect and be recorded for the right client. Every
 // expectation must be met.
 func TestEachFault(t *testing.T) {
 	t.Parallel()
@@ -108,8 +108,8 @@ func (a acted) act(t *testing.T, own []string) {
 	}
 }
 
-// recorded returns the clients of the inject operations in a trial's history, and the clients of the heal operations. Both
-// lists are in the order of the history.
+// recorded returns the clients in the inject operations of a trial's history, and the clients in the heal operations.
+// Both lists are in the order of the history.
 func recorded(t *testing.T, out Outcome) (injected, healed string) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -129,7 +129,7 @@ func recorded(t *testing.T, out Outcome) (injected, healed string) {
 			who = fmt.Sprint(" ", l.Op.Client)
 		}
 		switch {
-		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // an unfinished operation is recorded again later, with its outcome
+		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // skip an unfinished operation; it is recorded again with its outcome
 		case l.Op.Outcome != histories.OK || l.Op.Fault != out.Header.Fault:
 			t.Errorf("%s of %s: %s %s", l.Op.Kind, l.Op.Fault, l.Op.Outcome, l.Op.Error)
 		case l.Op.Kind == histories.Inject:

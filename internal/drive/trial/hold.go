@@ -10,14 +10,14 @@ import (
 	"lockbench/workloads"
 )
 
-// renewable lists the faults under which the process of a holder can still renew its lease, so that a lock that renews
-// excludes other clients however long the hold is.
+// renewable lists the faults under which the process of a holder can still renew its lease. Under these faults, a lock
+// that renews excludes other clients during a hold of any length.
 const renewable = "holder-stall slow-network server-pause lost-wakeup"
 
 // MostClients is the maximum number of clients under a fault. Each has its own process, so that a fault affects one client.
 const MostClients = mostProcesses
 
-// longer sets the hold time and the number of clients that the user asked for, in trials with a fault.
+// longer applies the user's hold time and number of clients to the parameters of a trial with a fault.
 func (s Setting) longer(p workloads.Params) workloads.Params {
 	if s.FaultHold > 0 {
 		p.Hold, p.Duration = s.FaultHold, max(p.Duration, 3*s.FaultHold)
@@ -29,8 +29,9 @@ func (s Setting) longer(p workloads.Params) workloads.Params {
 	return p
 }
 
-// expectations returns the expectations of the cell's lock. The expectations of built-in locks under a fault were stated for
-// the default hold. If the user sets another, only those remain that do not depend on it, and the others are observed.
+// expectations returns the expectations of the cell's lock. For built-in locks under a fault, they are stated for the
+// default hold. If the user sets the hold, properties that are expected to hold regardless of its length keep their
+// expectation. All other properties become observed.
 func (c Cell) expectations(s Setting) []histories.Expectation {
 	all := workloads.Expectations(c.Lock, c.Workload, c.Fault.Name, c.On(), s.Params)
 	if s.FaultHold == 0 || !c.faulty() || c.Partly || c.Lock.Program != nil {
@@ -44,7 +45,7 @@ func (c Cell) expectations(s Setting) []histories.Expectation {
 	return all
 }
 
-// holdsLonger reports whether a property that is expected to hold does not depend on the hold time.
+// holdsLonger reports whether the expectation that a property holds applies to any hold time.
 func (c Cell) holdsLonger(property string) bool {
 	switch {
 	case slices.Contains([]string{"lease-exclusion", "owner-release", "fencing"}, property):

@@ -11,8 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestFaultHold checks the hold and the clients that a user sets for trials with a fault, for built-in locks and for a user's
-// lock. The default hold is 0.7 leases, and three clients are the least.
+// TestFaultHold checks the hold and the number of clients that a user sets for trials with a fault. The default hold is
+// 0.7 leases, and the minimum is three clients. The locks are built-in locks and a user's lock.
 func TestFaultHold(t *testing.T) {
 	builtIn := lockNamed(t, "set-px")
 	theirs := impls.Impl{Name: "theirs", Store: "redis", Deployment: "single", Program: &impls.Program{}}
@@ -40,7 +40,8 @@ func TestFaultHold(t *testing.T) {
 	}
 }
 
-// TestExpectedWithHold checks which expectations of a lock remain under a fault if the user sets the hold.
+// TestExpectedWithHold checks the expectations of a lock under a fault if the user sets the hold. Only some of the
+// expectations must remain.
 func TestExpectedWithHold(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault, property string
@@ -52,7 +53,7 @@ func TestExpectedWithHold(t *testing.T) {
 		{"redisson", "slow-network", "mutual-exclusion", histories.ToHold},
 		{"redisson", "slow-network", "progress", histories.Unspecified},
 		{"redisson", "partition", "mutual-exclusion", histories.Unspecified},
-		{"redisson", "server-restart", "lease-exclusion", histories.Unspecified}, // a violation was expected
+		{"redisson", "server-restart", "lease-exclusion", histories.Unspecified}, // the violation is expected only for the default hold
 		{"mysql-row-ttl", "slow-network", "mutual-exclusion", histories.Unspecified},
 	} {
 		lock := lockNamed(t, c.lock)
@@ -71,8 +72,8 @@ func TestExpectedWithHold(t *testing.T) {
 	}
 }
 
-// TestGrantedLease checks that trials of a user's lock use leases that it grants, with and without a fault, and that the
-// workload knows the shortest one.
+// TestGrantedLease checks trials of a user's lock, with and without a fault. They must use leases that the lock grants,
+// and the workload must know the shortest one.
 func TestGrantedLease(t *testing.T) {
 	lock := impls.Impl{Name: "theirs", Store: "redis", Deployment: "single", Shortest: 3 * time.Second, Program: &impls.Program{Step: 2 * time.Second}}
 	c := Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: faults.None()}

@@ -15,7 +15,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// openApart starts a worker process for each client process, and one more for the check at the end of the trial.
+// openApart starts a worker process for each client process. It starts another worker for the check at the end of the
+// trial.
 func (t *trial) openApart(ctx context.Context) error {
 	t.world.scene = faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
 	if t.stage == nil {
@@ -66,7 +67,7 @@ func Deployed(l impls.Impl, on string) error {
 	return nil
 }
 
-// On sets the given deployment in each cell of a plan and returns the plan. A cell is a combination of lock, workload and
+// On sets the deployment of every cell in a plan and returns the plan. A cell is a combination of lock, workload and
 // fault.
 func On(deployment string, plan []Cell) []Cell {
 	for i := range plan {
@@ -75,8 +76,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// Reaches returns an error if lockbench cannot inject the trial's server fault. That depends on how the servers are started
-// (parameter how). Containers can be paused and killed, but they restart too slowly for the other server faults.
+// Reaches returns an error if lockbench cannot inject the trial's server fault. The parameter how is the start method of
+// the servers. In containers, lockbench can pause and kill servers, but not inject other server faults.
 func (c Cell) Reaches(how string) error {
 	how = stores.Resolve(how, c.Lock.Store)
 	if c.Fault.Kind != faults.Servers || how == servers.Local {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	builtin.ServeChild()
-	if err := flag.Set("test.parallel", "3"); err != nil { // trials spend most of their time waiting, so more of them can run at once
+	if err := flag.Set("test.parallel", "3"); err != nil { // several trials can run at once, because they spend most of their time waiting
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -19,8 +19,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestObservedTrial runs a correct and a known-broken lock with long holds, on the emulator and on real servers. The store
-// has what the correct lock promises, and half of what the broken one does.
+// TestObservedTrial runs a correct and a known-broken lock with long holds, on the emulator and on real servers. The
+// correct lock must satisfy the property backed-promise. The known-broken lock must violate it.
 func TestObservedTrial(t *testing.T) {
 	own, err := os.Executable()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestObservationsAreNotCounted(t *testing.T) {
 	if sent := tr.seen.Counters()["calls.scan"]; sent < 2 || len(memory.Lines) < 2 {
 		t.Fatalf("%v searches, %d lines: nothing was observed", sent, len(memory.Lines))
 	}
-	if n := c.After["calls.scan"] - c.Before["calls.scan"]; n < 0 || n > 1 { // one search may have been in flight
+	if n := c.After["calls.scan"] - c.Before["calls.scan"]; n < 0 || n > 1 { // one search may have been in progress
 		t.Errorf("%v searches were counted", n)
 	}
 }

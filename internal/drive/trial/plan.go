@@ -23,14 +23,14 @@ import (
 // Cell is one combination of lock, deployment, workload and fault, for which trials are run.
 type Cell struct {
 	Lock       impls.Impl
-	Deployment string // "": the deployment that the fault requires, or else the lock's default deployment
+	Deployment string // deployment of the lock; "": the one that the fault requires, or else the lock's default
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // name of the scenario; "": none
-	Partly     bool   // whether to keep a trial even if some steps of its fault plan were not carried out
+	Partly     bool   // whether to keep a trial in which some fault steps were not carried out
 }
 
-// On returns the deployment on which the lock runs; "" if it uses no server.
+// On returns the deployment on which the lock runs. It returns "" if the lock uses no server.
 func (c Cell) On() string {
 	switch {
 	case c.Deployment != "" || c.Lock.Store == "":
@@ -41,7 +41,7 @@ func (c Cell) On() string {
 	return c.Lock.Deployment
 }
 
-// LockName returns the name of the lock, followed by @ and the deployment if that is not the default.
+// LockName returns the name of the lock. If the deployment is not the default, @ and the deployment follow.
 func (c Cell) LockName() string {
 	if on := c.On(); on != c.Lock.Deployment {
 		return c.Lock.Name + "@" + on
@@ -62,7 +62,7 @@ func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 // external program.
 func (c Cell) InProcesses() bool { return c.faulty() || c.Lock.Program != nil }
 
-// Plan returns a cell for each combination of lock, workload and fault that applies, in the order of the arguments. A lock
+// Plan returns a cell for each supported combination of lock, workload and fault, in the order of the arguments. A lock
 // that uses no server is not combined with faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
@@ -91,8 +91,8 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the trial configurations to measure how long a lock remains unavailable after its holder is killed. It
-// returns one configuration for each lock that is expected to recover.
+// Kills returns the cells that measure how long a lock remains unavailable after its holder is killed. There is one cell
+// for each lock that is expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
@@ -104,16 +104,16 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, injected)
 }
 
-// Usual returns a plan without the cells that run only on request. The user requests such a cell by naming its lock and
-// workload.
+// Usual removes from a plan the cells that run only on request. A user requests one of these cells by naming its lock
+// and workload.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
 	})
 }
 
-// Fitting returns the cells that servers with the given start method support. It also returns the reasons for which other
-// cells are omitted.
+// Fitting returns the cells that the servers support. The parameter how is the start method of the servers. For the
+// omitted cells, Fitting returns the reasons.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		err := c.unfit(how, remote)
@@ -126,8 +126,8 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns an error if c, a combination of lock, workload and fault, cannot run on the given servers. The parameter how
-// is the start method of the servers, such as docker.
+// unfit returns an error if the cell cannot run on the servers. The parameter how is the start method of the servers,
+// such as docker.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -155,8 +155,8 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut returns the name of the store or lock that a plan omits. If the store is not installed (parameter why), leftOut
-// returns the store's name. Otherwise it returns the lock's name, followed by the workload or fault if that may be the reason.
+// leftOut returns the name of the store or lock that a plan omits. If the store is not installed (error why), leftOut
+// returns its name. Otherwise it returns the lock's name, followed by the workload or fault that may be the reason.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -185,7 +185,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
 	}
-	var bound time.Duration // the TTL
+	var bound time.Duration // maximum time until the key of a dead holder is free; 0 means the TTL
 	if c.Lock.Late > 0 {
 		bound = p.TTL + c.Lock.Late
 	}
@@ -201,16 +201,15 @@ func (c Cell) header(s Setting, server string) histories.Header {
 }
 
 const (
-	// shortestLease is the shortest lease on real servers. With a shorter lease, ordinary delays of the machine would look
-	// like faults.
+	// shortestLease is the shortest lease on real servers. If a lease were shorter, ordinary delays of the machine would
+	// look like faults.
 	shortestLease = 400 * time.Millisecond
-	mostProcesses = 16 // maximum number of client processes, each of which needs proxies
+	mostProcesses = 16 // maximum number of client processes; each needs proxies
 )
 
-// Planned returns a Cell (lock, workload and fault) that injects the given fault plan instead of a built-in fault. The
-// parameters p replace the parameters of the run, except for the seed, which differs between trials. A trial is kept even if
-// a step of the plan was not carried out. Planned returns an error if real processes and servers do not support an action of
-// the plan.
+// Planned returns a Cell that injects a fault plan instead of a built-in fault. The parameters p replace the parameters
+// of the run. Only the seed still differs between trials. A trial is kept even if a step of the plan was not carried
+// out. Planned returns an error if real processes and servers do not support an action of the plan.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the caller has already adapted p to the workload
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{

@@ -11,7 +11,7 @@ import (
 	"lockbench/workloads"
 )
 
-// plannedFor calls Planned with a fault plan of only one action, and with a lock that supports the deployment.
+// plannedFor calls Planned with a fault plan of a single action. The lock supports the deployment.
 func plannedFor(t *testing.T, deployment string, p workloads.Params, do faults.Action) (Cell, error) {
 	t.Helper()
 	name := "set-px"
@@ -30,8 +30,7 @@ func plannedParams() workloads.Params {
 	return p
 }
 
-// TestPlanned checks that the parameters of a cell with a given fault plan replace the parameters of the run, except for the
-// seed.
+// TestPlanned checks that the parameters passed to Planned replace the parameters of the run, except for the seed.
 func TestPlanned(t *testing.T) {
 	p := plannedParams()
 	c, err := plannedFor(t, "single", p, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: time.Second})
@@ -54,7 +53,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// TestPlannedOn checks that a server stores data on disk if the plan restarts the server without data loss.
+// TestPlannedOn checks a plan that restarts a server without data loss. The server must then store its data on disk.
 func TestPlannedOn(t *testing.T) {
 	c, err := plannedFor(t, "single", plannedParams(), faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true})
 	if err != nil || c.On() != "durable" {

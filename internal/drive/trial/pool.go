@@ -8,11 +8,11 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// Pool lends running servers to trials, because a database takes longer to start than most trials last. It lends each server
-// to one trial at a time, and starts another if none is free. The zero value is ready to use.
+// Pool lends running servers to trials, because a database takes longer to start than most trials last. It lends each
+// server to one trial at a time. If no server is free, it starts another. The zero value is ready to use.
 type Pool struct {
 	mu   sync.Mutex
-	idle map[[2]string][]*servers.Group // running servers that no trial is using, by store and deployment
+	idle map[[2]string][]*servers.Group // running servers that no trial uses, by store and deployment
 }
 
 // Lend returns servers and a function that returns them to the pool. It can be used as Setting.Lend.
@@ -49,7 +49,7 @@ func (p *Pool) put(of [2]string, g *servers.Group) {
 	p.idle[of] = append(p.idle[of], g)
 }
 
-// Close stops the servers that no trial is using. The pool can be used after Close.
+// Close stops the servers that no trial uses. The pool can be used after Close.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // half of the longest interval between marks that the history format allows, so that even a late mark is valid
+	markEvery = 500 * time.Millisecond // half of the longest interval between marks that the history format allows; a late mark is then still valid
 )
 
-// whilePulsed runs the given function while the function pulse drains the recorder in another goroutine. It then
-// closes the recorder. If the recorder fails, whilePulsed cancels the context that it passed to the given function.
+// whilePulsed calls do while the function pulse drains the recorder in another goroutine. It then closes the recorder.
+// If the recorder fails, whilePulsed cancels the context of do.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -36,8 +36,8 @@ func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.C
 	return err
 }
 
-// pulse drains the recorder and writes marks until ctx is done. It measures stalls of this process by late ticks, and
-// records the longest stall in the next mark. It returns the first error of the recorder.
+// pulse drains the recorder and writes marks until ctx is done. A late tick shows that this process was stalled. Each
+// mark records the longest stall since the previous mark. pulse returns the first error of the recorder.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -64,8 +64,8 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	}
 }
 
-// stalls measures the longest time that a worker process was stalled without a fault. A trial with a long stall is
-// discarded, because a busy machine can delay a holder just as a fault does.
+// stalls measures the longest time for which a worker process was stalled without a fault. A busy machine can delay a
+// holder just as a fault does. So a trial with a long stall is discarded.
 type stalls struct {
 	ended sync.WaitGroup
 	stop  context.CancelFunc
@@ -73,8 +73,8 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	other   string            // another reason to discard the trial; "": none
-	excused map[int]time.Time // for each process, the end of its last pause by a fault; far in the future during a pause
+	other   string            // a reason to discard the trial that is not a stall; "": none
+	excused map[int]time.Time // end of the last pause that a fault caused, by process; far in the future during a pause
 }
 
 const (
@@ -108,7 +108,8 @@ func (s *stalls) watch(ctx context.Context, i int, p *workers.Process) {
 	}
 }
 
-// answered records how long a process took to answer a probe, unless a fault paused the process after the probe was sent.
+// answered records how long a process took to answer a probe. It ignores an answer if a fault paused the process after
+// the probe was sent.
 func (s *stalls) answered(i int, asked, answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +118,7 @@ func (s *stalls) answered(i int, asked, answered time.Time) {
 	}
 }
 
-// discard discards the trial for another reason than a stalled process.
+// discard discards the trial for a reason other than a stalled process.
 func (s *stalls) discard(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +134,8 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end stops the probes. If the longest stall was longer than the given maximum, end returns a reason to discard the
-// trial. Otherwise it returns "".
+// end stops the probes. If the longest stall was longer than most, end returns a reason to discard the trial. Otherwise
+// it returns "".
 func (s *stalls) end(most time.Duration) (why string) {
 	s.stop()
 	s.ended.Wait()

@@ -22,7 +22,7 @@ const (
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked holds the shop parameters that the user set. A nil parameter was not set, and has its default value.
+// Asked holds the shop parameters that the user set. A nil parameter keeps its default value.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration
@@ -38,7 +38,7 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 // sale is a trial of a shop workload. Its clients are the buyers.
 type sale struct {
 	*trial
-	stocked   *servers.Group // Redis server that stores the number of items left for sale, but not the lock
+	stocked   *servers.Group // Redis server that stores the number of items left for sale; the lock is elsewhere
 	stock     *shop.Stock
 	processes []*shop.Process
 	gate      *shop.Gate
@@ -50,7 +50,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	}
 	how := s.Servers
 	if how == servers.External {
-		how = servers.Auto // only the lock is under test; the server that counts the items left is always local
+		how = servers.Auto // the server that counts the items left is always local, because only the lock is under test
 	}
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
-// drive lets buyers send orders to the shop until all items are sold, and for a while after that. It then checks that
-// the lock is free.
+// drive lets buyers send orders to the shop until all items are sold, and for a while longer. It then checks that the
+// lock is free.
 func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := s.newDrive(rec, []workloads.Process{s.fresh})
 	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
@@ -135,8 +135,8 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin returns the time limit for selling all items. It is 30 s plus about three times the duration of the same
-// sales one after another.
+// sellWithin returns the time limit for selling all items. It is 30 s plus three times the duration of the sales if they
+// happen one after another.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }

@@ -63,9 +63,9 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale checks that every shop workload sells exactly the items in stock and meets every expectation.
-// Without a gate, every order after the last sale must reach a shop process. A gate, which is a proxy, may let at most
-// one such order in twenty through.
+// TestFlashSale checks that every shop workload sells exactly the items in stock and meets every expectation. Without a
+// gate, every order after the last sale must reach a shop process. With a gate, at most one in twenty of these orders
+// may.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{
 		{"plain", "set-px-lua", "flash-sale"}, {"split", "segmented", "flash-sale"},

@@ -37,7 +37,7 @@ type soakCell struct {
 	mu        sync.Mutex
 	done      int
 	discarded int // number of discarded attempts
-	abandoned int // number of trials for which all attempts were discarded
+	abandoned int // number of trials whose attempts were all discarded
 	why       string
 	longest   time.Duration
 	server    string
@@ -48,18 +48,18 @@ type soakCell struct {
 type tally struct {
 	property  string
 	expected  histories.Expected
-	met       int // trials with the result pass or xfail
-	not       int // trials with the result FAIL or xpass
+	met       int // number of trials with the result pass or xfail
+	not       int // number of trials with the result FAIL or xpass
 	undecided int
-	absent    int // not applicable
+	absent    int // number of trials with the result not applicable
 }
 
-// The method tally.of returns the number of trials in which the property was applicable.
+// of returns the number of trials in which the property was applicable.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak runs many trials with faults. Four locks (see soakCells) run under every fault under which a property is expected
-// to hold. Every lock runs under each fault that is expected to violate a property. TestSoak fails after any FAIL, or if more
-// than one in twenty expected violations is not detected (xpass).
+// TestSoak runs many trials with faults. Four locks (see soakCells) run under every fault under which a property is
+// expected to hold. Every lock runs under each fault that is expected to violate a property. TestSoak fails after any
+// FAIL. It also fails if more than one in twenty expected violations is not detected (xpass).
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -96,7 +96,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak runs trials of each combination of lock, workload and fault: first one trial of each, then a second, and so on.
+// soak runs trials of all cells in rounds. Each round runs one trial of every cell.
 func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	type work struct {
 		cell *soakCell
@@ -213,7 +213,8 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 	return true
 }
 
-// complaint returns a failure message if the tally has too many unexpected or undecided results, and "" otherwise.
+// complaint returns a failure message if the tally has too many unexpected or undecided results. Otherwise it returns
+// "".
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
@@ -226,8 +227,8 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyXPass returns a failure message if too many expected violations were not found. It adds up the results of all
-// cells, because one cell has too few trials to estimate a rate.
+// tooManyXPass returns a failure message if too many expected violations were not detected. It adds up the results of
+// all cells, because one cell has too few trials to estimate a rate.
 func tooManyXPass(cells []*soakCell) string {
 	xpass, all := 0, 0
 	for _, c := range cells {
@@ -251,7 +252,7 @@ func soakCells(n int) []*soakCell {
 	all := []*soakCell{underSentinels(n)} // the Sentinel cell comes first, because its trials take longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // skip the lock, because its store is not installed; in CI, a separate test fails in this case
+			continue // the store of the lock is not installed; in CI, another test fails in this case
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)
@@ -284,8 +285,8 @@ func underSentinels(n int) *soakCell {
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
 }
 
-// faultyCells returns the combination of lock, workload and fault for each expectation of a lock under a fault. The default
-// workload is counter. The default deployment is the lock's usual one.
+// faultyCells returns a cell for each expectation of a lock under a fault. The default workload is counter. The default
+// deployment is the lock's usual one.
 func faultyCells(l impls.Impl) []*soakCell {
 	var cells []*soakCell
 	seen := map[string]bool{}
@@ -321,8 +322,7 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping holds a folder with the files of trials that had unexpected results. It keeps the files of at most keepAtMost
-// trials.
+// keeping holds the folder for files of trials with unexpected results. It keeps the files of at most keepAtMost trials.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

@@ -31,13 +31,13 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // largest number of trials with the same lock, workload and fault; less than n if the soak test ended early
+	begun := 0 // largest number of trials of one cell; less than n if the soak test ended early
 	for _, c := range cells {
 		begun = max(begun, c.done+c.abandoned)
 	}
 	bound := ""
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
-		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // the summary states the time limit only if it ended the soak test
+		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // the summary states the time limit only if the limit ended the soak test
 	}
 	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
@@ -67,8 +67,8 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes a row of a Markdown table: a cell's results for the properties that are expected to hold. A cell is a
-// combination of lock, workload and fault. If no property is expected to hold, expectedToHold writes nothing.
+// expectedToHold writes a row of a Markdown table with a cell's results for the properties that are expected to hold. If
+// there are no such properties, it writes nothing.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0

@@ -23,23 +23,23 @@ import (
 	"lockbench/workloads"
 )
 
-// stage holds what clients in separate processes need: the worker processes, a proxy between each process and each
-// server, and the guarded resource. It lasts for one trial, or for all trials of a Stage.
+// stage holds the environment of clients in separate processes: the worker processes, the guarded resource, and a proxy
+// between each process and each server. It lasts for one trial, or for all trials of a Stage.
 type stage struct {
 	keeper  *children.Keeper
 	guarded *workers.Guarded
 	program impls.Program
 	seats   []*seat
-	fresh   *seat // for the check at the end of a trial; no fault affects it
+	fresh   *seat // runs the check at the end of a trial; no fault affects it
 	watch   atomic.Pointer[workloads.Watch]
 }
 
-// seat is the place of one worker process, with its links to the servers.
+// seat holds one worker process and its links to the servers.
 type seat struct {
 	links   []*proxy.Link
 	urls    []string         // addresses of the links
 	process *workers.Process // nil: not started
-	ttl     time.Duration    // lease that the process was told to expect
+	ttl     time.Duration    // lease that the process expects
 	group   *servers.Group   // servers on which the process opened the lock
 }
 
@@ -62,7 +62,8 @@ func (s *stage) close() error {
 	return errors.Join(err, s.guarded.Close(), s.keeper.Close())
 }
 
-// take prepares the stage for a trial. It starts the processes that are missing, and connects all to the trial's servers.
+// take prepares the stage for a trial. It starts the missing processes and connects all processes to the trial's
+// servers.
 func (s *stage) take(ctx context.Context, t *trial) error {
 	s.watch.Store(t.watch)
 	register := t.Workload.Register()
@@ -73,7 +74,7 @@ func (s *stage) take(ctx context.Context, t *trial) error {
 	w := t.world
 	for i, x := range append(slices.Clone(s.seats[:t.Params.Processes]), s.fresh) {
 		if x == s.fresh && t.names != "" {
-			i = mostProcesses // the same number in every trial, which no other seat has
+			i = mostProcesses // this number is the same in every trial, and no other seat has it
 		}
 		if err := s.fill(ctx, x, t, i); err != nil {
 			return err
@@ -81,16 +82,16 @@ func (s *stage) take(ctx context.Context, t *trial) error {
 		w.processes, w.links = append(w.processes, x.process), append(w.links, x.links)
 		t.processes = append(t.processes, workloads.Process{Lock: x.process.LockUnder(t.names), Resource: x.process, Running: x.process.Running})
 	}
-	t.processes[t.Params.Processes].Resource = register // the final check accesses the resource directly, not through a worker process
+	t.processes[t.Params.Processes].Resource = register // the final check accesses the resource directly
 	return nil
 }
 
-// renewed passes a renewal on to the current trial.
+// renewed reports a renewal to the current trial.
 func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 	s.watch.Load().Renewed(g, sent, err)
 }
 
-// fill starts the worker process of the seat, unless it is running, and connects it to the servers of a trial.
+// fill connects the worker process of the seat to the servers of a trial. It starts the process unless it is running.
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
 	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil {
@@ -110,7 +111,7 @@ func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	return err
 }
 
-// connect makes the links of the seat lead to the given servers.
+// connect makes the links of the seat lead to the servers at the asked addresses.
 func (x *seat) connect(asked []string) error {
 	for i, server := range asked {
 		u, spoken, err := addressOf(server)
@@ -150,8 +151,8 @@ func (x *seat) leave() (err error) {
 	return err
 }
 
-// clear ends all faults. It ends the processes that a later trial cannot use: a process that was killed or failed, that
-// has not answered a request, or that may still have a hold.
+// clear ends all faults. It also ends each process that a later trial cannot use. Such a process was killed, has failed,
+// has an unanswered request, or may still have a hold.
 func (s *stage) clear() error {
 	var errs []error
 	for _, x := range append(slices.Clone(s.seats), s.fresh) {
@@ -165,8 +166,8 @@ func (s *stage) clear() error {
 	return errors.Join(errs...)
 }
 
-// Stage runs trials of one lock one after the other. Its servers and worker processes live on between the trials, so that
-// a trial takes little longer than its clients run. Different stages can be used at the same time.
+// Stage runs trials of one lock one after another. Its servers and worker processes keep running between the trials, so
+// each trial takes little longer than its clients run. Different stages can be used at the same time.
 type Stage struct {
 	setting Setting
 	stage   *stage
@@ -176,7 +177,7 @@ type Stage struct {
 	trials  int
 }
 
-// Stage returns a stage for trials of a lock with these settings.
+// Stage returns a stage for trials of a lock. The trials use the settings s.
 func (s Setting) Stage(lock impls.Impl) (*Stage, error) {
 	st, err := newStage(s.program(lock))
 	if err != nil {
@@ -185,17 +186,17 @@ func (s Setting) Stage(lock impls.Impl) (*Stage, error) {
 	return &Stage{setting: s, stage: st, prefix: uniquePrefix(s.Run)}, nil
 }
 
-// Played is the result of a trial on a Stage.
+// Played is the result of a trial that ran on a Stage.
 type Played struct {
 	*histories.Memory
 	Server    string
-	Verdict   *checker.Verdict // without a check by the oracle
+	Verdict   *checker.Verdict // verdict of the checker, not compared with the oracle
 	Discarded string           // reason why the trial says nothing about the lock, or ""
 	Missed    string           // steps of the fault plan that were not carried out, or ""
 	Strikes   []inject.Strike  // fault steps that were carried out
 }
 
-// Play runs one trial. It does not repeat a discarded trial. After an error, the next trial gets new servers.
+// Play runs one trial. It does not repeat a discarded trial. After an error, the next trial uses new servers.
 func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 	s := x.setting
 	s.Lend = x.lend
@@ -206,7 +207,7 @@ func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 	t.stage, t.prefix, t.names = x.stage, x.prefix, fmt.Sprintf("%d.", x.trials)
 	p, err := t.play(ctx)
 	if err = errors.Join(err, x.stage.clear()); err != nil {
-		return p, errors.Join(err, x.stop()) // the state of the servers is unknown
+		return p, errors.Join(err, x.stop()) // the state of the servers is unknown after an error
 	}
 	return p, x.after(c)
 }
@@ -226,7 +227,8 @@ func (x *Stage) after(c Cell) error {
 	return nil
 }
 
-// lend returns the servers of the stage, for use as Setting.Lend. It starts others if the trial needs others.
+// lend returns the servers of the stage, for use as Setting.Lend. If the trial needs another deployment or a clock that
+// can be set, lend starts new servers.
 func (x *Stage) lend(ctx context.Context, spec servers.Spec) (*servers.Group, func() error, error) {
 	if spec.Deployment != x.spec.Deployment || spec.Clock && !x.spec.Clock {
 		if err := x.stop(); err != nil {

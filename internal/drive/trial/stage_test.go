@@ -9,8 +9,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestStage runs trials one after the other on one stage. A trial must not be affected by the trials before it: a process
-// that was killed is replaced, a cut is healed, a server that lost its data is used again, and keys are not shared.
+// TestStage runs trials one after another on one stage. No trial may affect a later trial. A killed process is replaced,
+// a cut is healed, a server that lost its data is used again, and keys are not shared.
 func TestStage(t *testing.T) {
 	lock := lockNamed(t, "set-px-lua")
 	own, err := OwnWorker()
@@ -66,8 +66,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// playUntilVerified plays a cell until its faults were verified. On a busy machine no client may send anything during a
-// short cut, and that trial is discarded.
+// playUntilVerified plays a cell until its faults were verified. On a busy machine, clients may send nothing during a
+// short cut. The trial is then discarded.
 func playUntilVerified(t *testing.T, stage *Stage, cell Cell, name string) Played {
 	t.Helper()
 	for try := 1; ; try++ {

@@ -16,8 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// newTestStage returns a stage for a lock on installed servers. When the test ends, the stage is closed. It must then have
-// left no goroutine and no file.
+// newTestStage returns a stage for a lock on installed servers. When the test ends, the stage is closed. It must then
+// leave no goroutine and no file behind.
 func newTestStage(t *testing.T, lock impls.Impl, worker ...string) *Stage {
 	t.Helper()
 	if err := stores.Missing(lock.Store); err != nil {
@@ -30,7 +30,8 @@ func newTestStage(t *testing.T, lock impls.Impl, worker ...string) *Stage {
 	if worker == nil {
 		worker = []string{own, "worker"}
 	}
-	// The first server of a store may leave data files for the servers that follow it.
+	// The first server of a store may create data files that later servers reuse. Start one now, before the files are
+	// counted.
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: lock.Store, Deployment: lock.Deployment, Self: own})
 	if err == nil {
 		err = g.Stop()
@@ -68,7 +69,7 @@ func newTestStage(t *testing.T, lock impls.Impl, worker ...string) *Stage {
 	return stage
 }
 
-// lasting returns a cell of trials with two clients, a duration and a fault plan.
+// lasting returns a cell for trials with two clients. The duration and the fault plan are parameters.
 func lasting(t *testing.T, lock impls.Impl, duration time.Duration, steps ...faults.Step) Cell {
 	t.Helper()
 	p := workloads.Defaults()
@@ -80,7 +81,7 @@ func lasting(t *testing.T, lock impls.Impl, duration time.Duration, steps ...fau
 	return cell
 }
 
-// works checks that a trial without a fault runs on the stage: the lock is granted several times.
+// works checks that the stage can run a trial without a fault. The lock must be granted several times.
 func works(t *testing.T, stage *Stage, lock impls.Impl) {
 	t.Helper()
 	played, err := stage.Play(t.Context(), lasting(t, lock, 400*time.Millisecond))
@@ -92,8 +93,8 @@ func works(t *testing.T, stage *Stage, lock impls.Impl) {
 	}
 }
 
-// TestStageInterrupted checks that a trial ends when its context does, before it begins, while it starts processes, or while
-// its clients run, and that the stage can be used after that.
+// TestStageInterrupted checks that a trial ends when its context ends: before the trial begins, while it starts
+// processes, or while its clients run. The stage must be usable after that.
 func TestStageInterrupted(t *testing.T) {
 	lock := lockNamed(t, "set-px-lua")
 	stage := newTestStage(t, lock)
@@ -108,15 +109,16 @@ func TestStageInterrupted(t *testing.T) {
 	}
 }
 
-// TestStageWorkerDies checks that Play returns an error if a worker process ends by itself, and that the next trial gets
-// another process.
+// TestStageWorkerDies checks a worker process that ends by itself. Play must return an error, and the next trial must
+// get another process.
 func TestStageWorkerDies(t *testing.T) {
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lock := lockNamed(t, "set-px-lua")
-	// The first process that starts, and thus makes the folder, ends after a second.
+	// The first process to start makes the folder and ends after a second. Later processes find the folder and run
+	// normally.
 	const script = `if mkdir "$0" 2>/dev/null; then exec timeout 1 "$1" worker; fi; exec "$1" worker`
 	stage := newTestStage(t, lock, "sh", "-c", script, t.TempDir()+"/first", own)
 	if _, err := stage.Play(t.Context(), lasting(t, lock, 5*time.Second)); err == nil || !strings.Contains(err.Error(), "it exited") {
@@ -125,7 +127,7 @@ func TestStageWorkerDies(t *testing.T) {
 	works(t, stage, lock)
 }
 
-// TestStageRestarts restarts the servers of several stores in one trial, and checks that the next trial can use them.
+// TestStageRestarts restarts the servers of several stores in one trial. The next trial must be able to use them.
 func TestStageRestarts(t *testing.T) {
 	for _, name := range []string{"postgres-advisory", "etcd"} {
 		t.Run(name, func(t *testing.T) {

@@ -39,16 +39,16 @@ type Setting struct {
 	LockParams   map[string]string // lock parameters; a lock ignores unknown names
 	Worker       []string          // command that runs a built-in lock in a separate process
 	Self         string            // path of the lockbench program, which also runs some stores and the shop services
-	Asked        Asked             // parameters that the user set for workloads that simulate a shop
+	Asked        Asked             // parameters that the user set for shop workloads
 	Trials       int               // number of trials of each combination of lock, workload and fault
-	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs them.
-	// If Lend is nil, each trial starts separate servers.
+	// Lend provides the servers for a trial without server faults. The trial calls giveBack when it no longer needs
+	// them. If Lend is nil, each trial starts separate servers.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
 	// The fields below are for benchmarks.
 	Pace  func(context.Context, Running)                                    // waits until the clients should stop; nil: the clients stop after Params.Duration
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens a lock's connections to its servers; nil: ordinary network connections
-	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: not counted
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens the lock's connections to its servers; nil: ordinary network connections
+	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: they are not counted
 }
 
 // Running describes a trial while its clients run.
@@ -77,11 +77,11 @@ var ErrDiscarded = errors.New("trials in a row were discarded")
 // attempts is the maximum number of times that one trial is run. A discarded trial is run again.
 const attempts = 5
 
-// Try runs trial n of a cell, counted from 0. A discarded trial is repeated; after the last attempt Try returns
-// ErrDiscarded. The folders in dir are named 001, 002, ... by trial. The folders of repeated trials have higher numbers.
-// Try increments *granted at each grant. If ctx ends, the trial ends early and the recorded part is judged.
+// Try runs trial n of a cell, counted from 0. It repeats a discarded trial; after the last attempt it returns
+// ErrDiscarded. The folders in dir are named 001, 002, ... by trial. Folders of repeated trials have higher numbers. Try
+// increments *granted at each grant. If ctx ends, the trial ends early, and the recorded part is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
-	s.Params.Seed += uint64(n) // set before params is called, because a fault's duration can depend on the seed
+	s.Params.Seed += uint64(n) // set before params is called, because the duration of a fault can depend on the seed
 	s.Params = s.params(c)
 	s.LockParams = s.lockParams(c)
 	var out Outcome
@@ -96,7 +96,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Discarded)
 }
 
-// Lasts returns the approximate duration of one trial with the given lock, workload and fault.
+// Lasts returns the approximate duration of one trial of a cell.
 func (s Setting) Lasts(c Cell) time.Duration {
 	const around = 300 * time.Millisecond // approximate time to start and judge a trial
 	return s.params(c).Duration + around
@@ -124,8 +124,8 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL returns the TTL for a trial with a fault. If the fault restarts servers, the default is long enough for a restart
-// during a hold. A hold that ends with its session needs no longer TTL, because the time of a restart does not end a session.
+// faultTTL returns the TTL for a trial with a fault. If the fault restarts servers, the default is long enough for a
+// restart during a hold. Sessions need no longer TTL, because a restart does not make them expire.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	if asked == 0 {
 		asked = faults.UsualTTL
@@ -136,9 +136,9 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return c.Lock.Granting(max(asked, c.Lock.Shortest))
 }
 
-// lockParams returns the lock parameters for trials of a cell (lock, workload and fault). Under a fault, waiters pause
-// between two tries by default. Without a pause, they would slow down other processes. A holder could then outlive its lease
-// even without the fault.
+// lockParams returns the lock parameters for trials of a cell. Under a fault, waiters pause between two tries by
+// default. Without these pauses, they would slow down other processes. A holder could then outlive its lease even
+// without the fault.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || c.Lock.Program != nil || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -154,15 +154,15 @@ type trial struct {
 	dir     string
 	granted *atomic.Int64
 	prefix  string // prefix of all keys of the trial
-	names   string // second prefix of keys, on a stage that other trials use too
-	stage   *stage // nil: the trial makes a stage if its clients run in separate processes
+	names   string // second prefix of keys, for a trial on a shared stage
+	stage   *stage // nil: the trial makes a stage itself if its clients run in separate processes
 	watch   *workloads.Watch
 
 	group     *servers.Group // servers of the lock; empty if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
 	seen      *observe.Observation // nil if the trial is not observed
-	world     *world               // carries out faults on worker processes; it has no processes if all clients run in this process
+	world     *world               // carries out faults on worker processes; without processes if all clients run in this process
 	release   []func() error
 	discarded string
 	missed    string
@@ -172,8 +172,8 @@ type trial struct {
 // begun is the number of prefixes that uniquePrefix has returned.
 var begun atomic.Int64
 
-// uniquePrefix returns a prefix for the keys of a trial, or of a Stage, that no other one of this process has. So a late
-// command of one trial cannot affect another trial on the same servers.
+// uniquePrefix returns a key prefix for a trial or a Stage. It is unique in this process. So a late command of one trial
+// cannot affect another trial on the same servers.
 func uniquePrefix(run string) string {
 	return fmt.Sprintf("%s%d:", servers.KeyPrefix(run), begun.Add(1))
 }
@@ -197,8 +197,8 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record sets up the trial, runs the clients and cleans up. The function begin returns the recorder for a history. recorded
-// reports whether a history was written.
+// record sets up the trial, runs the clients and cleans up. The function begin returns the recorder for a history. The
+// result recorded is true if a history was written.
 func (t *trial) record(ctx context.Context, begin func(histories.Header) (*histories.Recorder, error)) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
@@ -232,7 +232,7 @@ func (t *trial) toFile(h histories.Header) (*histories.Recorder, error) {
 	return histories.NewRecorder(file, h, t.Params.Logs())
 }
 
-// died returns an error if a server ended although no fault ended it. Such a trial says nothing about the lock.
+// died returns an error if a server ended although no fault ended it. The trial then says nothing about the lock.
 func (t *trial) died() error {
 	if t.Fault.Kind == faults.Servers {
 		return nil
@@ -249,7 +249,7 @@ func (t *trial) died() error {
 	return nil
 }
 
-// drive runs the workload, and then checks that the lock is free. The server counters only include the workload.
+// drive runs the workload and then checks that the lock is free. The server counters include only the workload.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := t.newDrive(rec, t.processes)
 	if t.Pace != nil {
@@ -286,12 +286,13 @@ func (t *trial) observe(rec *histories.Recorder) *observe.Observation {
 	return observe.Start(t.group, keys, rec)
 }
 
-// observed reports whether the trial is observed. The trials of a benchmark are not.
+// observed reports whether the trial's servers are observed. Trials of a benchmark or a shop are not observed. Some
+// stores cannot be observed.
 func (t *trial) observed() bool {
 	return t.Pace == nil && !t.Workload.Served && t.group.ObservedStep() > 0
 }
 
-// epilogue checks after the workload that the lock can be acquired, unless the trial was interrupted.
+// epilogue checks that the lock can be acquired after the workload. It does nothing if the trial was interrupted.
 func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	if ctx.Err() == nil {
 		header := t.header(t.Setting, "")
@@ -319,12 +320,12 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.discarded = cmp.Or(missed, late)
 }
 
-// mayBeLate returns the limit on pauses of lockbench and of worker processes in a trial with a fault. If a pause that the
-// fault did not cause is longer, the trial is discarded. Usually the limit is 3/4 of the difference between TTL and hold
-// time.
+// mayBeLate returns the longest pause of lockbench or a worker process that a trial with a fault tolerates. After a
+// longer pause that the fault did not cause, the trial is discarded. Usually the limit is 3/4 of the difference between
+// TTL and hold time.
 func (t *trial) mayBeLate() time.Duration {
 	if t.Params.Hold >= t.Params.TTL {
-		return t.Params.TTL / 4 // the hold outlives its lease anyway; a lock that renews every third of a lease tolerates this pause
+		return t.Params.TTL / 4 // the hold outlives its lease; a lock that renews every third of a lease tolerates this pause
 	}
 	return (t.Params.TTL - t.Params.Hold) * 3 / 4
 }
@@ -344,12 +345,12 @@ func (t *trial) judge() (Outcome, error) {
 	return out, errors.Join(err, t.write("verdict.json", v))
 }
 
-// paused returns the reason why the trial is discarded if lockbench itself was paused for too long, or "".
+// paused returns the reason to discard the trial if lockbench itself was paused for too long. Otherwise it returns "".
 func (t *trial) paused(v *checker.Verdict) string {
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		return fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // if lockbench itself stalls, it can delay a holder just as a fault does
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // a stall of lockbench can delay a holder just as a fault does
 		return fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	return ""

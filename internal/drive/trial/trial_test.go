@@ -34,7 +34,7 @@ func TestEachCell(t *testing.T) {
 	violated := map[string]bool{}
 	plan, _ := Fitting(Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
-		// Run fewer workloads with -short, and on stores other than Redis.
+		// With -short, and on stores other than Redis, run fewer workloads.
 		enough := testing.Short() || c.Lock.Store != "" && c.Lock.Store != servers.Redis
 		return c.Workload.Served || enough && c.Workload.Name != "counter" // skip the shop workloads, which TestFlashSale checks
 	})
@@ -135,7 +135,7 @@ func TestWritingFails(t *testing.T) {
 	}
 }
 
-// TestPulseSeesAStall checks that the function pulse records a stall of this process in the history.
+// TestPulseSeesAStall checks that pulse records a stall of this process in the history.
 func TestPulseSeesAStall(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	file := &slow{by: stall}
@@ -145,7 +145,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // from now on each write sleeps, so that the function pulse stalls
+	file.active = true // from now on each write sleeps, so pulse stalls
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,7 @@ import (
 	"lockbench/workloads"
 )
 
-// The method up starts servers, opens the locks and connects every client. Connecting is therefore not part of any
-// recorded acquire.
+// up starts the servers, opens the locks and connects every client. So no recorded acquire includes the time to connect.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -66,7 +65,7 @@ func (t *trial) servers(ctx context.Context) (*servers.Group, func() error, erro
 	return g, g.Stop, nil
 }
 
-// storeKey returns the name of the first key, with the prefixes that the lock adds in the store.
+// storeKey returns the name of the first key in the store, including all prefixes.
 func (t *trial) storeKey() string { return t.prefix + t.names + t.Params.KeyNames()[0] }
 
 func (t *trial) openHere(context.Context) error {
@@ -81,7 +80,7 @@ func (t *trial) openHere(context.Context) error {
 	return nil
 }
 
-// open opens a lock and registers its Close for the end of the trial.
+// open opens a lock and registers its Close to be called at the end of the trial.
 func (t *trial) open(process int) (impls.Lock, error) {
 	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: t.prefix, Process: process,
 		Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
@@ -98,13 +97,13 @@ func (t *trial) opening(process int, nodes []string) worker.Open {
 }
 
 const (
-	connectTimeout = 10 * time.Second // time limit for the first acquires of all clients together, and for reading the counters
+	connectTimeout = 10 * time.Second // time limit for the first acquire of each client, and for reading the counters
 	connectTries   = 20
-	connectAgain   = 50 * time.Millisecond // delay between two attempts
+	connectAgain   = 50 * time.Millisecond // delay between two tries
 )
 
-// connect makes every client acquire and release a lock at the same time, each with a separate key. This opens all
-// connections before the trial begins.
+// connect makes every client acquire and release a lock at the same time, each with a separate key. Thus all connections
+// are open before the trial begins.
 func (t *trial) connect(ctx context.Context) error {
 	err := servers.Each(t.Params.Clients+1, func(c int) error {
 		p, name := t.fresh, fmt.Sprint("connect", c)
@@ -120,8 +119,8 @@ func (t *trial) connect(ctx context.Context) error {
 	return err
 }
 
-// warm uses the guarded resource once. The first use by a cold runtime can take hundreds of milliseconds, which must not fall
-// into a hold.
+// warm uses the guarded resource once. In a cold runtime, the first use can take hundreds of milliseconds. This must not
+// happen during a hold.
 func warm(ctx context.Context, r workloads.Resource, key string) error {
 	if r == nil {
 		return nil
@@ -130,8 +129,8 @@ func warm(ctx context.Context, r workloads.Resource, key string) error {
 	return errors.Join(err, r.Write(ctx, key, value, 0))
 }
 
-// FirstUse acquires and releases a key, and returns the hold. After an error it retries with another key, because connecting
-// may take longer than the lock's timeout. It stops after 20 tries, or after ten seconds.
+// FirstUse acquires and releases a key, and returns the hold. Connecting may take longer than the lock's timeout, so it
+// retries with another key after an error. It stops after 20 tries or ten seconds.
 func FirstUse(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (h impls.Hold, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -149,8 +148,7 @@ func FirstUse(ctx context.Context, lock impls.Lock, who string, ttl time.Duratio
 	return h, fmt.Errorf("a first acquire and release: %w", cmp.Or(err, ctx.Err()))
 }
 
-// The method later adds a function to a list of cleanup functions. At the end of the trial, the method down calls
-// these functions, the last added first.
+// later adds a cleanup function. At the end of the trial, down calls the added functions in reverse order.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {
@@ -172,10 +170,10 @@ type counted struct {
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting reads the counters of the servers before and after it calls the given function. It returns both readings and
-// the network traffic in between.
+// counting reads the counters of the servers before and after it calls do. It returns both readings and the network
+// traffic between them.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
-	ctx = context.WithoutCancel(ctx) // counters are also read after an interrupt
+	ctx = context.WithoutCancel(ctx) // read the counters even after an interrupt
 	read := func() (map[string]float64, error) {
 		all, err := Counters(ctx, g)
 		if err != nil && t.faulty() {
@@ -186,7 +184,8 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	passed := t.world.network()
 	c.Server, c.Store = g.Server, t.Lock.Store
 	if c.Before, err = read(); err == nil {
-		// Requests of the observation itself are not counted. Those in flight are, so that no difference is negative.
+		// The requests of the observation are not counted. Requests still in progress are counted, so no difference is
+		// negative.
 		before := t.seen.Counters()
 		do()
 		observed := since(before, t.seen.Counters())

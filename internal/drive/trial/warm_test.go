@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// firstUses is a lock and a guarded resource that records the order of their uses.
+// firstUses is a lock and a guarded resource. It records the order in which they are used.
 type firstUses struct {
 	mu   sync.Mutex
 	uses []string
@@ -42,7 +42,8 @@ func (f *firstUses) Write(_ context.Context, key string, value, _ int64) error {
 }
 func (f *firstUses) Append(context.Context, string, int64) error { return nil }
 
-// TestResourceIsWarm checks that each process uses the guarded resource before its first acquire, without changing it.
+// TestResourceIsWarm checks that each process uses the guarded resource before its first acquire. The use must not
+// change the resource.
 func TestResourceIsWarm(t *testing.T) {
 	uses := &firstUses{}
 	tr := newTrial(Setting{Params: workloads.Defaults()}, Cell{}, t.TempDir(), nil)

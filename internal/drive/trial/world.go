@@ -16,12 +16,12 @@ import (
 
 // world carries out the actions of faults on client processes, network links and servers.
 type world struct {
-	processes []*workers.Process // no fault affects the last process, which checks at the end that the lock is free
-	links     [][]*proxy.Link    // first index: process; second index: server
+	processes []*workers.Process // the last process checks at the end that the lock is free; no fault affects it
+	links     [][]*proxy.Link    // links by process and server
 	trial     *trial
 	scene     faults.Scene
 	stalls    *stalls
-	leased    func() bool // reports whether the lock has granted a lease
+	leased    func() bool // reports whether the lock has granted any lease
 }
 
 var _ inject.World = (*world)(nil)
@@ -38,7 +38,7 @@ func (w *world) ClientsOf(process int) []int32 {
 }
 
 // Links returns the network links between a process and servers. A negative process number means all processes. The
-// parameter nodes holds the indexes of the servers; if it is empty, all servers are included.
+// parameter nodes holds the indexes of the servers. If nodes is empty, all servers are included.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {
@@ -84,7 +84,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 				break
 			}
 			errs = append(errs, n.Kill())
-			heals = append(heals, func() error { return n.Restart(context.WithoutCancel(ctx)) }) // every fault is healed before the final check, even if ctx is done
+			heals = append(heals, func() error { return n.Restart(context.WithoutCancel(ctx)) }) // heal the fault before the final check, even if ctx is done
 		case faults.Down:
 			errs = append(errs, n.Kill())
 		case faults.Freeze:
@@ -108,7 +108,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	return effectOf(heals), errors.Join(errs...)
 }
 
-// effectOf returns an effect that ends when every given function has been called.
+// effectOf returns an effect whose Heal calls all functions in heals.
 func effectOf(heals []func() error) inject.Effect {
 	if heals == nil {
 		return inject.Effect{}
@@ -116,10 +116,9 @@ func effectOf(heals []func() error) inject.Effect {
 	return inject.Effect{Heal: func() error { return each(heals) }}
 }
 
-// judgeDelay discards the trial if an action on servers took so long that the trial shows something else than its plan says.
-// The holder waits for the action, and part of that time counts as its work (workloads.Order.Spent). If a restart outlives
-// the hold, it does not happen while a client holds. If any other delay is too long, the holder outlives its lease. Locks
-// without leases are not affected. Nor are sessions: a restart ends all of them at once, or their time begins again.
+// judgeDelay discards the trial if an action on servers took too long to show what its plan describes. A restart must
+// end before the hold does. Other slow actions can make the holder outlive its lease. Locks without leases are not
+// affected. Nor are sessions during a restart, because it ends all of them or starts their time again.
 func (w *world) judgeDelay(a faults.Action, took time.Duration) {
 	p := w.trial.Params
 	var most time.Duration
@@ -137,7 +136,7 @@ func (w *world) judgeDelay(a faults.Action, took time.Duration) {
 	}
 }
 
-// failover kills the primary and promotes a replica. It returns an error if the failover takes almost as long as the lease.
+// failover kills the primary and promotes a replica. It returns an error if this takes longer than 3/4 of the lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
 	if err := w.trial.group.Nodes[0].Kill(); err != nil {
