@@ -8,7 +8,7 @@ import (
 	"lockbench/workloads"
 )
 
-// aimed returns a plan of one to three faults at critical moments. Such moments are the start and the end of a hold, the time
+// aimed returns a plan of one to three faults at critical moments. These are the start and the end of a hold, the time
 // just before a renewal, and the times when commands or replies are in transit.
 func aimed(s *scene) (p faults.Plan) {
 	for range 1 + s.rand.IntN(3) {
@@ -18,7 +18,7 @@ func aimed(s *scene) (p faults.Plan) {
 }
 
 // aim returns the steps of a fault plan that inject one fault at a critical moment. The moment is in one of the first
-// iterations of a client. The fault affects the same client, or another one.
+// iterations of a client. The fault affects this client or another client.
 func (s *scene) aim() []faults.Step {
 	if s.several() && s.chance(8) {
 		if steps := s.silentFromStart(); steps != nil {
@@ -40,7 +40,7 @@ func (s *scene) aim() []faults.Step {
 		switch have := steps[i].When; {
 		case have == (faults.Trigger{}):
 			steps[i].When = when
-		case have.On != nil && when.On != nil: // the trigger selects the command; the step selects whether the fault affects the command or its reply
+		case have.On != nil && when.On != nil: // the trigger selects the command; the step selects the command or its reply
 			on := *when.On
 			on.Reply = have.On.Reply
 			if steps[i].When.On = &on; have.At == (workloads.Moment{}) {
@@ -51,9 +51,9 @@ func (s *scene) aim() []faults.Step {
 	return s.narrow(c, when, steps)
 }
 
-// trigger returns a trigger that fires at a random point of the iteration of client c. With a probability of 50 %, it fires at a
-// command or reply of the victim's process after this point instead. With a probability of 15 %, it fires at a fraction of
-// the lease after a grant.
+// trigger returns a trigger that fires at a random point in an iteration of client c. In half of the cases it fires
+// later, at a command or reply of the victim's process. In 15 % of the cases it fires at a fraction of the lease after a
+// grant.
 func (s *scene) trigger(c, victim int32) faults.Trigger {
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	switch n := s.rand.IntN(100); {
@@ -66,8 +66,8 @@ func (s *scene) trigger(c, victim int32) faults.Trigger {
 	return t
 }
 
-// commands returns names of Redis commands that a trigger counts, or nil for any command. Steps of a release or a
-// renewal are scripts in most locks.
+// commands returns names of Redis commands that a trigger counts, or nil for any command. Most locks release and renew
+// with scripts.
 func (s *scene) commands() []string {
 	if s.lock.Store != "redis" || s.chance(50) {
 		return nil
@@ -77,14 +77,14 @@ func (s *scene) commands() []string {
 	if s.lock.Notifies {
 		groups = append(groups, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}, []string{"PUBLISH"})
 	}
-	if s.real { // commands of locks in other programs
+	if s.real { // add commands that locks in other programs use
 		groups = append(groups, []string{"BLPOP", "BRPOP"}, []string{"HSET", "HINCRBY", "PEXPIRE", "EXPIRE"}, []string{"PUBSUB", "CLIENT", "UNSUBSCRIBE"})
 	}
 	return groups[s.rand.IntN(len(groups))]
 }
 
-// silentFromStart returns a step that makes one or two servers silent for all processes before the clients start. It returns
-// nil if such steps are not allowed.
+// silentFromStart returns a step that makes one or two servers silent before the clients start. It affects all
+// processes. If the subject does not allow this fault, silentFromStart returns nil.
 func (s *scene) silentFromStart() []faults.Step {
 	step := faults.Step{Name: "server-pause", Do: faults.Action{Verb: faults.Freeze, Nodes: s.nodes(2)}, For: s.own(s.params.Duration)}
 	if s.chance(50) {
@@ -96,8 +96,8 @@ func (s *scene) silentFromStart() []faults.Step {
 	return []faults.Step{step}
 }
 
-// narrow may add a step before the given steps, so that only three of five servers grant the affected hold. The added step
-// cuts the client off from the other two servers during the acquire.
+// narrow may add a step before the other steps. The added step cuts the client off from two of five servers during the
+// acquire. Then only three servers grant the affected hold.
 func (s *scene) narrow(c int32, when faults.Trigger, steps []faults.Step) []faults.Step {
 	if !s.several() || !s.allows("partition") || when.At.Point == workloads.Asking || len(steps) == 0 || s.chance(40) {
 		return steps

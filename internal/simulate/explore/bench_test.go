@@ -11,8 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkTrial runs and judges simulated trials, with the settings that the child processes of explore use. It reports
-// virtual (simulated) seconds per second of processor time.
+// BenchmarkTrial runs and judges simulated trials, with the settings of explore's child processes. It reports virtual
+// seconds per second of processor time.
 func BenchmarkTrial(b *testing.B) {
 	for _, lock := range []string{"setnx", "set-px", "set-px-lua", "redisson", "redlock", "fenced"} {
 		b.Run(lock, func(b *testing.B) { benchmarkTrial(b, lock) })
@@ -21,7 +21,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the same garbage collection setting as in the child processes of explore
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // use the same garbage collection setting as explore's child processes
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {

@@ -19,7 +19,7 @@ import (
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // the first seed
-	Seeds           uint64        // number of seeds per lock; 0: as many as fit into the time limit (field For)
+	Seeds           uint64        // number of seeds per lock; 0: as many as the time limit For allows
 	For             time.Duration // time limit of searching and minimising together; ignored if Seeds is not 0
 	Counterexamples int           // maximum number of counterexamples per lock
 	UntilFail       bool          // whether to stop at the first violation of a property that was expected to hold
@@ -27,8 +27,7 @@ type Campaign struct {
 	Progress func(Progress) // called by one goroutine at a time; may be nil
 }
 
-// Progress describes an unfinished search for violations: the seeds run so far, and the lock whose violations are
-// being minimised.
+// Progress describes a search for violations that is still running.
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
@@ -46,24 +45,24 @@ type Result struct {
 	Locks   []*LockResult `json:"locks"`
 }
 
-// LockResult holds the results of a search for violations of one lock, summed over all seeds.
+// LockResult holds the results of a search for violations of one lock. They are summed over all seeds.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
 	Operations int                       `json:"operations"`
 	Virtual    time.Duration             `json:"virtual_ns"`
-	ClientTime time.Duration             `json:"client_time_ns"` // virtual time of each client, summed over all clients and seeds
+	ClientTime time.Duration             `json:"client_time_ns"` // virtual time of all clients and seeds together
 	Digest     string                    `json:"digest"`         // hash of the history digests of all seeds, in seed order
 	Properties []*PropertyResult         `json:"properties"`
 	Strategies []*StrategyResult         `json:"strategies"`
-	Met        map[string]map[string]int `json:"met"` // number of faults by fault name and client state; see States
+	Met        map[string]map[string]int `json:"met"` // number of faults, by fault name and by the client's state; see States
 	Failed     []Seed                    `json:"failed,omitempty"`
 	Void       []Seed                    `json:"void,omitempty"` // discarded trials, which say nothing about the lock
 	Minimised
 }
 
-// Fails reports whether a property was violated that was expected to hold. On real servers (parameter real), a violation
-// counts only if it was shown again by a counterexample.
+// Fails reports whether a property was violated although it was expected to hold. On real servers (parameter real), a
+// violation counts only if a counterexample showed it again.
 func (l *LockResult) Fails(real bool) bool {
 	if real {
 		return slices.ContainsFunc(l.Counterexamples, func(c Counterexample) bool { return c.Fails })
@@ -71,8 +70,8 @@ func (l *LockResult) Fails(real bool) bool {
 	return slices.ContainsFunc(l.Properties, func(p *PropertyResult) bool { return p.Fails > 0 })
 }
 
-// Inconclusive reports whether a trial has no verdict, a violation did not show again although the property was expected to
-// hold, or most trials were discarded. Nondeterministic trials do not make a result inconclusive.
+// Inconclusive reports whether the result is inconclusive. This is the case if a trial has no verdict, if most trials
+// were discarded, or if a failure did not show again. Nondeterministic trials do not matter.
 func (l *LockResult) Inconclusive() bool {
 	return len(l.Failed) > 0 || 2*len(l.Void) > l.Seeds ||
 		slices.ContainsFunc(l.Unconfirmed, func(u Unconfirmed) bool { return u.Fails })
@@ -83,30 +82,31 @@ type PropertyResult struct {
 	Property  string `json:"property"`
 	Judged    int    `json:"judged"` // number of seeds with a verdict on the property
 	Violated  int    `json:"violated"`
-	First     uint64 `json:"first_seed"` // the first seed with a violation, if Violated > 0
+	First     uint64 `json:"first_seed"` // first seed with a violation; meaningless if Violated is 0
 	Expected  int    `json:"expected"`   // number of judged seeds in which the property was expected to hold
 	Fails     int    `json:"failed"`     // number of seeds in which the property was expected to hold but was violated
 	FirstFail uint64 `json:"first_failed_seed"`
 }
 
-// StrategyResult counts the seeds for which a strategy chose the fault plan. It also counts those that led to a violation.
+// StrategyResult counts the seeds for which a strategy chose the fault plan, and how many of them led to a violation.
 type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
 	Violating int    `json:"violating"`
-	After     int    `json:"after"` // number of seeds until the first violation, inclusive; 0: no violation
+	After     int    `json:"after"` // number of seeds up to and including the first violation; 0: no violation
 }
 
-// Engine runs the cases of a campaign: a Pool in virtual time, or Real on real processes and servers.
+// Engine runs the cases of a campaign. A Pool runs them in virtual time, and Real runs them on real processes and
+// servers.
 type Engine interface {
-	Size() int     // number of requests that can be served at the same time
-	Batch() uint64 // number of seeds in one search
+	Size() int     // number of requests that can run at the same time
+	Batch() uint64 // number of seeds in one call of Search
 	Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error)
 	Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error)
 }
 
-// The constant searching is the percentage of the time limit that is spent on searching for violations. The rest is spent on
-// minimising the violations found.
+// The constant searching is the percentage of the time limit that is spent on the search for violations. The rest is
+// spent on minimising them.
 const searching = 60
 
 // Run searches for violations, then minimises them. If ctx ends, Run returns the result so far and the context's error.
@@ -127,15 +127,15 @@ func (c Campaign) Run(ctx context.Context, on Engine) (*Result, error) {
 type running struct {
 	Campaign
 	on    Engine
-	seeds [][]Seed // results by lock, in seed order
+	seeds [][]Seed // results of each lock, in seed order
 
 	mu    sync.Mutex
 	seen  Progress
-	fails int // number of seeds with a violation of a property that was expected to hold
+	fails int // number of seeds that violated a property that was expected to hold
 }
 
-// failsToStop is the number of failing seeds at which a search ends if the field UntilFail is set. On real servers a
-// violation may not show again, so the search finds several.
+// failsToStop returns the number of failing seeds after which a search ends if UntilFail is set. On real servers a
+// violation may not show again. There the search finds several.
 func (r *running) failsToStop() int {
 	if r.Subjects[0].Servers != "" {
 		return 3
@@ -143,14 +143,15 @@ func (r *running) failsToStop() int {
 	return 1
 }
 
-// done reports whether the search has found enough.
+// done reports whether the search has found enough violations to stop.
 func (r *running) done() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.UntilFail && r.fails >= r.failsToStop()
 }
 
-// search tries a batch of seeds for one lock after the other, and repeats this until the seeds or the time are used up.
+// search runs batches of seeds in rounds, one batch per lock in each round. It ends when the seeds or the time are used
+// up.
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
@@ -182,7 +183,8 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	return err
 }
 
-// batchFrom returns the number of seeds in the batch that begins with a given seed; 0 ends the search.
+// batchFrom returns the number of seeds in the batch that begins with the seed from. It returns 0 if the search must
+// end.
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	switch done := from - r.First; {
 	case r.done():
@@ -219,14 +221,14 @@ func (r *running) update(change func(*Progress)) {
 	}
 }
 
-// The constants leastMinimising and leastRealMinimising are the smallest time limits for minimising the violations of one
-// lock, in virtual time and on real servers. They apply even if the search has no time left.
+// Smallest time limits for minimising the violations of one lock, in virtual time and on real servers. They apply even
+// if the search has used up its time.
 const (
 	leastMinimising     = 2 * time.Second
 	leastRealMinimising = 20 * time.Second
 )
 
-// minimise minimises the violations of all locks, several locks at a time. Each lock is handled by one child process.
+// minimise minimises the violations of all locks, several locks at a time.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
 	work.SetLimit(r.on.Size())
@@ -244,7 +246,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Minimised = done
-			if errors.As(err, new(died)) && ctx.Err() == nil { // continue with the other locks
+			if errors.As(err, new(died)) && ctx.Err() == nil { // a child process has died; continue with the other locks
 				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
 				return nil
 			}
@@ -254,18 +256,18 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// timeLimit returns the time limit for minimising the violations of one lock. If the number of seeds is fixed, the
-// limit is constant. Otherwise the remaining time of all child processes is divided equally among the remaining locks
-// (parameter left).
+// timeLimit returns the time limit for minimising the violations of one lock. If the number of seeds is fixed, the limit
+// is constant. In virtual time, the remaining time of all child processes is divided among the remaining locks
+// (parameter left). On real servers, each lock gets all the remaining time.
 func (r *running) timeLimit(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostMinimised * mostTime // enough to minimise the maximum number of violations, each for the maximum time
+		return mostMinimised * mostTime // enough for the maximum number of violations, each with the maximum time
 	}
 	rest := r.For - time.Since(start)
 	if r.UntilFail {
 		rest = min(rest, mostRealTime)
 	}
-	if r.Subjects[0].Servers != "" { // the locks are minimised at the same time, and share the servers
+	if r.Subjects[0].Servers != "" { // all locks share the servers and are minimised at the same time
 		return max(rest, leastRealMinimising)
 	}
 	return max(rest*time.Duration(r.on.Size())/time.Duration(left), leastMinimising)
@@ -301,7 +303,7 @@ func sum(s Subject, seeds []Seed) *LockResult {
 	return l
 }
 
-// row returns the row with a given name. It adds the row if the table has none.
+// row returns the row with the wanted name. It adds the row if the table has none.
 func row[R any](table *[]*R, name func(*R) *string, want string) *R {
 	for _, r := range *table {
 		if *name(r) == want {
@@ -341,12 +343,11 @@ func (r *PropertyResult) add(x Seed) {
 	}
 }
 
-// States returns the possible states of a client when a fault takes effect.
+// States returns the possible states of a client at the time when a fault takes effect.
 func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
-// Meeting holds a fault that took effect, and the state of the affected client. The states are, in this order, held,
-// releasing, asking (in an acquire) and idle. If a fault affects all clients, State is the first state in this order that
-// any client has.
+// Meeting holds a fault that took effect, and the state of the affected client. If a fault affects all clients, State is
+// the first of these states that any client has: held, releasing, asking, idle.
 type Meeting struct {
 	Fault string `json:"fault"`
 	State string `json:"state"`
@@ -362,8 +363,8 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state returns what the affected client was doing when a fault began. The states are held (it held the lock), releasing,
-// asking (it was in an acquire) and idle. If all clients are affected, it returns the first of these states that any client
+// state returns what the affected client was doing when a fault began: held (it held the lock), releasing, asking (it
+// was in an acquire) or idle. If the fault affects all clients, state returns the first of these states that any client
 // has.
 func (r *Run) state(inject *histories.Op) string {
 	found := map[string]bool{"idle": true}
@@ -384,7 +385,7 @@ func (r *Run) state(inject *histories.Op) string {
 	return order[slices.IndexFunc(order, func(state string) bool { return found[state] })]
 }
 
-// endedBefore reports whether a hold had ended, or was being released, when a fault began.
+// endedBefore reports whether a hold had ended before a fault began. A hold that was being released counts as ended.
 func (r *Run) endedBefore(acquire, inject *histories.Op) bool {
 	return slices.ContainsFunc(r.Ops, func(op histories.Op) bool {
 		ends := op.EndsClient() || op.Hold == acquire.Hold && (op.Kind == histories.Release || op.Kind == histories.Lost)

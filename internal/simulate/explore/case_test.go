@@ -10,9 +10,9 @@ import (
 	"lockbench/histories"
 )
 
-// TestRun checks that a case always records the same history, and that another seed records a different history. It also
-// checks that the recorded history and its file lead to the same verdict. The oracle, a second check with Porcupine,
-// runs only on the file, so its results are not compared.
+// TestRun checks that a case always records the same history, and that another seed records a different history. The
+// history in memory and the history file must lead to the same verdict. Only the file is checked by package oracle, so
+// its results are not compared.
 func TestRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

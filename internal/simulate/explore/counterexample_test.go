@@ -39,7 +39,7 @@ var examples = []struct{ lock, fault, property string }{
 	{"fenced", "failover", "lease-exclusion"},
 	{"set-px-getdel", "pause-in-release", "mutual-exclusion"},
 	{"set-px-lua", "pause-before-answer", "mutual-exclusion"},
-	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // holds
+	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // the property holds in this run
 }
 
 // TestCounterexamples checks event lists and timelines against the golden files.
@@ -92,7 +92,7 @@ func runUnder(t *testing.T, lock, fault string) *Run {
 	return r
 }
 
-// The function faulty returns a case that runs the lock under the built-in fault. The fault plan is the same as in
+// The function faulty returns a case that runs the lock under the built-in fault. Its fault plan is the same as in
 // lockbench run.
 func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	on := l.Deployment
@@ -109,8 +109,8 @@ func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	return c, err
 }
 
-// TestEveryCounterexample runs every lock under every fault. For each judged property, it checks the event list and
-// the timeline that show the run to a reader.
+// TestEveryCounterexample runs every lock under every fault. It checks the event list and the timeline of each judged
+// property.
 func TestEveryCounterexample(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -122,7 +122,7 @@ func TestEveryCounterexample(t *testing.T) {
 			}
 			c, err := faulty(l, f)
 			if err != nil {
-				continue // not simulated here; the tests of package sim cover this case
+				continue // this case is not simulated here; the tests of package sim cover it
 			}
 			t.Run(l.Name+"+"+f.Name, func(t *testing.T) {
 				r, err := c.Run()
@@ -179,7 +179,7 @@ func checkExample(t *testing.T, r *Run, property string) {
 }
 
 // TestGrantsAreShown checks that the event list contains the time of each operation in the violation example. For a
-// release it is the time of the call, for any other operation the time of the return. Operations after the end of the
+// release this is the time of the call, for any other operation the time of the return. Operations after the end of the
 // violation are ignored.
 func TestGrantsAreShown(t *testing.T) {
 	r := runUnder(t, "set-px", "holder-stall")

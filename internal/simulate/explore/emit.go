@@ -49,8 +49,8 @@ func {{.Name}}(t *testing.T) {
 
 const {{.Const}} = ` + "`{{.Text}}`\n"))
 
-// EmitTest writes a Go test that runs the case of f in virtual time. The test is in package explored_test of this
-// module. It passes if the case still violates f.Property.
+// EmitTest writes a Go test that runs the case of f in virtual time. The test passes if the case still violates
+// f.Property. It belongs to package explored_test of this module.
 func EmitTest(w io.Writer, f File) error {
 	text, err := f.Encode()
 	if err != nil {
@@ -71,8 +71,8 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// The method how returns the distinct kinds of fault actions in the plan, joined by hyphens, such as stall-pause. It
-// returns "nothing" for a plan without faults.
+// The method how returns the kinds of fault actions in the plan, without duplicates and joined by hyphens, such as
+// stall-pause. For a plan without faults, it returns "nothing".
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -93,9 +93,9 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName returns a file name for the history of r. The name states the violated and undecided properties, the
-// lock, and the kinds of faults. It includes properties that Run.Violated omits, because a reader of the file does
-// not know the fault plan.
+// HistoryName returns a file name for the history of r. The name states the violated and undecided properties, the lock,
+// and the kinds of faults. Properties that Run.Violated omits are included, because a reader of the file does not know
+// the fault plan.
 func HistoryName(r *Run) string {
 	var parts []string
 	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
@@ -106,8 +106,8 @@ func HistoryName(r *Run) string {
 	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
-// Rejudge encodes the recorded history, decodes it again, and returns the verdict on the decoded history. Unlike the
-// first verdict, this one includes the check by package oracle.
+// Rejudge encodes the recorded history, decodes it, and returns the verdict on the result. Unlike r.Verdict, this
+// verdict includes the check by package oracle.
 func (r *Run) Rejudge() (*checker.Verdict, error) {
 	var file bytes.Buffer
 	if err := EmitHistory(&file, r); err != nil {

@@ -16,7 +16,7 @@ import (
 	"lockbench/checker/judge"
 )
 
-// TestEmittedTest checks that an emitted test compiles. The test must pass if its case violates the property, and
+// TestEmittedTest checks that an emitted test compiles. The test must pass if its case violates the property, and must
 // fail otherwise.
 func TestEmittedTest(t *testing.T) {
 	shows, silent := stalled(t), stalled(t)
@@ -56,7 +56,7 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(dir)
-		os.Remove(parent) // fails if the folder is not empty, which is harmless
+		os.Remove(parent) // fails harmlessly if the folder is not empty
 	})
 	if err := os.WriteFile(filepath.Join(dir, "case_test.go"), source, 0o644); err != nil {
 		t.Fatal(err)
@@ -65,8 +65,8 @@ func runTest(t *testing.T, source []byte) (output string, err error) {
 	return string(out), err
 }
 
-// TestEmittedHistory checks that judging an emitted history gives the verdict of the original run. The name of the
-// emitted file states this verdict.
+// TestEmittedHistory checks an emitted history. Judging it must give the verdict of the original run. Its file name must
+// state this verdict.
 func TestEmittedHistory(t *testing.T) {
 	searched := 0
 	for _, fault := range []string{"holder-stall", "holder-kill", "process-pause", "server-restart"} {

@@ -12,14 +12,15 @@ import (
 )
 
 // kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected to
-// hold under the step if it is expected to hold under each of these faults. If kinds returns no names, no property has
-// an expectation under the step.
+// hold under the step if it is expected to hold under each of these faults. If there are none, no property has an
+// expectation.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) { // a holder that acquires again waits for the reply, and the holder's lease may expire during this time
+		// A holder that acquires again waits for the reply. Meanwhile its lease may expire.
+		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) {
 			names = append(names, "process-pause")
 		}
-		if d > shortestLease(t)/4 { // the client may receive the grant after its lease has expired
+		if d > shortestLease(t)/4 { // the reply to an acquire may arrive after the lease has expired
 			names = append(names, "pause-before-answer")
 		}
 		return names
@@ -27,14 +28,14 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	several := faults.Scene{Deployment: t.On()}.Servers() > 1
 	switch s.Do.Verb {
 	case faults.GiveUp:
-		return late(s.Do.By, "cancelled-acquire") // the delayed reply may belong to a later acquire that is not cancelled
+		return late(s.Do.By, "cancelled-acquire") // the delayed reply may answer a later acquire that is not cancelled
 	case faults.Interrupt:
 		return late(s.Do.By, "delayed-release", "lost-reply")
 	case faults.ReadOnly, faults.Full:
-		return late(s.For, "partition") // a server that refuses writes helps no client, like a server that is out of reach
+		return late(s.For, "partition") // a server that refuses writes affects a client as an unreachable server does
 	case faults.Empty:
 		switch {
-		case t.On() == "five-delayed": // the servers come back empty at once, which this deployment does not allow
+		case t.On() == "five-delayed": // the servers are empty at once, but this deployment requires a delay
 			return nil
 		case several:
 			return []string{"node-restart"}
@@ -57,7 +58,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
-			return []string{"minority-down"} // a server that restarts with its data has the same effect as a server that is down for a while
+			return []string{"minority-down"} // a server that keeps its data is only down for a while
 		case s.Do.Keeps:
 			return late(s.Do.By, "partition")
 		case several:
@@ -75,8 +76,8 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
-// kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits the kinds for
-// which the names also depend on other fields of the step.
+// kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits actions for which
+// other fields of the step matter too.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
@@ -91,7 +92,7 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Unseat:   {"session-kill"},
 	faults.Depose:   {"leader-loss"},
 
-	faults.ForgetScripts: {"lost-reply"}, // a lock that does not send its script again has an unknown outcome
+	faults.ForgetScripts: {"lost-reply"}, // if a lock does not send its script again, its request has an unknown outcome
 }
 
 // decides reports whether a trial under the fault plan can decide the property. For example, if the plan delays
@@ -106,7 +107,7 @@ func decides(p faults.Plan, property string) bool {
 		case "progress", "recovery":
 			switch s.Do.Verb {
 			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover, faults.Reset, faults.Empty, faults.ForgetScripts:
-			case faults.GiveUp, faults.Interrupt: // a late reply to a cancelled acquire may delay a waiting client
+			case faults.GiveUp, faults.Interrupt: // a late reply to a cancelled operation may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
 				}
@@ -126,14 +127,15 @@ func decides(p faults.Plan, property string) bool {
 	return true
 }
 
-// safety lists the properties that hold under several faults at once if they hold under each fault alone. It omits
-// properties with a time limit. For example, two faults that each stop one server may together leave no majority.
+// safety lists properties without a time limit. If they hold under each of several faults alone, they also hold under
+// all of them together. This is not true of properties with a time limit. For example, two faults that each stop one
+// server may together leave no majority.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal",
 	"truthful-answer"}
 
-// expectations returns the expectations for a trial whose plan has several faults. A property is expected to hold if
-// the lock states so for a trial without faults, for each fault of the plan, and for each fault that the clients' habits
-// resemble. A plan of one fault that keeps no client waiting has expectations with a time limit too.
+// expectations returns the expectations for a trial with a generated fault plan. A property is expected to hold if the
+// lock states so without faults, for each fault of the plan, and for each fault that the clients' habits resemble. If
+// the plan has only one step, properties with a time limit may have expectations too.
 func expectations(t sim.Trial) []histories.Expectation {
 	var all []histories.Expectation
 	for _, property := range safety {
@@ -155,13 +157,13 @@ func expectations(t sim.Trial) []histories.Expectation {
 	return all
 }
 
-// excusing lists the properties whose definitions excuse what a fault delays. They are expected to hold under any faults if
-// they are expected to hold without faults.
+// excusing lists the properties that by definition tolerate the delays of a fault. If they are expected to hold without
+// faults, they are expected to hold under any faults.
 var excusing = []string{"prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
 
-// judged returns the expectation for a property, given its expectation in the simplest situation (worst). It returns no
-// expectation if the lock states none for one of the faults. If the lock is expected to violate the property under one of
-// them, a violation is possible, but not certain.
+// judged returns the expectation for a property. The parameter worst is its expectation without faults. If the lock
+// states none for a fault of the plan, judged returns nothing. If the lock is expected to violate the property under one
+// of the faults, a violation is possible but not certain.
 func judged(t sim.Trial, property string, worst impls.Expectation) []histories.Expectation {
 	because := worst.Because
 	names := resembles(t)
@@ -190,12 +192,11 @@ func judged(t sim.Trial, property string, worst impls.Expectation) []histories.E
 	return nil
 }
 
-// timed lists the properties with a time limit. They can be expected to hold under one fault.
+// timed lists the properties with a time limit. They have expectations only in a plan of one step.
 var timed = []string{"progress", "recovery"}
 
-// forgetsAndSetsClocks reports whether a plan contains two kinds of faults: a server may lose data, and a clock is
-// changed. A lock may take fencing tokens from the clock after its counter was lost. Such a lock tolerates one of
-// the two faults, but not both together.
+// forgetsAndSetsClocks reports whether, under the plan, a server may lose data and a clock changes. A lock may take
+// fencing tokens from the clock after its counter was lost. This works under one of the two faults, but not under both.
 func forgetsAndSetsClocks(p faults.Plan) bool {
 	does := func(verbs ...faults.Verb) bool {
 		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
@@ -203,8 +204,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict, faults.Empty) && does(faults.Jump, faults.Drift)
 }
 
-// applies reports whether the fault can be injected into the lock. Locks state no expectation for a fault that does
-// not apply.
+// applies reports whether the fault can be injected into the lock. For other faults, locks state no expectation.
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })

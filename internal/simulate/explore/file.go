@@ -19,11 +19,11 @@ import (
 	"lockbench/workloads"
 )
 
-// Version is the current version of case files. Decode also reads version 1, in which one field and one action had
-// other names.
+// Version is the current version of case files. Decode also reads version 1, in which a field and an action had other
+// names.
 const Version = 2
 
-// renamedInVersion2 replaces names from version 1 of case files by the names in version 2.
+// renamedInVersion2 replaces the names of version 1 of case files with the names of version 2.
 var renamedInVersion2 = strings.NewReplacer(`"patience_ns"`, `"timeout_ns"`, `"give up"`, `"cancel"`)
 
 // File is the content of a case file: a case and the property that it violates. Its schema is docs/case.schema.json.
@@ -31,11 +31,11 @@ type File struct {
 	Version  int      `json:"lockbench_case"`
 	Found    string   `json:"found,omitempty"`    // origin or meaning of the case, in one sentence
 	Property string   `json:"property"`           // the violated property that the counterexample shows
-	Violated []string `json:"violated,omitempty"` // all violated properties, in the order in which the judge lists them
-	Seed     uint64   `json:"seed,omitempty"`     // seed that produced the original case, before it was minimised
+	Violated []string `json:"violated,omitempty"` // all violated properties, in the order of the verdict
+	Seed     uint64   `json:"seed,omitempty"`     // seed of the original case, before it was minimised
 	Strategy string   `json:"strategy,omitempty"`
-	Digest   string   `json:"digest,omitempty"` // digest of the recorded history; another build of lockbench may produce another digest
-	Rate     *Rate    `json:"rate,omitempty"`   // how often the violation showed on real servers
+	Digest   string   `json:"digest,omitempty"` // digest of the recorded history; it may differ in another build of lockbench
+	Rate     *Rate    `json:"rate,omitempty"`   // share of trials on real servers that showed the violation
 	Case
 }
 
@@ -78,7 +78,7 @@ func Decode(text []byte) (File, error) {
 		Version *int `json:"lockbench_case"`
 	}
 	switch err := json.Unmarshal(text, &kind); {
-	case err != nil: // reported below
+	case err != nil: // the error is reported below
 	case kind.Version == nil:
 		return File{}, fmt.Errorf(`it is no case: want an object with "lockbench_case":%d`, Version)
 	case *kind.Version == 1:
@@ -99,7 +99,7 @@ func Decode(text []byte) (File, error) {
 	return f, f.check()
 }
 
-// check returns an error if a name in the case is unknown or a parameter is invalid. It also checks the fault plan.
+// check returns an error if a name in the case is unknown, a parameter is invalid, or the fault plan is invalid.
 func (f File) check() error {
 	t, err := f.Trial()
 	var unknown *Unknown
@@ -116,13 +116,13 @@ func (f File) check() error {
 
 // Limits on cases that are read from files, so that every trial ends.
 const (
-	longest     = time.Hour // maximum of each duration in the case
+	longest     = time.Hour // maximum of each duration
 	mostClients = 1000
 	mostSteps   = 1000
 )
 
-// checkPlan returns an error if the fault plan is too large or does not suit the lock or the workload. Every client
-// and every point of an iteration that the plan names must exist. Servers are not checked: sim.Trial checks them.
+// checkPlan returns an error if the fault plan is too large or does not suit the lock or the workload. Every client and
+// every point of an iteration in the plan must exist. sim.Trial checks the servers.
 func (c Case) checkPlan(t sim.Trial) error {
 	lock, load := t.Lock, t.Workload
 	switch {
@@ -168,7 +168,7 @@ func (c Case) checkStep(s faults.Step) error {
 }
 
 // checkMoment returns an error if m names an unknown client, or an unknown point of the client's iteration. The zero
-// value is valid: it means that no moment is set.
+// value, which means no moment, is valid.
 func (c Case) checkMoment(m workloads.Moment) error {
 	switch {
 	case m == workloads.Moment{}:
@@ -193,7 +193,8 @@ func (c *Case) times() []*time.Duration {
 	return all
 }
 
-// Scaled returns a copy of the case with every duration multiplied by a factor, except clock drifts, which are rates.
+// Scaled returns a copy of the case with every duration multiplied by a factor. Clock drifts are rates and stay the
+// same.
 func (c Case) Scaled(by float64) Case {
 	scaled := c.clone()
 	for _, d := range scaled.times() {

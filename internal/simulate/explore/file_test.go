@@ -238,7 +238,7 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// FuzzCase checks that every valid case file still has the same content after it is encoded and decoded again.
+// FuzzCase encodes and decodes valid case files. Their content must stay the same.
 func FuzzCase(f *testing.F) {
 	good, err := stalled(f).Encode()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestCasesFitRealServers checks that every case that is chosen for real servers can run on them, for the locks of every store.
-// It also checks that each action that only real servers support is chosen for some lock.
+// TestCasesFitRealServers checks the cases that are chosen for real servers, for the locks of every store. Each case
+// must be able to run on them. Each action that needs real servers must be chosen for some lock.
 func TestCasesFitRealServers(t *testing.T) {
 	left := []faults.Verb{faults.Full, faults.Unseat, faults.Depose, faults.Reset, faults.Empty, faults.ReadOnly, faults.ForgetScripts, faults.Interrupt}
 	for _, lock := range catalog.All() {

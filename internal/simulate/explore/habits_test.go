@@ -16,7 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// habitual returns a case in which clients have one habit. Its faults are harmless; without a fault, nothing would be judged.
+// habitual returns a case in which clients have one habit. Its fault is harmless. Without any fault, nothing would be
+// judged.
 func habitual(lock, deployment string, clients int, h workloads.Habit) Case {
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.TTL, p.Hold, p.Think = clients, clients, ttl, ttl/2, 20*time.Millisecond
@@ -29,7 +30,7 @@ func habitual(lock, deployment string, clients int, h workloads.Habit) Case {
 	return c
 }
 
-// TestHabits checks for each habit that it occurs, that the history shows it, and that a correct lock violates nothing.
+// TestHabits checks each habit with a correct lock. The history must show the habit, and no property may be violated.
 func TestHabits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	of := func(k histories.Kind, o histories.Outcome) func([]histories.Op) bool {
@@ -78,7 +79,7 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// generous is a lock that grants a held key again to an owner of the same name, without counting.
+// generous is a lock that grants a held key again to an owner with the same name. It does not count these grants.
 type generous struct {
 	impls.Lock
 	mu   sync.Mutex
@@ -150,7 +151,7 @@ func TestHabitsFindDefects(t *testing.T) {
 	}
 }
 
-// TestRepeatedRelease checks that a client repeats a release whose reply was lost, with the same hold number.
+// TestRepeatedRelease checks a release whose reply is lost. The client must repeat it with the same hold number.
 func TestRepeatedRelease(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	c := habitual("set-px-lua", "single", 1, workloads.RepeatsRelease)
@@ -179,7 +180,7 @@ func TestRepeatedRelease(t *testing.T) {
 	}
 }
 
-// TestInterruptedRelease checks that a release is cancelled while its reply is on the way, so that its outcome is unknown.
+// TestInterruptedRelease cancels a release while its reply is on its way. The release must have an unknown outcome.
 func TestInterruptedRelease(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	c := habitual("set-px-lua", "single", 2, workloads.Idles)
@@ -206,7 +207,7 @@ func idled(ops []histories.Op) bool {
 	})
 }
 
-// expired reports whether a client was granted the lock again without a release of its hold before.
+// expired reports whether a client was granted the lock again although it had not released its previous hold.
 func expired(ops []histories.Op) bool {
 	open := map[int32]bool{}
 	return slices.ContainsFunc(ops, func(op histories.Op) bool {
@@ -223,7 +224,7 @@ func expired(ops []histories.Op) bool {
 	})
 }
 
-// heldLong reports whether a client released a hold successfully that it had for longer than its lease.
+// heldLong reports whether a client successfully released a hold that had lasted longer than its lease.
 func heldLong(ops []histories.Op) bool {
 	began := map[int64]time.Duration{}
 	return slices.ContainsFunc(ops, func(op histories.Op) bool {

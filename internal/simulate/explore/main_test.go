@@ -12,10 +12,10 @@ import (
 	"lockbench/impls/worker"
 )
 
-// TestMain runs the tests, or serves the requests of a Pool if a Pool started this process.
+// TestMain runs the tests. If a Pool started this process, it serves the requests of the Pool instead.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // use the same garbage collection setting as the child processes of a Pool
+	debug.SetGCPercent(400) // use the same garbage collection setting as a Pool's child processes
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {

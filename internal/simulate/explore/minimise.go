@@ -18,11 +18,11 @@ type Counterexample struct {
 	Strategy string `json:"strategy"`
 	Property string `json:"property"`
 	Fails    bool   `json:"failed"` // whether the violated property was expected to hold
-	From     Size   `json:"from"`   // before minimising
+	From     Size   `json:"from"`   // size before minimising
 	To       Size   `json:"to"`
-	Trials   int    `json:"trials"`            // number of trials run to minimise the case
-	Rate     *Rate  `json:"rate,omitempty"`    // how often the minimised case showed the violation on real servers
-	CutOff   bool   `json:"cut_off,omitempty"` // whether minimising ran out of time
+	Trials   int    `json:"trials"`            // number of trials that minimising took
+	Rate     *Rate  `json:"rate,omitempty"`    // share of trials on real servers in which the minimised case showed the violation
+	CutOff   bool   `json:"cut_off,omitempty"` // whether minimising stopped at its time limit
 	Shown
 	Witness checker.Witness `json:"witness"`
 	Faults  []checker.Band  `json:"faults,omitempty"`
@@ -36,8 +36,8 @@ type Shown struct {
 	Events        []string  `json:"events"`
 	Timeline      string    `json:"timeline"`
 	Example       string    `json:"example,omitempty"`       // one sentence that describes the violation
-	Incomplete    string    `json:"incomplete,omitempty"`    // faults in the plan that did not occur
-	Disagreements []string  `json:"disagreements,omitempty"` // differences between the results of the two independent checks; they indicate a defect of lockbench
+	Incomplete    string    `json:"incomplete,omitempty"`    // faults of the plan that did not occur
+	Disagreements []string  `json:"disagreements,omitempty"` // differences between the results of the two independent checks; they mean that lockbench has a defect
 	History       *Recorded `json:"history,omitempty"`
 }
 
@@ -88,19 +88,20 @@ func (s Size) compare(o Size) int {
 // Minimised holds the counterexamples found for one lock, and the problems found while minimising.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded a different history
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded another history
 	Unconfirmed      []Unconfirmed    `json:"unconfirmed,omitempty"`      // violations on real servers that did not show again
-	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the results of the two independent checks; they indicate a defect of lockbench
+	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the results of the two independent checks; they mean that lockbench has a defect
 }
 
-// Unconfirmed is a violation that a search on real servers saw once, and not again in as many trials as Rate states.
+// Unconfirmed is a violation that a search on real servers found once. It did not show again in the trials that Rate
+// counts.
 type Unconfirmed struct {
 	Seed     uint64 `json:"seed"`
 	Property string `json:"property"`
 	Fails    bool   `json:"failed"` // whether the violated property was expected to hold
 	Rate     Rate   `json:"rate"`
 
-	History *Recorded `json:"history,omitempty"` // history of the trial that showed it, if the property was expected to hold
+	History *Recorded `json:"history,omitempty"` // history of the trial with the violation; set only if the property was expected to hold
 }
 
 // timelineWidth is the width in characters of the timelines of counterexamples.
@@ -109,10 +110,9 @@ const timelineWidth = 98
 // mostMinimised is the maximum number of violations of one lock that are minimised.
 const mostMinimised = 16
 
-// Minimise minimises the violations found with the given seeds. It returns at most the given number of
-// counterexamples, failed expectations first. It omits a counterexample if a smaller one shows the same violation
-// with the same faults or fewer. A seed that records a different history when repeated is listed as
-// nondeterministic.
+// Minimise minimises the violations found with the seeds. It returns at most the given number (parameter most) of
+// counterexamples, failed expectations first. It omits a counterexample if a smaller one shows the same violation with
+// the same faults or fewer. A seed is nondeterministic if a repeated trial records a different history.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	return s.minimise(virtual{}, seeds, most, timeLimit)
 }
@@ -120,7 +120,7 @@ func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Mini
 func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	m := minimiser{subject: s, runner: x, until: time.Now().Add(timeLimit)}
 	for i, seed := range seeds {
-		enough := !x.repeats() && len(m.Counterexamples) >= most // real trials take seconds
+		enough := !x.repeats() && len(m.Counterexamples) >= most // on real servers, a trial takes seconds
 		if enough || m.count >= mostMinimised || !time.Now().Before(m.until) {
 			m.leave(seeds[i:])
 			break
@@ -134,7 +134,7 @@ func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Durat
 	return m.Minimised, nil
 }
 
-// leave records that there was no time to confirm the violations on real servers that were found with the given seeds.
+// The method leave records violations on real servers as unconfirmed if there was no time to confirm them.
 func (m *minimiser) leave(seeds []Seed) {
 	if m.runner.repeats() {
 		return
@@ -158,9 +158,9 @@ type minimiser struct {
 	count   int
 }
 
-// The method take runs the case of a seed again and minimises it for one violated property. It ignores properties for
-// which an existing counterexample suffices (see Counterexample.covers). Of the others, it prefers failed expectations,
-// and then the most significant property. If all are ignored, take returns without running the case.
+// The method take runs the case of a seed again and minimises it for one violated property. It ignores a property if an
+// existing counterexample covers it. It prefers failed expectations, then the most significant property. If no property
+// is left, take does not run the case.
 func (m *minimiser) take(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
@@ -182,7 +182,7 @@ func (m *minimiser) take(seed Seed) error {
 	m.count++
 	small := found.shrink(m.runner, property, rate.tries(), m.deadline())
 	last, shows, err := m.last(small)
-	if last == nil && err == nil && !m.runner.repeats() { // the minimised case is too rare
+	if last == nil && err == nil && !m.runner.repeats() { // the minimised case did not show the violation; use the original case
 		small, last, shows = &shrinker{Run: found, property: property}, found, rate
 	}
 	if last == nil || err != nil {
@@ -202,7 +202,7 @@ func (m *minimiser) take(seed Seed) error {
 	return nil
 }
 
-// The constant mostRealTime is the time limit for minimising one case on real servers. A trial takes seconds there.
+// mostRealTime is the time limit for minimising one case on real servers.
 const mostRealTime = time.Minute
 
 // deadline returns the time at which minimising one case ends.
@@ -216,15 +216,15 @@ func (m *minimiser) deadline() time.Time {
 	return m.until
 }
 
-// confirming is the number of trials on real servers that confirm a violation, and reported the number of trials from
-// which the rate of a counterexample is computed.
+// confirming is the number of trials on real servers that confirm a violation. reported is the number of trials that
+// determine the rate of a counterexample.
 const (
 	confirming = 5
 	reported   = 10
 )
 
-// again runs the case of a seed again. It returns nil if the violation does not show again. The rate is nil in virtual
-// time, where a case always shows its violation.
+// The method again repeats the case of a seed. It returns nil if the violation does not show. In virtual time the rate
+// is nil, because a case always shows its violation.
 func (m *minimiser) again(c Case, seed Seed, property string) (found *Run, rate *Rate, err error) {
 	if m.runner.repeats() {
 		found, err = m.runner.run(c)
@@ -245,7 +245,8 @@ func (m *minimiser) unconfirmed(seed Seed, property string, of Rate) {
 	m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), of, seed.history})
 }
 
-// tries returns the number of trials in which the violation shows at least once with a probability of 90 %.
+// tries returns how many trials are needed to show the violation at least once with a probability of 90 %. It returns at
+// most the constant confirming.
 func (r *Rate) tries() int {
 	if r == nil {
 		return 1
@@ -257,8 +258,8 @@ func (r *Rate) tries() int {
 	return n
 }
 
-// last runs the minimised case a last time. It returns nil if the violation does not show. On real servers it runs the
-// case several times, and returns how often the violation showed.
+// The method last runs the minimised case once more. It returns nil if the violation does not show. On real servers it
+// runs the case several times and returns the rate.
 func (m *minimiser) last(s *shrinker) (*Run, *Rate, error) {
 	if !m.runner.repeats() {
 		r, rate, err := repeat(m.runner, s.Case, s.property, reported)
@@ -272,16 +273,14 @@ func (m *minimiser) last(s *shrinker) (*Run, *Rate, error) {
 	return r, nil, err
 }
 
-// covers reports whether c suffices, so that no counterexample with the given property and faults is needed. For this,
-// c must violate the property, and every fault of c must be among the given faults. If the given property was expected
-// to hold (parameter fails), c must also show a failed expectation.
+// covers reports whether c makes a counterexample for the property and the faults unnecessary. For this, c must violate
+// the property, and every fault of c must be in the list. If fails is true, c must also show a failed expectation.
 func (c Counterexample) covers(property string, faults []string, fails bool) bool {
 	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !fails)
 }
 
-// add stores the counterexample s, unless a stored one makes s unnecessary (see Counterexample.covers). If add stores
-// s, it removes each stored counterexample that s makes unnecessary. A larger counterexample never makes a smaller one
-// unnecessary.
+// add stores the counterexample s unless a stored one makes it unnecessary (see Counterexample.covers). It then removes
+// the stored counterexamples that s makes unnecessary. A larger counterexample never makes a smaller one unnecessary.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
 		return a.covers(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
@@ -293,8 +292,8 @@ func (m *minimiser) add(s Counterexample) {
 	m.Counterexamples = append(m.Counterexamples, s)
 }
 
-// compare orders counterexamples. Failed expectations come first, then violations without a fault on a server.
-// Counterexamples of the same class are ordered by property, then by size.
+// compare orders counterexamples. Failed expectations come first, then violations without server faults, then all
+// others. Within each class, the order is by property, then by size.
 func compare(a, b Counterexample) int {
 	class := func(s Counterexample) int {
 		switch {

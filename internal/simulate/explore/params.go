@@ -8,11 +8,11 @@ import (
 
 const (
 	usual = "counter"
-	many  = 40 // number of keys in some cases; more than the caches of some libraries hold
+	many  = 40 // number of keys in some cases; larger than the caches of some libraries
 	long  = 90 // length of the names of keys in some cases; longer than the names of locks in MySQL
 )
 
-// chooseWorkload chooses a random workload that the lock supports. In half of the cases it is the workload varied.
+// chooseWorkload chooses a random workload that the lock supports. In half of the cases this is the workload "varied".
 func (s *scene) chooseWorkload() string {
 	if s.chance(50) {
 		return "varied"
@@ -27,8 +27,8 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// chooseParams chooses two to five clients that compete for one key. In three of four cases each client has a separate
-// process.
+// chooseParams chooses the parameters of a case with two to five clients. In three of four cases, each client has a
+// separate process.
 func (s *scene) chooseParams(seed uint64) {
 	r := s.rand
 	p := workloads.Defaults()
@@ -57,8 +57,8 @@ func (s *scene) chooseParams(seed uint64) {
 	}
 }
 
-// chooseHabits chooses about half of the habits that suit the lock. A third of the cases have several keys,
-// and some of these have long names.
+// chooseHabits chooses about half of the habits that suit the lock. In a third of the cases, clients use several keys.
+// In some of these cases the keys have long names.
 func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
@@ -67,7 +67,7 @@ func (s *scene) chooseHabits() {
 			p.Habits = append(p.Habits, h)
 		}
 	}
-	if p.Habits == nil { // no habit would mean all of them
+	if p.Habits == nil { // an empty list would mean all habits
 		p.Habits = []workloads.Habit{workloads.Idles}
 	}
 	if s.chance(33) {

@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Pool runs cases in child processes. Each child process runs this program and calls Serve.
+// Pool runs cases in child processes. Each child process runs the same program and calls Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
@@ -29,12 +29,11 @@ type explorer struct {
 	log     children.Tail // standard error of the child process
 }
 
-// batchTimeout is the maximum time in which a child process must run a batch of seeds. A seed takes a few
-// milliseconds.
+// batchTimeout is the time limit for a batch of seeds in a child process. One seed takes a few milliseconds.
 const batchTimeout = 30 * time.Second
 
-// NewPool starts a pool of child processes. The parameter size is their number. They end when Close is called or when
-// this process ends.
+// NewPool starts a pool of child processes. The parameter size is their number. They end when Close is called or this
+// process ends.
 func NewPool(program []string, size int) (*Pool, error) {
 	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
 	for range size {
@@ -83,9 +82,8 @@ func (p *Pool) Size() int { return p.size }
 // Batch returns the number of seeds in one request. It is small so that all locks make progress.
 func (p *Pool) Batch() uint64 { return 16 }
 
-// Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds. The parameter from
-// is the first seed, and count is the number of seeds. If the case of a seed hangs or crashes the child process,
-// Seed.Failed is set in the outcome.
+// Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds. The first seed is
+// from. If the case of a seed hangs or crashes the child process, its outcome has Seed.Failed set.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	r, err := p.send(ctx, request{Subject: s, From: from, Count: count})
 	switch {
@@ -94,7 +92,7 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	case count == 1:
 		return []Seed{{Seed: from, Failed: err.Error()}}, nil
 	}
-	first, err := p.Search(ctx, s, from, count/2) // halve the batch until it contains only the seed that fails
+	first, err := p.Search(ctx, s, from, count/2) // halve the batch until only the failing seed is left
 	if err != nil {
 		return first, err
 	}
@@ -108,9 +106,8 @@ func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return r.Minimised, err
 }
 
-// Replay runs the case stored in f and returns the result, with a timeline of the given width in characters. If
-// GOMAXPROCS is 1, it runs the case in this process, otherwise in a child process. The parameter program is the command
-// that starts the child process.
+// Replay runs the case in f and returns the result. The timeline has the given width in characters. If GOMAXPROCS is 1,
+// the case runs in this process. Otherwise it runs in a child process, which the command program starts.
 func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return f.show(width)
@@ -124,8 +121,8 @@ func Replay(ctx context.Context, program []string, f File, width int) (Shown, er
 	return r.Shown, err
 }
 
-// send sends a request to an idle child process and returns the reply. If the child process exits or does not reply
-// in time, send starts a new one.
+// send sends a request to an idle child process and returns the reply. If the child process exits or does not reply in
+// time, send starts a new child process.
 func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 	var e *explorer
 	select {
@@ -165,7 +162,7 @@ func (p *Pool) send(ctx context.Context, q request) (r reply, err error) {
 // died is the error for a child process that exited, hung or sent an unreadable reply.
 type died struct{ error }
 
-// request asks a child process to run one case for each seed, to minimise violations, or to replay a case.
+// request asks a child process to run the cases of some seeds, to minimise violations, or to replay a case.
 type request struct {
 	Subject   Subject       `json:"subject"`
 	From      uint64        `json:"from,omitempty"`
@@ -177,7 +174,7 @@ type request struct {
 	TimeLimit time.Duration `json:"time_limit_ns,omitempty"`
 }
 
-// reply is a child process's reply to a request.
+// reply is the answer of a child process to a request.
 type reply struct {
 	Seeds     []Seed    `json:"seeds,omitempty"`
 	Minimised Minimised `json:"minimised,omitzero"`
@@ -185,9 +182,9 @@ type reply struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// Serve handles the requests of a Pool until it reads EOF from in. At EOF it calls the callback orphaned at once, even
-// during a request, so that the process can exit. The process must run with GOMAXPROCS=1: otherwise trials in virtual
-// time are not reproducible.
+// Serve handles the requests of a Pool until it reads EOF from in. At EOF it calls orphaned at once, even during a
+// request, so that the process can exit. The process must run with GOMAXPROCS=1. Otherwise trials in virtual time are
+// not reproducible.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {

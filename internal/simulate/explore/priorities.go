@@ -9,7 +9,7 @@ import (
 // priorities returns a plan that delays the messages of each process by a different time. Once or twice, a random
 // process becomes the slowest. Often the plan has another fault too.
 //
-// The strategy applies PCT (probabilistic concurrency testing) to messages instead of threads. Source: Burckhardt et
+// The strategy is PCT (probabilistic concurrency testing), applied to messages instead of threads. Source: Burckhardt et
 // al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010.
 func priorities(s *scene) (p faults.Plan) {
 	step := s.between(2*time.Millisecond, s.params.TTL/6)
@@ -28,7 +28,7 @@ func priorities(s *scene) (p faults.Plan) {
 	return p
 }
 
-// slow returns a step that begins at the given time and delays all messages to and from a process.
+// slow returns a step that delays all messages of a process by a duration. It begins at the time from.
 func (s *scene) slow(process int, by, from time.Duration) faults.Step {
 	return faults.Step{Name: "slow-network", When: faults.Trigger{Later: from},
 		Do: faults.Action{Verb: faults.Slow, Process: process, By: by}, For: s.own(2 * s.params.Duration)}

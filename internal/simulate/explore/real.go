@@ -13,24 +13,24 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// Real runs cases with real processes and servers. Several cases run at the same time, each on a separate stage. The
-// stages live on between the cases.
+// Real runs cases with real processes and servers. Several cases run at the same time, each on a separate stage. A stage
+// is used again for later cases.
 type Real struct {
 	setting trial.Setting
 	run     func() string // returns a new run ID
 	slots   chan struct{}
 
 	mu   sync.Mutex
-	idle []idleStage // the one that was idle for the longest time first
+	idle []idleStage // idle stages; the first has been idle for the longest time
 }
 
 type idleStage struct {
 	*trial.Stage
-	name string // see stageName
+	name string // lock and parameters; see stageName
 }
 
-// NewReal returns an engine that runs at most the given number of cases at the same time. The function run returns a new
-// run ID for each stage, so that the keys of two stages differ.
+// NewReal returns an engine that runs at most slots cases at the same time. The function run returns a new run ID for
+// each stage. Thus the keys of two stages differ.
 func NewReal(s trial.Setting, run func() string, slots int) *Real {
 	return &Real{setting: s, run: run, slots: make(chan struct{}, slots)}
 }
@@ -38,7 +38,7 @@ func NewReal(s trial.Setting, run func() string, slots int) *Real {
 // Size returns the number of cases that can run at the same time.
 func (r *Real) Size() int { return cap(r.slots) }
 
-// Batch returns the number of cases in one search. They run one after the other on one stage.
+// Batch returns the number of cases in one search. They run one after another on one stage.
 func (r *Real) Batch() uint64 { return 4 }
 
 // Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds.
@@ -62,8 +62,8 @@ func (r *Real) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return m, errors.Join(err, ctx.Err())
 }
 
-// Repeat runs a case several times and shows a run that violates the property. It returns the rate, and an empty Shown if
-// no run does.
+// Repeat runs a case several times and returns the rate. It shows one run that violates the property. If there is none,
+// the returned Shown is empty.
 func (r *Real) Repeat(ctx context.Context, c Case, property string, times, width int) (Shown, Rate, error) {
 	run, rate, err := repeat(realRunner{r, ctx}, c, property, times)
 	if run == nil || err != nil {
@@ -85,7 +85,7 @@ func (r *Real) Close() error {
 	return errors.Join(errs...)
 }
 
-// hangsAfter is the time after the end of the clients at which a case is interrupted.
+// hangsAfter is the time limit of a case, counted from the end of its clients. After it, the case is interrupted.
 const hangsAfter = 90 * time.Second
 
 // realRunner runs cases until the context ends.
@@ -109,7 +109,7 @@ func (r realRunner) run(c Case) (*Run, error) {
 	switch {
 	case r.ctx.Err() != nil:
 		return nil, r.ctx.Err()
-	case errors.Is(err, workers.ErrSlowStart): // it started in time when it was described, so the machine is too slow
+	case errors.Is(err, workers.ErrSlowStart): // the worker once started in time, so the machine is too slow now
 		return nil, &Void{err.Error()}
 	case err != nil:
 		return nil, err
@@ -122,7 +122,7 @@ func (r realRunner) run(c Case) (*Run, error) {
 		Ops: Operations(p.Lines), Verdict: p.Verdict}, nil
 }
 
-// play runs a trial on an idle stage, or on a new one. A stage is not used again after an error.
+// play runs a trial on an idle or a new stage. After an error it closes the stage.
 func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -148,8 +148,8 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 	return p, nil
 }
 
-// stage returns an idle stage for the lock, or a new one. If there are as many stages as slots, it closes an idle stage of
-// another lock first.
+// stage returns an idle stage for the lock, or a new stage. If there are as many stages as slots, it first closes an
+// idle stage of another lock.
 func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, error) {
 	own, other := r.take(stageName(cell, params))
 	if own != nil {
@@ -168,13 +168,13 @@ func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, e
 	return setting.Stage(cell.Lock)
 }
 
-// stageName returns what the trials on one stage have in common: the lock and its parameters.
+// stageName returns the lock and the parameters that all trials on a stage share.
 func stageName(cell trial.Cell, params map[string]string) string {
 	return fmt.Sprint(cell.Lock.Name, params)
 }
 
-// take removes an idle stage with the given name from the list and returns it. Without such a stage, the caller starts one.
-// If there are as many stages as slots, take then returns another idle stage, which the caller closes first.
+// take removes an idle stage with this name from the list and returns it. Without such a stage, own is nil, and the caller
+// starts a new stage. If there are as many stages as slots, other is a stage to close first.
 func (r *Real) take(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +183,7 @@ func (r *Real) take(name string) (own, other *trial.Stage) {
 		r.idle = slices.Delete(r.idle, i, i+1)
 		return own, nil
 	}
-	if len(r.slots)+len(r.idle) > cap(r.slots) { // the caller has a slot, and every other slot may have a stage
+	if len(r.slots)+len(r.idle) > cap(r.slots) { // the caller uses one slot, and every other slot may have a stage
 		other = r.idle[0].Stage
 		r.idle = slices.Delete(r.idle, 0, 1)
 	}

@@ -54,8 +54,8 @@ func stalling(t *testing.T, s Subject) uint64 {
 	return 0
 }
 
-// TestReal searches for a violation on real servers. A holder that outlives its lease must be found for a lock without
-// renewal, and shown again. The violation is not a failure, because it is expected.
+// TestReal searches for a violation on real servers. A lock without renewal lets a holder outlive its lease. The search
+// must find this violation and show it again. It is expected, so it is no failure.
 func TestReal(t *testing.T) {
 	r := newRealTest(t)
 	s := Subject{Servers: servers.Local, Lock: "set-px-lua", Faults: []string{"holder-stall"}}
@@ -64,7 +64,7 @@ func TestReal(t *testing.T) {
 	if err != nil || len(seeds) != 1 || seeds[0].Failed != "" {
 		t.Fatalf("%+v: %v", seeds, err)
 	}
-	if seeds[0].Void != "" { // the machine was too slow
+	if seeds[0].Void != "" { // the trial was discarded, because the machine was too slow
 		t.Skip(seeds[0].Void)
 	}
 	if !slices.Contains(seeds[0].Violated, "mutual-exclusion") || len(seeds[0].Fails()) > 0 {
@@ -80,8 +80,8 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// TestUnconfirmed checks that a violation on real servers that does not show again is not a counterexample, and makes the
-// result inconclusive if the property was expected to hold.
+// TestUnconfirmed checks a violation on real servers that does not show again. It must not become a counterexample. If
+// the property was expected to hold, the result must be inconclusive.
 func TestUnconfirmed(t *testing.T) {
 	r := newRealTest(t)
 	s := Subject{Servers: servers.Local, Lock: "set-px-lua", Faults: []string{"holder-abandon"}}
@@ -98,7 +98,7 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestRealCases checks that every case that is drawn for real servers can run on real servers.
+// TestRealCases checks that every case that is chosen for real servers can run on them.
 func TestRealCases(t *testing.T) {
 	verbs := map[faults.Verb]bool{}
 	for _, lock := range []string{"set-px-lua", "redlock", "redsync", "postgres-advisory", "zookeeper", "etcd"} {

@@ -22,21 +22,21 @@ func (virtual) run(c Case) (*Run, error) { return c.Run() }
 
 func (virtual) repeats() bool { return true }
 
-// Void is the error for a trial that says nothing about the lock, because the machine was too slow or an action failed.
+// Void is the error for a trial that says nothing about the lock. Either the machine was too slow, or an action failed.
 type Void struct{ Why string }
 
 func (v *Void) Error() string { return "discarded: " + v.Why }
 
-// Rate states in how many of several trials a case showed its violation.
+// Rate states how many of several trials of a case showed its violation.
 type Rate struct {
 	Shows     int    `json:"shows"`
-	Trials    int    `json:"trials"`              // without discarded trials
+	Trials    int    `json:"trials"`              // number of trials, without discarded trials
 	Discarded int    `json:"discarded,omitempty"` // number of trials that say nothing about the lock
-	Why       string `json:"why,omitempty"`       // reason for a discarded trial
+	Why       string `json:"why,omitempty"`       // reason of the last discarded trial
 }
 
-// repeat runs a case several times at once. It returns one of the runs that violate the property, or nil, and how many
-// did. It returns an error if no run ended.
+// repeat runs a case several times at once. It returns a run that violates the property, or nil, and the rate. It
+// returns an error if no run succeeded.
 func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
 	runs, errs := make([]*Run, times), make([]error, times)
 	var all errgroup.Group
@@ -46,7 +46,7 @@ func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
 			return nil
 		})
 	}
-	_ = all.Wait() // the errors are in errs
+	_ = all.Wait() // ignore the error; errs has all errors
 	var shown *Run
 	var rate Rate
 	for i, r := range runs {

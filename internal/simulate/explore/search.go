@@ -8,7 +8,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed holds the result of running the case that is generated from one random seed.
+// Seed holds the result of the case that is generated from one random seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -21,14 +21,14 @@ type Seed struct {
 	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
 	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
-	history    *Recorded     // history of a violation on real servers that was expected not to occur
-	Void       string        `json:"void,omitempty"` // reason why the trial says nothing about the lock: the machine was too slow, or an action failed
+	history    *Recorded     // history of a violation on real servers; set only if the property was expected to hold
+	Void       string        `json:"void,omitempty"` // reason why the trial says nothing about the lock, such as a slow machine or a failed action
 }
 
 // Fails returns the properties that were expected to hold but were violated.
 func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
-// Try runs the case that the seed determines in virtual time, and returns the outcome. It returns an error if the lock
+// Try runs the case that the seed determines, in virtual time, and returns the outcome. It returns an error if the lock
 // cannot be explored.
 func (s Subject) Try(seed uint64) (Seed, error) { return s.try(virtual{}, seed) }
 

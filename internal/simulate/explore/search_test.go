@@ -36,8 +36,8 @@ func newPool(t *testing.T, how string, size int) *Pool {
 	return p
 }
 
-// explorable returns the Redis locks that can run in simulated trials (see Subject.Refused). It omits locks that use no
-// store.
+// explorable returns the Redis locks that can run in simulated trials. It omits locks without a store and locks that
+// Subject.Refused refuses.
 func explorable() []Subject {
 	var all []Subject
 	for _, l := range catalog.OnRedis() {
@@ -48,7 +48,7 @@ func explorable() []Subject {
 	return all
 }
 
-// TestSameInTwoProcesses checks for each lock that two processes record the same history for the same seed.
+// TestSameInTwoProcesses checks that two processes record the same history for the same seed. It checks every lock.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	count := uint64(50)
@@ -95,7 +95,7 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		subject  Subject
 		property string
-		seeds    uint64 // several times as many seeds as the search needs
+		seeds    uint64 // several times the number of seeds that the search needs
 	}{
 		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
 		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
@@ -125,7 +125,7 @@ func TestDefectsAreFound(t *testing.T) {
 				}
 				s := minimised.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
-				for i := range s.Case.Plan.Steps { // the counterexample is minimal: no step can be removed without losing the violation
+				for i := range s.Case.Plan.Steps { // the counterexample must be minimal: without any one step, the violation is lost
 					less := s.Case.clone()
 					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
 					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
@@ -142,8 +142,8 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestCampaign checks that the result of Campaign.Run depends only on the seeds, not on the number of child
-// processes.
+// TestCampaign checks that the result of Campaign.Run depends only on the seeds. The number of child processes must not
+// matter.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	var found [2]bytes.Buffer
@@ -178,7 +178,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignInTime checks that Campaign.Run ends when its time limit is reached, and tries every lock.
+// TestCampaignInTime checks that Campaign.Run tries every lock and ends at its time limit.
 func TestCampaignInTime(t *testing.T) {
 	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
 	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
@@ -192,7 +192,7 @@ func TestCampaignInTime(t *testing.T) {
 	}
 }
 
-// TestReplay checks that Replay returns the same result from a child process as from this process with GOMAXPROCS=1.
+// TestReplay checks Replay in a child process and in this process with GOMAXPROCS=1. Both must return the same result.
 func TestReplay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	self, err := os.Executable()
@@ -252,8 +252,8 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
-// TestExpectationsOfPlans checks the expectations under several faults. A property must be expected to hold only if
-// it is expected to hold under each fault alone, or if it excuses faults by its definition.
+// TestExpectationsOfPlans checks the expectations for plans of several faults. A property may be expected to hold only
+// if it is expected to hold under each fault alone, or if it tolerates faults by definition.
 func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
@@ -299,8 +299,8 @@ func TestExpectationsOfPlans(t *testing.T) {
 	}
 }
 
-// TestStepsAreFaultsOfTheTable checks that every step of a fault plan has the name of a fault that package faults
-// defines.
+// TestStepsAreFaultsOfTheTable checks the names of the steps in a fault plan. Each must be the name of a fault in
+// package faults.
 func TestStepsAreFaultsOfTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range faults.All() {
@@ -331,7 +331,7 @@ func TestStepsAreFaultsOfTheTable(t *testing.T) {
 }
 
 // TestFixed replays cases in which a lock of this repository once violated a property that it was expected to satisfy.
-// The defects are fixed, so the lock must not violate the property again.
+// These defects are fixed, so no lock may violate the property again.
 func TestFixed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	files, err := filepath.Glob("testdata/fixed/*.json")
@@ -356,15 +356,15 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOrphanedExplorer checks that a child process ends at once when its standard input ends, even while it handles a
-// request.
+// TestOrphanedExplorer checks that a child process ends at once when its standard input ends. This must happen even
+// during a request.
 func TestOrphanedExplorer(t *testing.T) {
 	p := newPool(t, "explorer", 1)
 	e := <-p.idle
 	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // gives the child process time to begin the request
+	time.Sleep(100 * time.Millisecond) // give the child process time to begin the request
 	e.in.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.cmd.Wait() }()

@@ -12,8 +12,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Limits for minimising one case. The limit on trials makes the result independent of the speed of the machine. The
-// time limit is reached on slow machines only.
+// Limits for minimising one case. Because the number of trials is limited, the result does not depend on the speed of
+// the machine. Only a slow machine reaches the time limit.
 const (
 	mostTrials = 1200
 	mostTime   = 25 * time.Second
@@ -33,9 +33,9 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// shrink minimises a case that violates the property. It first reduces the number of faults, iterations and clients,
-// and then simplifies durations. Unless a limit is reached, no single fault, iteration or client can be removed from
-// the result without losing the violation. If the property was expected to hold, it still is in the result.
+// shrink minimises a case that violates the property. It first reduces the number of faults, iterations and clients, and
+// then simplifies durations. Unless a limit is reached, the result is minimal: without any one fault, iteration or
+// client, the violation is lost. If the property was expected to hold, it still is.
 func (r *Run) shrink(x runner, property string, tries int, until time.Time) *shrinker {
 	s := &shrinker{Run: r, runner: x, property: property, tries: tries, until: until}
 	for {
@@ -45,12 +45,12 @@ func (r *Run) shrink(x runner, property string, tries int, until time.Time) *shr
 		s.dropClients()
 		s.simplify()
 		s.plainTimes()
-		if s.size() == before || s.spent() || !x.repeats() { // a real trial has another number of operations each time
+		if s.size() == before || s.spent() || !x.repeats() { // on real servers, the number of operations differs between trials
 			break
 		}
 	}
 	s.inTurn()
-	s.dropSteps() // once the clients run in a fixed order, some fault steps may be unnecessary
+	s.dropSteps() // after inTurn, some fault steps may be unnecessary
 	return s
 }
 
@@ -59,9 +59,9 @@ type shrinker struct {
 	*Run
 	runner   runner
 	property string
-	tries    int // number of times that a smaller case is run until it shows the violation
+	tries    int // maximum number of runs of a smaller case until it shows the violation
 	trials   int
-	cutOff   bool // whether time ran out, so that a smaller case may exist
+	cutOff   bool // whether time ran out; a smaller case may then exist
 	until    time.Time
 }
 
@@ -70,8 +70,8 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// try changes a copy of the case and runs it. If the copy still violates the property and is not larger, the copy
-// replaces the case. try reports whether it did.
+// The method try changes a copy of the case and runs it. If the copy still violates the property and is not larger, it
+// replaces the case. The result is true if it did.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 || !s.runner.repeats() })
 }
@@ -94,7 +94,8 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
-// keeps reports whether a run, which violates the property, is a failure if the original run was one.
+// keeps reports whether the run r may replace the original run. If the original run is a failure, r must be a failure
+// too.
 func (s *shrinker) keeps(r *Run) bool { return r.expects(s.property) || !s.expects(s.property) }
 
 // expects reports whether the property is expected to hold.
@@ -102,12 +103,12 @@ func (r *Run) expects(property string) bool {
 	return r.Header.Expectation(property).Expected == histories.ToHold
 }
 
-// possible reports whether all clients and processes that the plan names exist.
+// possible reports whether all clients and processes in the fault plan exist.
 func (c Case) possible() bool {
 	return !slices.ContainsFunc(c.Plan.Steps, func(step faults.Step) bool { return c.checkStep(step) != nil })
 }
 
-// clone returns a copy of the case. Modifying the plan of the copy does not change the original.
+// clone returns a copy of the case. The plan of the copy can be modified without changing the original.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps, c.Params.Habits = slices.Clone(c.Plan.Steps), slices.Clone(c.Params.Habits)
@@ -122,9 +123,8 @@ func (c Case) clone() Case {
 	return c
 }
 
-// reduce removes elements from a list in the case while the case still violates the property. It first tries to
-// remove half of the elements at once, then fewer. The parameter least is the minimum number of elements that
-// remain.
+// reduce removes elements from a list in the case, as long as the case still violates the property. It first tries to
+// remove half of the elements at once, then fewer. At least least elements remain.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
@@ -141,9 +141,8 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// first reports whether one of the given values simplifies the case. It applies change with each value in turn to a
-// copy of the case, and runs the copy. It stops when a copy still violates the property and is not larger. That copy
-// replaces the case.
+// The function first reports whether one of the values simplifies the case. It applies change with each value to a copy
+// of the case and runs the copy. The first copy that still violates the property and is not larger replaces the case.
 func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	if !s.runner.repeats() {
 		return firstAtOnce(s, values, change)
@@ -151,7 +150,7 @@ func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
 
-// firstAtOnce is like first, but runs all copies at the same time, because a real trial spends most of its time waiting.
+// firstAtOnce is like first, but runs all copies at the same time. Real trials spend most of their time waiting.
 func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	if s.spent() {
 		return false
@@ -179,10 +178,10 @@ func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
 		if !s.runner.repeats() {
-			have = min(have, 4) // real trials take seconds
+			have = min(have, 4) // a trial on real servers takes seconds
 		}
 		var fewer []uint64
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // larger steps for a larger n, so that fewer trials are needed
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // use larger steps for a larger n, so that fewer trials are needed
 			fewer = append(fewer, n)
 		}
 		first(s, fewer, func(x *Case, n uint64) { x.Plan.Rest(c, n) })
@@ -204,7 +203,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients removes clients that run no iterations, from the last client on.
+// dropClients removes clients that run no iterations, beginning with the last client.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
@@ -243,7 +242,7 @@ func (s *shrinker) simplify() {
 // plainUsage makes the clients use the lock in a simpler way: with fewer habits and keys.
 func (s *shrinker) plainUsage() {
 	if s.Workload == "varied" {
-		for _, simple := range []string{"counter", "reentrant"} { // refused if the lock is not re-entrant
+		for _, simple := range []string{"counter", "reentrant"} { // the workload reentrant is refused if the lock is not re-entrant
 			s.try(func(c *Case) { c.Workload = simple; c.Params.Habits = nil })
 		}
 		reduce(s, 1, func(c *Case) *[]workloads.Habit { return &c.Params.Habits })
@@ -256,10 +255,10 @@ func (s *shrinker) plainUsage() {
 	s.try(func(c *Case) { c.Params.KeyLength = 0 })
 }
 
-// plainer maps a deployment to a simpler deployment of the same lock.
+// plainer maps a deployment to a simpler deployment for the same lock.
 var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-// plainTrigger simplifies the trigger of a fault step. It replaces a time or a command by a point in a client's
+// plainTrigger simplifies the trigger of a fault step. It replaces a time or a command with a point in a client's
 // iteration, such as the grant. If this fails, it tries an earlier iteration.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
@@ -297,7 +296,8 @@ func (s *shrinker) plainTimes() {
 			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
-	for _, d := range []time.Duration{lease * 7 / 10, lease / 2, lease / 4, lease / 8} { // try the longest duration first: longer holds leave fewer operations in the counterexample
+	// Try the longest duration first. With longer holds, the counterexample has fewer operations.
+	for _, d := range []time.Duration{lease * 7 / 10, lease / 2, lease / 4, lease / 8} {
 		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}
@@ -309,8 +309,7 @@ func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }
 
-// setTime sets the nth duration of a step (see timesOf). If the step's durations For and Do.By are equal, setTime keeps
-// them equal.
+// setTime sets the nth duration of a step (see timesOf). If For and Do.By are equal, they stay equal.
 func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
 	one := timesOf(step)[n]
@@ -320,8 +319,8 @@ func setTime(step *faults.Step, n int, d time.Duration) {
 	}
 }
 
-// inTurn makes the clients start one after another. Each client delays its first acquire until the previous client
-// has been granted the lock. This makes the events easier to follow and independent of the machine's timing.
+// inTurn makes the clients start one after another. Each client delays its first acquire until the previous client has
+// been granted the lock. The events are then easier to follow and do not depend on the machine's timing.
 func (s *shrinker) inTurn() {
 	var order []int32
 	grants := slices.Clone(s.Ops)

@@ -10,7 +10,7 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// excused is a runner in which every case violates the property excludes. The property is expected to hold only if a
+// excused is a runner in which every case violates the property "excludes". This property is expected to hold only if a
 // process is killed.
 type excused struct{ repeatable bool }
 
@@ -26,7 +26,8 @@ func (x excused) run(c Case) (*Run, error) {
 
 func (x excused) repeats() bool { return x.repeatable }
 
-// TestShrinkKeepsExpectation checks that a failure is not minimised to a case in which the violation is expected.
+// TestShrinkKeepsExpectation checks that a failure stays a failure when it is minimised. A case in which the violation
+// is expected must not replace it.
 func TestShrinkKeepsExpectation(t *testing.T) {
 	for _, x := range []excused{{repeatable: true}, {repeatable: false}} {
 		c := usualCase("set-px-lua", 1)

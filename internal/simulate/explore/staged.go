@@ -8,14 +8,15 @@ import (
 	"lockbench/workloads"
 )
 
-// stage makes the parameters and the fault plan of a sequence of events that random faults rarely form.
+// stage creates a case with a certain sequence of events. Random faults rarely form this sequence.
 type stage struct {
-	name string // required fault; "": none
+	name string // name of a required fault; "": none
 	fits func(*scene) bool
 	make func(*scene) faults.Plan
 }
 
-// stages lists the sequences of events that the strategy staged chooses from.
+// stages lists the sequences of events that the strategy "staged" chooses from. An entry that occurs twice is chosen
+// more often.
 var stages = []stage{
 	{make: undisturbed},
 	{make: undisturbed},
@@ -25,7 +26,7 @@ var stages = []stage{
 	{name: "server-restart", fits: (*scene).single, make: longRestart},
 }
 
-// staged returns the plan of a random sequence of events, and changes the workload and the parameters accordingly.
+// staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.
 func staged(s *scene) faults.Plan {
 	for _, i := range s.rand.Perm(len(stages)) {
 		if x := stages[i]; (x.name == "" || s.allows(x.name)) && (x.fits == nil || x.fits(s)) {
@@ -37,11 +38,11 @@ func staged(s *scene) faults.Plan {
 
 func (s *scene) single() bool { return !s.several() && s.deployment != "three" }
 
-// rereleases reports whether a release may be repeated if its outcome is unknown.
+// rereleases reports whether a client may repeat a release with an unknown outcome.
 func (s *scene) rereleases() bool { return s.lock.Program != nil && s.lock.Program.Rereleases }
 
-// undisturbed returns no faults. Clients use the lock in different ways, often several clients of a process with several
-// keys. After a fault many answers are not judged.
+// undisturbed returns a plan without faults, because after a fault many answers are not judged. Clients use the lock in
+// different ways. Often a process has several clients and several keys.
 func undisturbed(s *scene) faults.Plan {
 	s.workload = "varied"
 	s.params.Habits, s.params.Keys, s.params.Spread = nil, 1, workloads.One
@@ -55,8 +56,8 @@ func undisturbed(s *scene) faults.Plan {
 	return faults.Plan{}
 }
 
-// inTurn makes each client use a separate process and stop after one hold, or sometimes two. The clients after the first
-// begin when the first is granted the lock.
+// inTurn makes each client use a separate process and stop after one hold, or sometimes two. The first client is granted
+// the lock before the other clients begin.
 func (s *scene) inTurn(clients int) (p faults.Plan) {
 	s.workload = usual
 	s.params.Clients, s.params.Processes = clients, clients
@@ -72,8 +73,8 @@ func (s *scene) inTurn(clients int) (p faults.Plan) {
 	return p
 }
 
-// overtaken returns a plan in which a holder is paused or cut off for longer than its lease and then works on for more than
-// a lease. The others hold the lock briefly meanwhile, so that the key is free again when the holder continues.
+// overtaken returns a plan in which a holder may be paused or cut off for longer than its lease. It then continues to
+// work. Meanwhile the other clients hold the lock briefly, so that the key is free again when the holder continues.
 func overtaken(s *scene) faults.Plan {
 	p := s.inTurn(2 + s.rand.IntN(2))
 	lease := s.params.TTL
@@ -92,11 +93,11 @@ func overtaken(s *scene) faults.Plan {
 	return p
 }
 
-// longLease is the lease of some cases. It is longer than the timeouts of most clients, so that an operation fails and is
-// repeated within the lease.
+// longLease is the lease of some cases. It is longer than the timeouts of most clients. An operation can then fail and
+// be repeated within the lease.
 const longLease = 10 * time.Second
 
-// cutRelease returns a plan in which a release does not reach the server, and the client repeats it before the lease ends.
+// cutRelease returns a plan in which a release does not reach the server. The client repeats it before the lease ends.
 func cutRelease(s *scene) faults.Plan {
 	s.params.TTL = max(s.params.TTL, longLease)
 	p := s.inTurn(2)
@@ -107,10 +108,10 @@ func cutRelease(s *scene) faults.Plan {
 	return p
 }
 
-// waits lists the Redis commands with which a waiter learns of a release or of the state of the lock.
+// The variable waits lists the Redis commands that a waiter uses to learn of a release or to read the state of the lock.
 var waits = []string{"BLPOP", "SUBSCRIBE", "PSUBSCRIBE", "GET", "EVALSHA", "EVAL", "SET", "SETNX", "HSET", "PEXPIRE", "PTTL", "PUBSUB", "CLIENT", "UNSUBSCRIBE"}
 
-// lateWaiter returns a plan in which a command of a waiter is delayed until the holder has released.
+// lateWaiter returns a plan in which a command of a waiter is delayed until the holder has released the lock.
 func lateWaiter(s *scene) faults.Plan {
 	p := s.inTurn(2)
 	s.params.Hold = s.between(s.params.TTL/20, s.params.TTL/2)
@@ -129,8 +130,8 @@ func lateWaiter(s *scene) faults.Plan {
 	return p
 }
 
-// longRestart returns a plan in which the server is away for longer than a lease or session while a client holds the lock.
-// Then the clients hold it for longer than a lease again.
+// longRestart returns a plan in which the server is down for 0.5 to 2.5 leases while a client holds the lock. Afterwards
+// the clients acquire the lock again.
 func longRestart(s *scene) faults.Plan {
 	lease := s.params.TTL
 	p := s.inTurn(2 + s.rand.IntN(2))

@@ -13,8 +13,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestStages checks that the strategy staged forms each sequence of events, for a lock in another program and on each store,
-// and that real servers support it.
+// TestStages checks the strategy "staged" for a lock in another program on several stores. It must form each sequence of
+// events, and real servers must support the cases.
 func TestStages(t *testing.T) {
 	for _, store := range []string{"redis", "postgres", "etcd"} {
 		lock := impls.Impl{Name: "staged-" + store, Store: store, Deployment: "single", Renews: true, Leased: true,
@@ -39,7 +39,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// sequence returns a word for the sequence of events that a case consists of.
+// sequence returns a word for the sequence of events in a case.
 func sequence(c Case) string {
 	steps := c.Plan.Steps
 	switch {
@@ -51,7 +51,7 @@ func sequence(c Case) string {
 	return string(steps[len(steps)-1].Do.Verb)
 }
 
-// checkCase returns an error if the plan names clients or processes that the case does not have.
+// checkCase returns an error if the plan names a client or process that does not exist.
 func checkCase(c Case) error {
 	var errs []error
 	for _, s := range c.Plan.Steps {
@@ -63,8 +63,8 @@ func checkCase(c Case) error {
 	return errors.Join(errs...)
 }
 
-// TestOvertaken checks that the other clients have released the key when the holder continues, and that the holder then works
-// on.
+// TestOvertaken checks the plans of the function overtaken. The other clients must have released the key when the holder
+// continues. The holder must then still be working.
 func TestOvertaken(t *testing.T) {
 	for seed := range uint64(100) {
 		s := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: impls.Impl{Deployment: "single", Program: &impls.Program{}}, real: true}

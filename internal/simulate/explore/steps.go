@@ -8,25 +8,25 @@ import (
 	"lockbench/workloads"
 )
 
-// maker creates the steps of a fault plan for one kind of fault. The caller adds a trigger to each step that has
-// none.
+// maker creates the steps of a fault plan for one kind of fault. If a step has no trigger, the caller adds one.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required servers or lock: "one" or "five" servers, "replica": a server with a replica, "notifies": a lock that uses notifications, "session": a lock with sessions, "three": an ensemble, "": any
-	only string // required engine: "real" servers or "virtual" time; "": any
+	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "session": a lock with sessions, "": any
+	only string // required engine: "real" servers, "virtual" time, or "" for any
 
-	at              workloads.Point // point in a client's iteration (acquire, work, release) at which the step happens; "": the caller chooses
-	verb            faults.Verb
-	client, process bool                       // client: whether the step affects the client; process: whether it affects the client's process
+	at   workloads.Point // point of a client's iteration at which the step happens; "": the caller chooses
+	verb faults.Verb
+	// client and process state whether the step affects the client, and whether it affects the client's process.
+	client, process bool
 	nodes           int                        // maximum number of servers that the step affects
-	by              func(*scene) time.Duration // nil: 0
+	by              func(*scene) time.Duration // returns Action.By; nil: 0
 	oneWay, lasts   bool
 
-	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe the steps
+	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe a single step
 }
 
-// makers returns a maker for each kind of fault. A maker creates the steps of a fault. For faults that affect a
-// single command or reply, see the function named passing.
+// makers returns a maker for each kind of fault, except for the faults of a single command or reply. The function named
+// passing returns the makers of these.
 func makers() []maker {
 	return []maker{
 		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
@@ -56,9 +56,8 @@ func makers() []maker {
 	}
 }
 
-// steps returns the steps of the fault that m describes, for use in a fault plan. The caller sets the names of the
-// steps. The order in which steps draws random numbers must not change. Otherwise each seed would determine a different
-// case.
+// steps returns the steps of the fault that m describes. The caller sets their names. steps must always draw its random
+// numbers in the same order. Otherwise a seed would determine a different case.
 func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.make != nil {
 		return m.make(s, c)
@@ -73,7 +72,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 	if m.process {
 		step.Do.Process = s.processOf(c)
 		if m.verb != faults.Kill && s.chance(12) {
-			step.Do.Process = -1 // all processes
+			step.Do.Process = -1 // affect all processes
 		}
 	}
 	if m.nodes > 0 {
@@ -90,8 +89,8 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 
 func slower(s *scene) time.Duration { return s.between(time.Millisecond, s.params.TTL/3) }
 
-// minorityDown returns a step that stops one or two servers until the trial ends. It returns nil if the plan would
-// then stop more than two servers.
+// minorityDown returns a step that stops one or two servers until the trial ends. It returns nil if more than two
+// servers would then be stopped.
 func minorityDown(s *scene, _ int32) []faults.Step {
 	nodes := s.nodes(2)
 	if s.down += len(nodes); s.down > 2 {
@@ -108,11 +107,11 @@ func drifting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
 }
 
-// failover returns steps that promote the replica. In three of four cases, replication stops earlier, so that the
-// replica lacks the latest writes.
+// failover returns steps that promote the replica. In three of four cases, replication stops earlier. The replica then
+// lacks the latest writes.
 func failover(s *scene, c int32) []faults.Step {
 	if s.promoted {
-		return nil // the only replica has been promoted already
+		return nil // the only replica has already been promoted
 	}
 	s.promoted = true
 	over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
@@ -122,8 +121,8 @@ func failover(s *scene, c int32) []faults.Step {
 	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
-// restarting returns a step that restarts servers, at once or after a delay, with or without their data. In
-// deployment five-delayed the delay is longer than a lease.
+// restarting returns a step that restarts servers at once or after a delay, with or without their data. In the
+// deployment five-delayed, the delay is longer than a lease.
 func restarting(s *scene, _ int32) []faults.Step {
 	step := faults.Step{Do: faults.Action{Verb: faults.Restart, Nodes: s.nodes(3), Keeps: s.chance(20)}}
 	if s.real {
@@ -143,8 +142,7 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// The function passing returns one maker for each kind of fault that affects a single command or reply. A value of type
-// maker creates the steps of a fault.
+// The function passing returns a maker for each kind of fault that affects a single command or reply.
 func passing() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
@@ -167,7 +165,7 @@ func passing() []maker {
 	}
 }
 
-// fits reports whether steps of this kind are allowed and possible with the deployment, the lock and the engine.
+// fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
 		"three": s.deployment == "three", "session": s.lock.Session, "notifies": s.lock.Notifies}
@@ -175,7 +173,7 @@ func (s *scene) fits(m maker) bool {
 	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels())
 }
 
-// cancels reports whether the steps of m cancel an operation.
+// cancels reports whether the steps of m cancel an acquire or a release.
 func (m maker) cancels() bool {
 	return m.name == "cancelled-acquire" || m.name == "interrupted-release"
 }
@@ -186,8 +184,8 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// The method some returns the steps of one fault, of a randomly chosen kind, for the client c. It returns nil if no
-// kind is possible.
+// The method some returns the steps of one fault for client c. It chooses the kind of fault at random. If no kind is
+// possible, it returns nil.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {
@@ -204,8 +202,8 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon returns a trigger that fires when client c reaches the point p of an iteration, such as the grant. The
-// iteration is chosen at random from the client's first three.
+// upon returns a trigger that fires when client c reaches the point p of an iteration, such as the grant. The iteration
+// is one of the client's first three, chosen at random.
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }

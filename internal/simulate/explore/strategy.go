@@ -16,16 +16,16 @@ type strategy struct {
 	plan func(*scene) faults.Plan
 }
 
-// strategies returns the strategies that choose a fault plan. Seeds 0, 1, 2, ... use the strategies in turn.
+// strategies returns the strategies for choosing a fault plan. Seed n uses strategy n modulo their number.
 func strategies(real bool) []strategy {
 	all := []strategy{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
-	if real { // few cases run there, so that random plans rarely form a long sequence of events
+	if real { // on real servers few cases run, and random plans rarely form a long sequence of events
 		all = append(all, strategy{"staged", staged})
 	}
 	return all
 }
 
-// Strategies returns the names of the strategies that choose fault plans, on real servers or in virtual time.
+// Strategies returns the names of the strategies for choosing a fault plan, on real servers or in virtual time.
 func Strategies(real bool) []string {
 	var names []string
 	for _, s := range strategies(real) {
@@ -34,18 +34,19 @@ func Strategies(real bool) []string {
 	return names
 }
 
-// points lists the points of a client's iteration at which a fault can begin, in order.
+// points lists the points of a client's iteration at which a fault can begin. They are in the order in which they
+// happen.
 var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
-// ttl is the duration of leases in explored cases, unless the lock supports only longer ones. Fault trials on real servers use
-// the same duration, so that explored cases can be replayed on real servers.
+// ttl is the lease in explored cases, unless the lock supports only longer leases. It equals the lease of fault trials
+// on real servers, so explored cases can be replayed there.
 const ttl = 800 * time.Millisecond
 
 // Subject is a lock to explore. Deployment and Faults optionally restrict the explored cases.
 type Subject struct {
-	Servers    string   `json:"servers,omitempty"` // how real servers are started, such as local; "": virtual time
+	Servers    string   `json:"servers,omitempty"` // start method of real servers, such as local; "": virtual time
 	Lock       string   `json:"lock"`
-	Deployment string   `json:"deployment,omitempty"` // "": a random one of the lock's deployments
+	Deployment string   `json:"deployment,omitempty"` // deployment of the lock; "": a random one
 	Faults     []string `json:"faults,omitempty"`     // names of allowed fault steps; empty: all
 }
 
@@ -64,14 +65,14 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 		if s.Servers == "" {
 			return c, strategy.name, nil
 		}
-		if _, err = c.Cell(); err == nil { // real servers cannot do everything that can be drawn
+		if _, err = c.Cell(); err == nil { // a random case may need an action that real servers do not support
 			return c, strategy.name, nil
 		}
 	}
 	return Case{}, "", err
 }
 
-// draw returns a random case with a plan of the given strategy.
+// draw returns a random case. The function plan, from a strategy, returns its fault plan.
 func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Case {
 	sc.deployment = s.Deployment
 	if all := deployments(sc.lock, s.Servers); sc.deployment == "" {
@@ -87,8 +88,8 @@ func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Cas
 	return c
 }
 
-// deployments returns the deployments on which a lock is explored. The usual deployment is listed twice, so that it
-// is chosen more often.
+// deployments returns the deployments on which a lock is explored. A deployment that is listed twice is chosen more
+// often.
 func deployments(lock impls.Impl, on string) []string {
 	switch {
 	case lock.Program != nil, on == servers.External:
@@ -102,12 +103,12 @@ func deployments(lock impls.Impl, on string) []string {
 	}
 	all := []string{lock.Deployment, lock.Deployment, "replica"}
 	if on != "" {
-		all = append(all, servers.Durable) // a restart keeps the data there
+		all = append(all, servers.Durable) // keeps the data after a restart
 	}
 	return all
 }
 
-// scene holds the random source, the chosen parameters and the state from which a strategy builds a fault plan.
+// scene holds the random source and the choices made so far for one case. A strategy builds a fault plan from it.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
@@ -115,9 +116,9 @@ type scene struct {
 	workload   string
 	params     workloads.Params
 	allowed    []string
-	real       bool // whether the case is for real servers, where time is expensive
-	steps      int  // number of durations to which nanoseconds were added to make them unique
-	down       int  // number of servers stopped until the trial ends
+	real       bool // whether the case is for real servers, on which trials take real time
+	steps      int  // number of durations that were made unique by adding nanoseconds
+	down       int  // number of servers that are stopped until the trial ends
 	promoted   bool
 }
 
@@ -138,13 +139,13 @@ func (s *scene) around() time.Duration {
 	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
 }
 
-// late returns a random delay of a message: a fraction of the lease, or up to three leases.
+// late returns a random delay for a message: a fraction of a lease, or up to three leases.
 func (s *scene) late() time.Duration {
 	parts := []time.Duration{5, 10, 25, 50, 90, 110, 150, 200, 300}
 	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
 }
 
-// another returns a client other than c, if there is one.
+// another returns a client other than c. If c is the only client, it returns c.
 func (s *scene) another(c int32) int32 {
 	if n := int32(s.params.Clients); n > 1 {
 		return (c + 1 + s.rand.Int32N(n-1)) % n
@@ -159,14 +160,14 @@ func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
 func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
 
-// own makes a duration unique in the fault plan by adding some nanoseconds. Otherwise two events could happen at the
-// same time, in an undefined order.
+// own makes a duration unique in the fault plan by adding some nanoseconds. Two equal times would have an undefined
+// order.
 func (s *scene) own(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)
 }
 
-// nodes returns the indexes of randomly chosen servers: at least one, at most the given number.
+// nodes returns the indexes of one or more randomly chosen servers. Their number is at most most.
 func (s *scene) nodes(most int) []int {
 	if !s.several() {
 		return []int{0}
@@ -174,7 +175,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused returns the reason why the subject cannot be explored, or nil if it can.
+// Refused returns the reason why the subject cannot be explored. It returns nil if the subject can be explored.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

@@ -2,7 +2,7 @@ package explore
 
 import "lockbench/internal/drive/faults"
 
-// uniform chooses a plan of one to four faults of any kind at random times.
+// uniform returns a plan of one to four faults of any kind at random times.
 func uniform(s *scene) (p faults.Plan) {
 	for range 1 + s.rand.IntN(4) {
 		for _, step := range s.some(makers(), s.client()) {

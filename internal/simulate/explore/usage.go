@@ -10,7 +10,7 @@ import (
 	"lockbench/workloads"
 )
 
-// follows reports whether the clients of a trial have any of the given habits.
+// follows reports whether the clients of a trial have at least one of the habits.
 func follows(t sim.Trial, habits ...workloads.Habit) bool {
 	if !t.Workload.Varied {
 		return false
@@ -19,7 +19,7 @@ func follows(t sim.Trial, habits ...workloads.Habit) bool {
 	return slices.ContainsFunc(habits, func(h workloads.Habit) bool { return slices.Contains(have, h) })
 }
 
-// shortestLease returns the shortest lease that clients of a trial request.
+// shortestLease returns the shortest lease that a client of the trial requests.
 func shortestLease(t sim.Trial) time.Duration {
 	if follows(t, workloads.VariesLease) {
 		return t.Params.TTL * workloads.LeastLease / 100
@@ -27,8 +27,8 @@ func shortestLease(t sim.Trial) time.Duration {
 	return t.Params.TTL
 }
 
-// resembles returns the names of the faults that the clients' way of using the lock resembles: work that takes longer than
-// the lease of a lock that renews.
+// resembles returns the names of the faults that the clients' use of the lock resembles. If clients hold a lock that
+// renews for longer than its lease, this is holder-stall.
 func resembles(t sim.Trial) []string {
 	beyond := t.Params.Hold > t.Params.TTL*9/10 || follows(t, workloads.HoldsLong)
 	if beyond && (t.Lock.Renews || t.Lock.Session) {
@@ -38,7 +38,7 @@ func resembles(t sim.Trial) []string {
 }
 
 // expected returns the expectation for a property under a fault. If the lock states none, Expected is
-// histories.Unspecified in the result.
+// histories.Unspecified.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	if !t.Workload.Varied {
 		return stated(t, impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault}, property)
@@ -54,14 +54,14 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	mistaken := stated(t, impls.Situation{Workload: "misuse", Special: true, Fault: "none"}, "owner-release")
 	switch {
 	case property == "owner-release" && e.Expected == histories.Unspecified && stated(t, ordinary, "lease-exclusion").Expected == histories.ToHold:
-		return mistaken // the expectation about mistaken releases applies under each fault that leaves the server's data intact
+		return mistaken // a fault that keeps the server's data does not change the expectation about mistaken releases
 	case property != "owner-release" && mistaken.Expected != histories.ToHold && e.Expected == histories.ToHold:
 		e.Expected = histories.Unspecified // a mistaken release may end another client's hold
 	}
 	return e
 }
 
-// stated returns the expectation for a property that the lock states for a situation.
+// stated returns the lock's expectation for a property in a situation.
 func stated(t sim.Trial, s impls.Situation, property string) impls.Expectation {
 	s.Deployment, s.Processes = t.On(), t.Params.Processes
 	all := t.Lock.Expected(s)
