@@ -14,7 +14,7 @@ import (
 	"lockbench/workloads"
 )
 
-// anyPlan returns a fault plan of random steps.
+// anyPlan returns a fault plan with random steps.
 func anyPlan(r *rand.Rand, p workloads.Params, nodes int) (plan faults.Plan) {
 	for range 1 + r.IntN(4) {
 		plan.Steps = append(plan.Steps, anyStep(r, p, nodes))
@@ -54,8 +54,8 @@ func anyStep(r *rand.Rand, p workloads.Params, nodes int) faults.Step {
 	return s
 }
 
-// TestAnyPlan checks trials under random fault plans. Each trial must end, leave no goroutines, and record the same
-// history when repeated. The environment variable LOCKBENCH_PLANS sets the number of plans per lock.
+// TestAnyPlan checks trials under random fault plans. Each trial must end and leave no goroutines. A repeated trial must
+// record the same history. The environment variable LOCKBENCH_PLANS sets the number of plans per lock.
 func TestAnyPlan(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -86,7 +86,7 @@ func TestAnyPlan(t *testing.T) {
 	}
 }
 
-// counter returns the workload with the name "counter".
+// counter returns the workload named "counter".
 func counter(t *testing.T) workloads.Workload {
 	for _, w := range workloads.All() {
 		if w.Name == "counter" {

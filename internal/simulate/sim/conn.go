@@ -14,8 +14,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// conn is one end of a simulated connection. As with a socket, a connection pool can check whether the connection is
-// alive.
+// conn is one end of a simulated connection. As with a socket, a connection pool can check whether it is alive.
 type conn struct {
 	in, out       *pipe
 	local, remote endpoint
@@ -33,18 +32,17 @@ func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
-// greeting is the beginning of the command HELLO, which the client library sends first. The variable welcome holds
-// the reply, which makes the library use the protocol RESP2.
+// greeting is the beginning of the command HELLO, which the client library sends first. welcome is the reply. It makes
+// the library use the protocol RESP2.
 var (
 	greeting = []byte("*2\r\n$5\r\nhello\r\n")
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends bytes to the other end of the connection. It does not send the command HELLO, but replies to HELLO at
-// once.
+// Write sends bytes to the other end of the connection. It does not send the command HELLO, but answers it at once.
 //
-// The reason is that the client library may hold a mutex until it has the reply. While another goroutine waits for
-// this mutex, virtual time does not advance.
+// The client library may hold a mutex until it has this reply. While another goroutine waits for the mutex, virtual time
+// does not advance.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
 		return c.out.send(b)
@@ -81,8 +79,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn lets a connection pool check whether a connection is alive. Its Read method returns an error if the
-// connection is dead or has unread bytes.
+// rawConn lets a connection pool check whether a connection is alive. Read returns an error if the connection is dead or
+// has unread bytes.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -94,28 +92,28 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. Messages arrive in order, after delays that depend on the seed. Sending
-// never blocks. Otherwise a client that sends while it holds a mutex would stop virtual time.
+// pipe is one direction of a connection. Messages arrive in order, after delays that depend on the seed. Sending never
+// blocks. A client may send while it holds a mutex, and blocking would stop virtual time.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
 
 	mu             sync.Mutex   // guards the fields below
-	soleWriter     bool         // whether only one goroutine writes, so that data need not pass through the outbox
-	bell           *time.Timer  // timer that wakes the only reader
-	rings          time.Time    // time at which the timer (field bell) fires; zero if the timer is stopped or was set to fire at once
-	waits          bool         // whether a reader waits for the timer (field bell) to fire
-	held           []proxy.Part // data that must wait, because the writer is paused or a fault rule delays earlier data
-	deciding       bool         // whether a fault rule is still deciding what happens to earlier data; until then, later data waits in the field held
+	soleWriter     bool         // whether only one goroutine writes; data then bypasses the outbox
+	bell           *time.Timer  // wakes the only reader
+	rings          time.Time    // time at which bell fires; zero if bell is stopped or was set to fire at once
+	waits          bool         // whether a reader waits for bell
+	held           []proxy.Part // unsent data: the writer is paused, or a fault rule delays earlier data
+	deciding       bool         // whether a fault rule is still deciding about earlier data; later data then waits in held
 	welcome        []byte       // unread bytes of the reply to the command HELLO
-	discards       bool         // whether to discard everything sent from now on
+	discards       bool         // whether to discard all data that is sent from now on
 	last           time.Time    // arrival time of the last message
-	queue          []message    // messages in flight, or arrived but unread
+	queue          []message    // messages in flight, and arrived messages that are unread
 	ended          bool         // whether the writer has closed this direction
 	abandoned      bool         // whether the reader has closed this direction
-	readBy, sendBy time.Time    // read and write deadlines; zero: none
-	awake          time.Time    // a read does not time out before this time
+	readBy, sendBy time.Time    // read and write deadlines; zero: no deadline
+	awake          time.Time    // earliest time at which a read may time out
 }
 
 // message holds the bytes of one write and their arrival time. Nil bytes mean the end of the stream.
@@ -134,7 +132,7 @@ func (p *pipe) turn() turn {
 	return t
 }
 
-// put sends a message; nil means the end of the stream. The message arrives after all earlier messages.
+// put sends a message; nil bytes mean the end of the stream. The message arrives after all earlier messages.
 func (p *pipe) put(b []byte, turn turn) {
 	if p.abandoned {
 		return
@@ -156,7 +154,7 @@ func silent() *time.Timer {
 	return bell
 }
 
-// ring sets the pipe's timer (field bell) to the given time. A zero time stops the timer.
+// ring sets the timer bell to the time at. A zero time stops it.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -169,8 +167,7 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look sets the timer of a waiting reader to the next arrival or deadline. It must be called after each change of
-// the pipe.
+// look sets the timer of a waiting reader to the next arrival or deadline. Call it after each change of the pipe.
 func (p *pipe) look() {
 	switch {
 	case !p.waits:
@@ -182,8 +179,8 @@ func (p *pipe) look() {
 	}
 }
 
-// next returns the time of the next arrival or read deadline, whichever is earlier. It returns zero if there is
-// neither, or if the reader is paused.
+// next returns the time of the next arrival or the read deadline, whichever is earlier. It returns the zero time if
+// there is neither, or if the reader is paused.
 func (p *pipe) next() time.Time {
 	if p.reader.paused() {
 		return time.Time{}
@@ -195,8 +192,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline returns the time at which a read fails, which is slightly later than the read deadline readBy. A context
-// may end at readBy too, and simultaneous events would happen in an undefined order.
+// deadline returns the time at which a read fails. It is slightly later than readBy, because a context may end at
+// readBy. The order of simultaneous events is undefined.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -216,7 +213,8 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && !p.discards && len(b) > 0: // data is lost without an error if the reader has closed the pipe, as on a real socket
+	// If the reader has closed the pipe, the data is lost without an error, as on a real socket.
+	case !p.abandoned && !p.discards && len(b) > 0:
 		p.write(slices.Clone(b))
 	}
 	return len(b), nil
@@ -238,18 +236,18 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // if the field mute is set, the link drops the end of the stream, so close the other end here
+		p.pair.sever() // a muted connection drops the end of the stream, so close the other end here
 	}
 }
 
-// The method leave sends the given chunks. They were written to this pipe in the same nanosecond of virtual time.
+// The method leave sends chunks that were written to this pipe in the same nanosecond of virtual time.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
 		p.offer(chunk)
 	}
 	p.mu.Unlock()
-	if p.direction == proxy.ToServer { // a request changes the time at which a client's read times out, so the timer for it must be updated
+	if p.direction == proxy.ToServer { // a request changes the time at which the client's read times out
 		back := p.pair.toClient
 		back.mu.Lock()
 		back.look()
@@ -257,12 +255,12 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk. It stores the chunk if the writer is paused or a fault rule is deciding about an earlier
-// message. A nil chunk means the end of the stream.
+// offer sends a chunk. If the writer is paused or a fault rule is deciding about an earlier message, it stores the
+// chunk. A nil chunk means the end of the stream.
 func (p *pipe) offer(chunk []byte) {
 	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
 	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
-		// This case is by far the most frequent.
+		// This is by far the most frequent case.
 		if part, ok := talk.Whole(chunk, toServer); ok {
 			p.meet(part)
 			return
@@ -289,8 +287,8 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-// receive reads into b. It waits until bytes or the end of the stream arrive, the read deadline passes, or the
-// reader closes the connection.
+// receive reads into b. It waits until bytes arrive, the stream ends, the read deadline passes, or the reader closes the
+// connection.
 func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -310,7 +308,7 @@ func (p *pipe) receive(b []byte) (int, error) {
 }
 
 // take copies unread bytes to b. Without unread bytes, it returns the time at which to try again. A zero time means to
-// wait until the pipe changes. The caller must hold the mutex.
+// wait for a change of the pipe. The caller must hold the mutex.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -339,8 +337,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek returns nil if a read would wait, errUnread if there are bytes, io.EOF at the end of the stream, or net.ErrClosed if
-// this end is closed.
+// peek returns the result of a read without reading. It is nil if a read would wait, errUnread if there are bytes,
+// io.EOF at the end of the stream, and net.ErrClosed if this end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:

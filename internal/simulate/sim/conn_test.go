@@ -36,7 +36,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // so short that a message could overtake the previous one if the network did not keep the order
+				time.Sleep(latency / 20) // a later message could arrive first if the network did not keep the order
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
@@ -67,8 +67,8 @@ type wire struct {
 	process, node, dial int
 }
 
-// delays returns the delays of messages on a new connection, in each direction. The parameter others is the number of
-// connections that another process opens first. These connections must not change the delays.
+// delays returns the delays of messages on a new connection, in each direction. Another process first opens some
+// connections (parameter others). They must not change the delays.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)
@@ -93,7 +93,7 @@ func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	return there, back
 }
 
-// alike reports whether the delays in two lists differ by at most quantum, which is about 1 µs.
+// alike reports whether corresponding delays in two lists differ by at most quantum (about 1 µs).
 func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
@@ -120,8 +120,8 @@ func TestDelaysDependOnSeedAndLink(t *testing.T) {
 	}
 }
 
-// TestSameNanosecond writes several messages in the same nanosecond. Their arrival times must depend neither on the
-// order of the writes nor on the connections used.
+// TestSameNanosecond writes several messages in the same nanosecond. Their arrival times must not depend on the order of
+// the writes or on the connections used.
 func TestSameNanosecond(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
@@ -209,7 +209,7 @@ func TestDeadlines(t *testing.T) {
 		if n, err := server.Read(b); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		// A read that is waiting fails as soon as its deadline is set to the current time.
+		// A waiting read fails as soon as its deadline is set to the current time.
 		go func() { time.Sleep(time.Second); server.SetReadDeadline(time.Now()) }()
 		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
@@ -232,7 +232,7 @@ func TestCloseEndsBothSides(t *testing.T) {
 		idle(nil)
 		server.Write([]byte("x"))
 		server.Close()
-		idle(nil) // in flight
+		idle(nil) // the messages are still in flight
 		time.Sleep(time.Second)
 		idle(errUnread)
 		if _, err := client.Read(make([]byte, 1)); err != nil {

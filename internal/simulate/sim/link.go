@@ -13,27 +13,27 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// link holds all connections between one process and one server. Faults affect it in the same way as a proxy.Link.
+// link holds all connections between one process and one server. Faults affect it as they affect a proxy.Link.
 type link struct {
 	proxy.Rules
 	timetable timetable
 	outbox    *outbox
 	rulings   *turnstile
 	delay     atomic.Int64
-	cut       atomic.Uint32 // a proxy.Direction
+	cut       atomic.Uint32 // directions that are cut, as a proxy.Direction
 
 	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards the fields below
-	pairs []*pair    // all connections, in order of creation
+	pairs []*pair    // all connections in order of creation
 }
 
 var _ inject.Link = (*link)(nil)
 
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut implements inject.Link. It drops all data sent in the given directions from now on, and stops dropping data in
-// other directions. It closes each connection that lost data in a direction which is no longer cut.
+// Cut implements inject.Link. From now on it drops all data in the directions d, and delivers data in other directions
+// again. A connection is closed if it lost data in a direction that is no longer cut.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -59,8 +59,8 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// The method each calls do(c) for every connection c of the link, ordered by the last message to the server. The order
-// of creation is not reproducible, because concurrent clients share a connection pool.
+// The method each calls do for every connection of the link, ordered by its last message to the server. The order of
+// creation is not reproducible, because concurrent clients share a connection pool.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -81,12 +81,12 @@ func (l *link) add(c *pair) {
 type pair struct {
 	link     *link
 	number   int
-	used     atomic.Uint64 // number of the connection's last message to the server, counted over all connections of the link
+	used     atomic.Uint64 // number of the connection's last message to the server; the messages of all connections of the link are counted together
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
-	mute     atomic.Bool     // whether to drop everything sent from now on, in both directions
-	torn     atomic.Uint32   // directions (proxy.Direction) in which a cut dropped data
+	mute     atomic.Bool     // whether to drop all data that is sent from now on, in both directions
+	torn     atomic.Uint32   // directions in which a cut dropped data, as a proxy.Direction
 	ctx      context.Context // cancelled when the link closes the connection
 	cancel   context.CancelFunc
 }
@@ -118,8 +118,8 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// advance sends the stored data (field held). It stops when the writer is paused, or when a fault rule must decide
-// about a message. The caller must hold the mutex.
+// advance sends the data in held. It stops if the writer is paused, or if a fault rule must decide about a message. The
+// caller must hold the mutex.
 func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
@@ -128,9 +128,9 @@ func (p *pipe) advance() {
 	}
 }
 
-// meet sends a part of the stream. If fault rules match the part, meet calls the rules in a new goroutine. Each such
-// goroutine starts in a different nanosecond of virtual time, so that their order is defined. If requests to several
-// servers match at once, only the first request triggers the fault.
+// The method meet sends a part of the stream. If fault rules match the part, meet calls them in a new goroutine. These
+// goroutines start in different nanoseconds of virtual time, so their order is defined. If requests to several servers
+// match at once, only the first triggers the fault.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
@@ -157,7 +157,7 @@ func (p *pipe) meet(part proxy.Part) {
 	}()
 }
 
-// decide calls fault rules in order, until a rule returns a result other than proxy.Pass, and applies the result.
+// decide calls fault rules in order until one returns a result other than proxy.Pass. It then applies this result.
 func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
@@ -193,9 +193,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume continues a pipe after a pause of its writer or reader. It sends the data that was held during the pause.
-// It also delivers, in order, the messages that arrived during the pause. Each message is delivered in a different
-// nanosecond of virtual time.
+// resume continues a pipe after a pause of its writer or reader. It sends the data that was held during the pause, and
+// delivers the messages that arrived. Each message is delivered in a different nanosecond of virtual time, in order.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,17 +212,17 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox collects the data that goroutines write in one nanosecond, and sends it in the next nanosecond. Goroutines
-// that wake in the same nanosecond run in any order and may write to any connection. The outbox therefore sorts the
-// data by content before sending it.
+// outbox collects the data that goroutines write in one nanosecond and sends it in the next. Goroutines that wake in the
+// same nanosecond run in any order and may write to any connection. So the outbox sorts the data by content before
+// sending.
 type outbox struct {
-	mu      sync.Mutex // guards the fields below; lock a pipe's mutex before this one
+	mu      sync.Mutex // guards the fields below; a pipe's mutex is locked before it
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter holds the data written to one pipe in one nanosecond. Each write is one chunk, and the end of the stream is
-// nil.
+// letter holds the data written to one pipe in one nanosecond. Each write is one chunk. A nil chunk means the end of the
+// stream.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte
@@ -265,28 +264,26 @@ func (o *outbox) leave() {
 	}
 }
 
-// The function before compares two letters, for slices.SortFunc. A letter holds the data written to one pipe in one
-// nanosecond. The result is negative if letter a must be sent first. The order depends on the link, then the direction,
-// the content and the connection.
+// The function before compares two letters for slices.SortFunc. The result is negative if letter a must be sent first.
+// The order depends on the link, then the direction, the content and the connection.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable determines the delay of each message on a link, and the nanosecond in which the message arrives. Both
-// depend only on the seed, the link, the direction, and the number of the message on the link. They do not depend on
-// the connection, because concurrent goroutines use the connections in any order.
+// timetable determines the delay of each message on a link and the nanosecond of its arrival. Both depend only on the
+// seed, the link, the direction, and the number of the message. They do not depend on the connection, because concurrent
+// goroutines use the connections in any order.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // offset of the arrival times in nanoseconds; differs between links, so that their messages rarely coincide
-	step    int // nanoseconds added to the offset (field first) for each message on the link
+	first   int // offset of the arrival times in nanoseconds; it differs between links, so their messages rarely arrive together
+	step    int // nanoseconds that each message on the link adds to the offset
 	counts  [2]atomic.Uint64
 }
 
-// The constant often is a number of processes. Up to this number, messages of different processes rarely arrive in the
-// same nanosecond. With more processes, such coincidences are more frequent.
+// often is the number of processes up to which messages of different processes rarely arrive in the same nanosecond.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -295,11 +292,10 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn describes a message: its number on the link, its delay and its residue. The residue is the arrival time modulo
-// the constant quantum. It differs between links, so that messages on different links rarely arrive in the same
-// nanosecond.
+// turn describes a message. The residue is its arrival time modulo quantum. Residues differ between links, so messages
+// on different links rarely arrive in the same nanosecond.
 type turn struct {
-	number  uint64 // from 1
+	number  uint64 // number of the message on the link, from 1
 	delay   time.Duration
 	residue time.Duration
 }

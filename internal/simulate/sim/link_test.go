@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 		fate   proxy.Fate
 		takes  time.Duration
 		err    bool
-		stored string // value of the key after the second SET command, which writes 2 but may be lost
+		stored string // value of the key after the second SET command, which writes 2 and may be lost
 	}{
 		"delayed": {proxy.Request, proxy.Pass, time.Minute, false, "2"},
 		"closed":  {proxy.Request, proxy.Close, 0, true, "1"},
@@ -93,7 +93,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestCut checks that a cut drops data in one or both directions of one process, and that healing closes the affected
+// TestCut checks that a cut drops data of one process in one or both directions. Healing the cut must close the affected
 // connections.
 func TestCut(t *testing.T) {
 	for way, stored := range map[proxy.Direction]string{proxy.Both: "", proxy.ToClient: "1"} {
@@ -133,8 +133,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestPauses checks that a paused process neither sends nor reads until it is resumed, and that a paused server replies
-// after it is resumed.
+// TestPauses checks pauses of a process and of a server. A paused process must neither send nor read until it is
+// resumed. A paused server must reply after it is resumed.
 func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
 		c = c.WithTimeout(time.Second) // the timeout is shorter than the pause
@@ -147,9 +147,11 @@ func TestPauses(t *testing.T) {
 		for _, who := range []struct {
 			name   string
 			pause  func()
-			stored bool // whether the server receives the command during the pause
+			stored bool // whether the command reaches the server during the pause
 		}{
-			{"the process", n.processes[0].pause, false}, // this case must come first, while a connection exists: on a new connection, the client sends other commands before SET
+			// This case must come first, because it needs an open connection. On a new connection, the client sends
+			// other commands before SET.
+			{"the process", n.processes[0].pause, false},
 			{"the answer", atReply, true},
 		} {
 			name := who.name

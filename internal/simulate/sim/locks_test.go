@@ -16,8 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime runs each lock for ten seconds of virtual time. The lock must be granted, leave no
-// goroutines, and give the same history when repeated. The test fails for a lock that uses a network, a clock or
+// TestEveryLockInVirtualTime runs each lock for ten seconds of virtual time. The lock must be granted and leave no
+// goroutines. A repeated trial must give the same history. The test fails for a lock that uses a network, a clock or
 // randomness from outside its Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
@@ -28,10 +28,10 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 			p := workloads.Defaults()
 			p.Duration = 10 * time.Second
 			enough := 1000
-			if impl.Name == "shared-token" { // this lock does not release its keys: they remain until they expire
+			if impl.Name == "shared-token" { // this lock does not release its keys; they remain until they expire
 				enough = 2
 			}
-			if raced { // the race detector makes the test ten times slower
+			if raced { // the race detector slows the test down ten times
 				p.Duration, enough = 2*time.Second, enough/5
 			}
 			first := driveTwice(t, impl, p)
@@ -58,7 +58,7 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // the history also contains operations that fail at the end of the trial
+			for op := range strings.Lines(first) { // include operations that fail at the end of the trial
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
 					t.Error("a release was refused: the lease expired during the hold")
 				}
@@ -67,8 +67,8 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice runs a lock twice, checks that both histories are equal, and returns the first. The race detector makes
-// the check stricter, because it randomizes the order of goroutines.
+// driveTwice runs a lock twice, checks that both histories are equal, and returns one. The race detector makes this
+// check stricter, because it randomizes the order of goroutines.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)
@@ -109,7 +109,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		start := time.Now()
 		d.Run(t.Context())
 		late := time.Second
-		if raced { // with the race detector the trial is short, and may end while all clients wait for a back-off delay
+		if raced { // the trial is short with the race detector; all clients may be waiting for a back-off delay when it ends
 			late += 4 * impl.BackOff
 		}
 		if impl.Name == "shared-token" {
@@ -133,7 +133,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return string(text)
 }
 
-// lines returns the completed operations of a history in order, one per line.
+// lines returns the completed operations of a history in order, one operation per line.
 func lines(t *testing.T, file io.Reader) []byte {
 	t.Helper()
 	r, err := histories.NewReader(file)

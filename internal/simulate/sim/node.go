@@ -22,22 +22,22 @@ import (
 type node struct {
 	place
 	mu     sync.Mutex
-	server *miniredis.Miniredis // nil if the server is dead
+	server *miniredis.Miniredis // nil if the server is stopped
 	gains  time.Duration        // drift of the server's clock per second
 	since  time.Time            // time at which the drift was last added to the offset
 	ahead  time.Duration        // offset of the server's clock from virtual time
-	serves []*served            // its connections
+	serves []*served            // connections to the server
 	bars   atomic.Bool          // whether the server refuses writes
 	forget func()               // makes the server forget the scripts that clients sent
-	slow   bool                 // whether to run scripts in the emulator, which is slower
+	slow   bool                 // whether to run scripts in the slower emulator
 }
 
 func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // Dial starts the server without opening a port; the connection is not needed
+	c, err := m.Dial() // Dial starts the server without opening a port; the connection itself is not needed
 	if err != nil {
-		panic(err) // no network is used, so Dial cannot fail
+		panic(err) // Dial uses no network, so it cannot fail
 	}
 	c.Close()
 	known := new(sync.Map)
@@ -49,7 +49,8 @@ func (n *node) newServer() *miniredis.Miniredis {
 	return m
 }
 
-// answerTime replies to the command TIME if the server's clock is offset from virtual time. It reports whether it replied.
+// answerTime replies to the command TIME if the server's clock differs from virtual time. The result is true if it
+// replied.
 func (n *node) answerTime(peer *server.Peer, command string) bool {
 	n.mu.Lock()
 	ahead := n.ahead
@@ -99,18 +100,18 @@ func (n *node) restart(with contents) {
 	}
 }
 
-// bounce kills the server and restarts it, with its data if the action keeps data. If the action has a delay, bounce
-// only kills the server. The returned function heal then restarts it.
+// bounce kills the server and restarts it. If the action keeps data, the restarted server has its data. If the action
+// has a delay, bounce only kills the server, and the returned function heal restarts it.
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // the server is already dead; its data after the restart depends on the step that killed it
+			return nil, err // the server is already stopped; the step that stopped it determines its data after the restart
 		}
 	}
 	n.kill()
 	if a.By > 0 {
-		return func() { n.restart(knows) }, err // called after the delay, or at the end of the workload
+		return func() { n.restart(knows) }, err // heal is called after the delay, or at the end of the workload
 	}
 	n.restart(knows)
 	return nil, err
@@ -129,8 +130,8 @@ func (n *node) resetClock() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp adds the drift since its last call to the server's clock. It is called before each command, so that
-// commands cannot distinguish it from a continuous drift.
+// catchUp adds the drift since its last call to the server's clock. It is called before each command, so commands see a
+// continuous drift.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -141,8 +142,8 @@ func (n *node) catchUp() {
 	}
 }
 
-// jump moves the server's clock by a duration, which may be negative. It changes the result of TIME and the times at which
-// leases expire.
+// jump moves the server's clock by a duration, which may be negative. This changes the result of TIME and the times at
+// which leases expire.
 func (n *node) jump(by time.Duration) error {
 	server := n.running()
 	if server == nil {
@@ -153,7 +154,7 @@ func (n *node) jump(by time.Duration) error {
 	n.mu.Unlock()
 	for _, key := range server.Keys() {
 		switch left := server.TTL(key); {
-		case left == 0: // no expiry
+		case left == 0: // the key does not expire
 		case left <= by:
 			server.Del(key)
 		default:
@@ -170,8 +171,7 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is a copy of a server's data, as a list of functions. Each function stores one key and its value in an empty
-// server.
+// contents is a copy of a server's data. Each function stores one key with its value in an empty server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -188,7 +188,7 @@ func (n *node) contents() (contents, error) {
 			set = func(to *miniredis.Miniredis) { _ = to.Set(key, text) }
 		case "list":
 			list, _ := server.List(key)
-			list = slices.Clone(list) // copy the slice, because the command LSET modifies the original
+			list = slices.Clone(list) // copy the slice, because the command LSET modifies it
 			set = func(to *miniredis.Miniredis) { _, _ = to.Push(key, list...) }
 		case "hash":
 			var fields []string
@@ -217,27 +217,27 @@ func (n *node) contents() (contents, error) {
 
 // served is the server's end of a connection. It handles commands in the goroutine of the timer that signals their
 // arrival. This is much faster than the emulator, which uses two goroutines per connection. A connection with a
-// subscriber is handed over to the emulator, which notices when a subscriber disconnects.
+// subscriber is handed over to the emulator, because the emulator notices a disconnect.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis
 	peer     *server.Peer
-	at       bool   // whether a goroutine is handling commands; guarded by the mutex of the incoming pipe
+	at       bool   // whether a goroutine is handling commands; guarded by the mutex of in
 	unread   []byte // bytes of an incomplete command
 	source   bytes.Reader
 	lines    *bufio.Reader
 	room     [512]byte
 }
 
-// serve makes an emulator reply to commands on the server's end of a new connection.
+// serve makes the emulator m reply to commands on the server's end c of a new connection.
 func serve(m *miniredis.Miniredis, c *conn) *served {
 	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512)), lines: bufio.NewReaderSize(nil, 512)}
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
-	c.in.waits = true       // always
-	c.out.soleWriter = true // each reply is sent in the nanosecond in which the command arrives
+	c.in.waits = true       // the timer of a served connection is always waited for
+	c.out.soleWriter = true // a reply is sent in the nanosecond in which its command arrives
 	return s
 }
 
@@ -270,8 +270,8 @@ func (s *served) answer() {
 	}
 }
 
-// take appends b to the unread bytes and handles all complete commands. It returns false if the connection was closed or
-// handed over.
+// take appends b to the unread bytes and handles all complete commands. It returns false if the connection was closed,
+// or handed over to the emulator.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
 	kept := s.unread[:0] // reuse the array of the slice
@@ -305,7 +305,7 @@ func (s *served) handOver() {
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.out.mu.Lock()
-	s.out.soleWriter = false // several goroutines write in the same nanosecond when they deliver a published message to subscribers
+	s.out.soleWriter = false // published messages are written by several goroutines in the same nanosecond
 	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
@@ -314,7 +314,7 @@ func (s *served) handOver() {
 // invalid. whole is false if the command is incomplete.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // the first line is too long for a command header, such as *3, which states the number of words
+		return nil, b, true // the first line is too long for a command header, such as *3 (three words)
 	}
 	s.source.Reset(b)
 	s.lines.Reset(&s.source)

@@ -30,7 +30,7 @@ func lasts(t *testing.T, w *world) time.Duration {
 	return time.Since(began)
 }
 
-// TestDrift checks the duration of a lease under a drift of the server's clock, and after the drift is healed.
+// TestDrift checks how long a lease lasts while the server's clock drifts, and after the drift is healed.
 func TestDrift(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
@@ -62,13 +62,13 @@ func TestDriftBeforeAndAfter(t *testing.T) {
 }
 
 // TestRestart checks how long a lease excludes other clients if the server is restarted. If the server keeps its data,
-// the lease excludes them for its full duration, even after a delayed restart. If the server loses its data, the lease
-// excludes them only until the restart.
+// the lease lasts for its full duration, even after a delayed restart. If the server loses its data, the lease lasts
+// only until the restart.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
 		away  time.Duration
-		want  time.Duration // duration of the lease
+		want  time.Duration // expected duration of the lease
 	}{
 		{keeps: true, want: time.Second},
 		{keeps: true, away: 300 * time.Millisecond, want: time.Second},
@@ -126,8 +126,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 	})
 }
 
-// TestTurns limits the iterations of each client. Each client must stop after this number of iterations, and the
-// trial must end when all clients have stopped.
+// TestTurns limits the iterations of each client. Each client must stop after its limit. The trial must end when all
+// clients have stopped.
 func TestTurns(t *testing.T) {
 	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {
@@ -159,8 +159,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTokensFollowTheClock checks the fencing tokens of the lock "fenced". The tokens must increase even if the server
-// loses its counter, or if its clock is set back. If both happen, the next token must be lower.
+// TestTokensFollowTheClock checks the fencing tokens of the lock "fenced". They must increase even if the server loses
+// its counter, or if its clock is set back. If both happen, the next token must be lower.
 func TestTokensFollowTheClock(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		token := func() int64 {
@@ -171,7 +171,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 				if err == nil {
 					break
 				}
-				h, err = l.Acquire(ctx, req) // the connection was closed when the server restarted
+				h, err = l.Acquire(ctx, req) // the first attempt fails, because the restart closed the connection
 			}
 			if err := errors.Join(err, l.Release(ctx, h.Grant)); err != nil {
 				t.Error(err)

@@ -15,16 +15,16 @@ import (
 // paused, its network is stopped, and requests of its clients neither start nor return. After it is killed, every
 // request returns workloads.ErrGone.
 //
-// Limitation: the goroutines and timers of the lock continue during a pause. For example, the lock may refuse a
-// grant as too late, although a real paused process would do so only after the pause. Commands and reports of lost
-// leases are delayed until the pause ends.
+// Limitation: the goroutines and timers of the lock continue during a pause. For example, the lock may refuse a grant as
+// too late during the pause; a real process would do so after it. Commands and reports of lost leases are delayed until
+// the pause ends.
 type process struct {
 	*place
 	lock     impls.Lock
 	resource workloads.Resource
 	life     context.Context // cancelled when the process is killed or the trial ends
 	end      context.CancelFunc
-	stops    bool // whether the fault plan can pause the process; reports of lost holds then wait for the end of a pause
+	stops    bool // whether the fault plan can pause the process
 	work     sync.WaitGroup
 }
 
@@ -33,7 +33,7 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	p.life, p.end = context.WithCancel(context.Background())
 	if renewed := env.Renewed; renewed != nil {
 		env.Renewed = func(g impls.Grant, sent time.Duration, err error) {
-			if p.life.Err() == nil { // discard reports of a killed process
+			if p.life.Err() == nil { // ignore reports of a killed process
 				renewed(g, sent, err)
 			}
 		}
@@ -44,7 +44,7 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 }
 
 // The method runs blocks while the process is paused. If the process was killed, it returns ErrGone one nanosecond
-// later, so that the history contains the kill first.
+// later. The history then contains the kill first.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -71,11 +71,11 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is the maximum wait for a result after the context has ended; see the function answer.
+// lastWord is the maximum wait for a result after the context has ended. See the function answer.
 const lastWord = 2 * time.Second
 
-// answer calls the function do and returns its result. If the context ends first, answer waits at most for the duration
-// lastWord. If the process is paused at that time, answer does not wait.
+// answer calls do and returns its result. If the context ends first, answer waits for the result for at most lastWord.
+// If the process is then paused, it does not wait.
 func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
 	if !p.stops {
 		return do()
@@ -98,15 +98,15 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // the function has not returned within the time lastWord
+		case <-timer.C: // do has not returned within lastWord
 		}
 	}
 	var nothing T
 	return nothing, ctx.Err()
 }
 
-// told returns a channel that is closed when the hold is lost. If the process is paused at that time, the channel is
-// closed at the end of the pause.
+// told returns a channel that is closed when the hold is lost. During a pause of the process, it is closed at the end of
+// the pause.
 func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
@@ -146,8 +146,8 @@ func (p *process) asWorkload() workloads.Process {
 }
 
 // asLock returns a lock that passes each request to the lock of the simulated process. Requests wait while the process
-// is paused, and fail after it is killed. The returned lock implements the interfaces impls.Prober and impls.Segmenter
-// if the lock of the process does.
+// is paused, and fail after it is killed. If the lock of the process implements impls.Prober or impls.Segmenter, so does
+// the returned lock.
 func (p *process) asLock() impls.Lock {
 	prober, canProbe := p.lock.(impls.Prober)
 	if canProbe {
@@ -213,16 +213,16 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// The constant apart is the interval between the starts of two resumed goroutines. It is long enough for a goroutine to
-// send its data before the next one starts.
+// apart is the interval between the starts of two resumed goroutines. During it, a goroutine can send its data before
+// the next one starts.
 const apart = 2 * time.Nanosecond
 
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // latest wake-up time assigned to a goroutine so far
+	last time.Time // latest wake-up time that was assigned to a goroutine
 }
 
-// next returns how long the caller must sleep. Concurrent callers get different durations, so that they wake up one after
+// next returns how long the caller must sleep. Concurrent callers sleep for different durations and wake up one after
 // another.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
@@ -235,10 +235,10 @@ func (t *turnstile) next() time.Duration {
 }
 
 type place struct {
-	isPaused atomic.Bool // whether the process or server is paused; changed only with mu held
+	isPaused atomic.Bool // whether the process or server is paused; mu guards changes
 
 	mu    sync.Mutex
-	queue []chan struct{} // channels on which goroutines wait for the end of the pause; resume closes them in order
+	queue []chan struct{} // one channel for each goroutine that waits for the end of the pause; resume closes them in order
 }
 
 func (p *place) paused() bool { return p.isPaused.Load() }
@@ -249,8 +249,8 @@ func (p *place) pause() {
 	p.isPaused.Store(true)
 }
 
-// resume resumes the process or server, and reports whether it was paused. Waiting goroutines continue in the order in
-// which they began to wait. Each continues in a different nanosecond of virtual time.
+// resume resumes the process or server. It reports whether there was a pause to end. Waiting goroutines continue in the
+// order in which they began to wait, each in a different nanosecond of virtual time.
 func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,8 +269,7 @@ func (p *place) resume() bool {
 	return true
 }
 
-// await waits until the process or server is not paused. If the context ends first, await returns the context's
-// error.
+// await waits while the process or server is paused. If the context ends first, await returns the context's error.
 func (p *place) await(ctx context.Context) error {
 	for {
 		p.mu.Lock()

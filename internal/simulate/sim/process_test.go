@@ -71,7 +71,7 @@ func TestPausedProcess(t *testing.T) {
 			t.Errorf("a request with a timeout: %v after %v", err, time.Since(stopped))
 		}
 		select {
-		case <-h.Lost: // h.Lost is closed when the process resumes, because the pause lasts an hour but the lease only a minute
+		case <-h.Lost: // closed when the process resumes: the pause lasts an hour, but the lease only a minute
 		case <-time.After(2 * time.Hour):
 			t.Error("the loss was not reported")
 		}
@@ -84,10 +84,11 @@ func TestPausedProcess(t *testing.T) {
 	})
 }
 
-// TestPausedDuringRequest checks that a request returns when its context ends, even if the reply is delayed by a pause.
+// TestPausedDuringRequest checks a request whose reply is delayed by a pause. The request must return when its context
+// ends.
 func TestPausedDuringRequest(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
-		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // the pause begins before the reply arrives
+		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // begin the pause before the reply arrives
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.DeadlineExceeded) {
@@ -96,7 +97,7 @@ func TestPausedDuringRequest(t *testing.T) {
 	})
 }
 
-// TestKilled checks that requests to a killed process fail, other processes continue, and the killed process's hold expires.
+// TestKilled checks that requests to a killed process fail and that its hold expires. Other processes must continue.
 func TestKilled(t *testing.T) {
 	inWorld(t, "redisson", func(w *world) {
 		ctx, p := context.Background(), w.processes[0].asWorkload()

@@ -2,4 +2,4 @@
 
 package sim
 
-const raced = true // whether the race detector is enabled, which slows tests down and randomizes the order of goroutines
+const raced = true // whether the race detector is enabled; it slows tests down and randomizes the order of goroutines

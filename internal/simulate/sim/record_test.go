@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestRecordIsRun checks that a trial recorded in memory has the same history as one recorded in a file.
+// TestRecordIsRun records a trial in memory and in a file. Both histories must be the same.
 func TestRecordIsRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -58,6 +58,6 @@ func recordedTwice(t *testing.T, trial Trial) string {
 	if err != nil || m.Discarded != discarded {
 		return fmt.Sprintf("%v, discarded %q and %q", err, discarded, m.Discarded)
 	}
-	r.Header.Marks, lines = false, lines[1:] // a file begins with a mark at 0, because its header promises marks
+	r.Header.Marks, lines = false, lines[1:] // a file begins with a mark at 0, which its header announces
 	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
 }

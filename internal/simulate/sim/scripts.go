@@ -15,7 +15,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// compiled maps the SHA-1 hash of each script to its compiled form (*lua.FunctionProto). All servers share it.
+// compiled maps the SHA-1 hash of each script to its compiled form (*lua.FunctionProto). All simulated servers share it.
 var compiled sync.Map
 
 func compile(source string) (hash string, err error) {
@@ -35,8 +35,8 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a reusable Lua state with only the libraries that the scripts of locks use. The emulator itself
-// creates a new state with all libraries for each call. This would take most of the time of a trial.
+// interpreter is a reusable Lua state with only the libraries that the scripts of locks use. The emulator itself creates
+// a new state with all libraries for each call, which would take most of the time of a trial.
 type interpreter struct {
 	*lua.LState
 	hash   string         // SHA-1 hash of the current script
@@ -70,7 +70,7 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript handles EVAL and EVALSHA and reports whether it has replied. It returns false for other commands and for
+// runScript handles EVAL and EVALSHA. The result is true if it has replied. It is false for other commands and for
 // errors, which the emulator must handle. known holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
@@ -104,10 +104,10 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
 		if strings.Contains(err.Error(), readOnly) {
-			peer.WriteError(readOnly) // a server begins the answer with READONLY, and client libraries rely on it
+			peer.WriteError(readOnly) // the answer begins with READONLY, as client libraries expect
 			return
 		}
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the error text is the same as that of the emulator miniredis
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the same error text as in the emulator miniredis
 		return
 	}
 	reply(peer, in.Get(1))
@@ -128,8 +128,8 @@ func (in *interpreter) single(field, text string) *lua.LTable {
 	return t
 }
 
-// redisCall runs a command on the server for a script. If the reply is an error, redisCall raises it or, if raise is false,
-// returns it as a table.
+// redisCall runs a command on the server for a script. If the reply is an error, redisCall raises it. If raise is false,
+// it returns the error as a table instead.
 func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
@@ -169,7 +169,7 @@ func (in *interpreter) value(answer any) lua.LValue {
 		}
 		return t
 	}
-	return lua.LFalse // null
+	return lua.LFalse // a null reply is false in Lua
 }
 
 func reply(peer *server.Peer, value lua.LValue) {

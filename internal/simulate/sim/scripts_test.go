@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts runs every script in thousands of random states of the store, both in a reused interpreter and in the
-// emulator. The replies, the data and the published messages must be equal.
+// TestScripts runs every script in thousands of random states of the store, in a reused interpreter and in the emulator.
+// The replies, the data and the published messages must be equal.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {
@@ -106,7 +106,7 @@ func (s *store) eval(source string, args []string) string {
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // messages arrive in order, so s.heard contains all earlier messages when this message is received
+	s.Publish("fe", "that was all") // messages arrive in order, so s.heard is complete when this message arrives
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,13 +125,13 @@ func (s *store) contents() string {
 	return all.String() + s.Dump()
 }
 
-// Owners and leases that occur in the tested states of the store.
+// Owners and leases in the tested states of the store.
 var (
 	names  = []string{"aa", "bb", "cc"}
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// The test chooses tokens, subscribers, queue entries and records of the lock "fenced" at random from these values.
+// Values from which the test randomly chooses tokens, subscribers, queue entries and records of the lock "fenced".
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
@@ -150,7 +150,7 @@ var (
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
-// arrange puts the store into a random state and returns the arguments with which EVAL runs the script.
+// arrange puts the store into a random state. It returns the arguments for running the script with EVAL.
 func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -200,8 +200,8 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced stores a random state of the lock "fenced": a record and a queue of waiters. The record describes
-// either a free or a held lock. The record and the queue are occasionally invalid.
+// arrangeFenced stores a random state of the lock "fenced": a record and a queue of waiters. The record describes a free
+// or a held lock. Occasionally the record or the queue is invalid.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
 	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
@@ -209,7 +209,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	switch kind := r.IntN(6); {
 	case kind == 0:
 		since, lease = 0, 0
-	case kind < 3: // the lease expires about now
+	case kind < 3: // the lease expires at about the current time
 		since = now - lease*1000 + r.IntN(3) - 1
 	}
 	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)
@@ -222,8 +222,8 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	}
 }
 
-// TestScriptsRecordTheSame checks every lock that uses Lua scripts. Trials must record the same history with this
-// package's Lua interpreter and with the interpreter of the emulator miniredis.
+// TestScriptsRecordTheSame checks every lock that uses Lua scripts. A trial must record the same history with this
+// package's Lua interpreter as with that of the emulator miniredis.
 func TestScriptsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

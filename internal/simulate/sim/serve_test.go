@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommand checks that commands are parsed one by one, and that the bytes of an incomplete command are kept.
+// TestCommand checks that commands are parsed one by one. The bytes of an incomplete command must be kept.
 func TestCommand(t *testing.T) {
 	s := &served{lines: bufio.NewReader(nil)}
 	const get, set = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\r\n$1\r\n"

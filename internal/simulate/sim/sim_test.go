@@ -20,7 +20,7 @@ import (
 
 const latency = time.Millisecond
 
-// inTest runs f in virtual time on one processor, and then waits for background goroutines of clients to end.
+// inTest runs f in virtual time on one processor. It then waits until the background goroutines of clients have ended.
 func inTest(t *testing.T, nodes int, seed uint64, f func(*testing.T, *network)) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
@@ -50,7 +50,7 @@ func client(t *testing.T, n *network, process, node int) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// contend lets clients in two processes compete for a key that expires, and returns a log of their attempts.
+// contend lets clients in two processes compete for a key that expires. It returns a log of their attempts.
 func contend(t *testing.T, seed uint64) []string {
 	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
 	var trace []string
@@ -114,7 +114,7 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 			errs++
 		}
 	}
-	// At most 100 leases of 50 ms fit into 5 s. The number is smaller if the key is free between leases.
+	// At most 100 leases of 50 ms fit into 5 s. There are fewer if the key is free between leases.
 	if grants < 60 || grants > 100 || errs > 0 {
 		t.Errorf("%d grants and %d errors in %d attempts", grants, errs, len(trace))
 	}

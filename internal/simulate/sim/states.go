@@ -11,15 +11,16 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// readOnly is the answer of a Redis server that refuses writes.
+// readOnly is the error reply of a Redis server that refuses writes.
 const readOnly = "READONLY You can't write against a read only replica."
 
-// writes lists the commands of locks that change data. A server that refuses writes executes all others, such as PUBLISH.
+// The variable writes lists the commands of locks that change data. A server that refuses writes still executes all
+// other commands, such as PUBLISH.
 var writes = []string{"SET", "SETNX", "DEL", "UNLINK", "EXPIRE", "PEXPIRE", "PERSIST", "INCR", "INCRBY", "HSET", "HSETNX", "HDEL", "HINCRBY",
 	"LPUSH", "RPUSH", "LPOP", "RPOP", "LSET", "LREM", "LTRIM", "SADD", "SREM", "ZADD", "ZREM"}
 
-// enter changes the state of the server: it deletes all data, forgets the scripts, or refuses writes. The returned function
-// ends the state; it is nil if the state does not end.
+// enter changes the state of the server. Depending on v, the server deletes all data, forgets the scripts, or refuses
+// writes. The returned function ends the state; it is nil if the change cannot be undone.
 func (n *node) enter(v faults.Verb) (leave func(), err error) {
 	emulator := n.running()
 	if emulator == nil {
@@ -38,7 +39,7 @@ func (n *node) enter(v faults.Verb) (leave func(), err error) {
 	return nil, nil
 }
 
-// refuses answers a write with an error if the server refuses writes. It reports whether it answered.
+// The method refuses replies with an error to a write if the server refuses writes. The result is true if it replied.
 func (n *node) refuses(peer *server.Peer, command string) bool {
 	if !n.bars.Load() || !slices.Contains(writes, command) {
 		return false

@@ -11,7 +11,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestStates checks that each state of a server affects a lock, and that a read-only server accepts writes after it is healed.
+// TestStates checks that each state of a server affects a lock. A read-only server must accept writes after it is
+// healed.
 func TestStates(t *testing.T) {
 	ctx := context.Background()
 	inWorld(t, "set-px-lua", func(w *world) {
@@ -55,7 +56,8 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// TestAllProcesses checks that a pause of process -1 stops the clients of every process, and that ClientsOf lists them all.
+// TestAllProcesses checks a pause of process -1. It must stop the clients of every process, and ClientsOf must list all
+// of them.
 func TestAllProcesses(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		heal := did(t, w, faults.Action{Verb: faults.Pause, Process: -1})

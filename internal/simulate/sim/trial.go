@@ -23,14 +23,14 @@ import (
 // Trial describes a trial in virtual time. Equal trials record equal histories.
 type Trial struct {
 	Lock         impls.Impl
-	Deployment   string // "": the lock's usual deployment
+	Deployment   string // deployment of the lock; "": the usual one
 	Workload     workloads.Workload
-	Params       workloads.Params // Params.Seed also determines message delays and the random tokens of the lock's owners
+	Params       workloads.Params // Params.Seed also determines message delays and the random tokens of owners
 	LockParams   map[string]string
-	Fault        string // name of the fault in the history and in expectations
+	Fault        string // fault name in the history and in expectations
 	Plan         faults.Plan
-	Expectations []histories.Expectation // if nil, Record uses the expectations that the lock states for the fault
-	slow         bool                    // for tests: whether the emulator interprets scripts itself, instead of the faster function runScript
+	Expectations []histories.Expectation // nil: Record uses the lock's expectations for the fault
+	slow         bool                    // for tests: whether the emulator interprets scripts, instead of the faster function runScript
 }
 
 // oneWay is the mean latency of a message, similar to the latency of a proxy on the same machine.
@@ -43,8 +43,8 @@ const connectTimeout = 10 * time.Second
 // Recorded holds the history and the outcome of a trial.
 type Recorded struct {
 	*histories.Memory
-	Discarded string          // reason why the trial must be discarded; "": the trial is valid
-	Strikes   []inject.Strike // fault steps that took place
+	Discarded string          // reason to discard the trial; "": the trial is valid
+	Strikes   []inject.Strike // fault steps that were carried out
 }
 
 // Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1, equal trials have equal
@@ -60,7 +60,7 @@ func (t Trial) Record() (Recorded, error) {
 	return r, err
 }
 
-// Run runs the trial and writes its history to w. It returns the reason why the trial must be discarded, or "".
+// Run runs the trial and writes its history to w. It returns the reason to discard the trial, or "".
 func (t Trial) Run(w io.Writer) (discarded string, err error) {
 	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
 		return histories.NewRecorder(w, h, t.Params.Logs())
@@ -76,10 +76,10 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers maps each deployment to the number of servers that a lock uses.
+// servers maps each deployment to the number of simulated servers.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
-// Refused returns the reason why the trial cannot be simulated, or nil if it can.
+// Refused returns the reason why the trial cannot be simulated. It returns nil if it can.
 func (t Trial) Refused() error {
 	_, known := servers[t.On()]
 	switch {
@@ -89,7 +89,7 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
 		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
-	case t.Lock.ThirdParty: // third-party libraries may behave randomly; for example, go-redis waits for a random time before a retry
+	case t.Lock.ThirdParty: // these libraries may behave randomly; for example, go-redis waits for a random time before a retry
 		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)
@@ -139,7 +139,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 // On returns the name of the trial's deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
-// Supported returns nil if this Go release supports virtual time, and otherwise an error with the reason.
+// Supported returns nil if this Go release supports virtual time. Otherwise it returns an error with the reason.
 func Supported() error {
 	const nap = 48 * time.Hour
 	var slept time.Duration
@@ -157,8 +157,7 @@ func Supported() error {
 	return nil
 }
 
-// inBubble runs f in virtual time. It uses package testing, because nothing else can create a testing/synctest
-// bubble.
+// inBubble runs f in virtual time. Only package testing can create a testing/synctest bubble.
 func inBubble(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,7 +192,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
 		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Suits: workloads.HabitsOf(t.Lock), Granted: new(atomic.Int64)}
-	d.Fresh.Resource = world.processes[0].resource // faults in a process must not prevent the harness from using the resource
+	d.Fresh.Resource = world.processes[0].resource // the harness must reach the resource even during faults of a process
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())
 	}
@@ -211,8 +210,8 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	return r, errors.Join(<-failed, rec.Close())
 }
 
-// up starts the servers and opens a lock in each process. The last process has no faults: it checks the keys at the
-// end of the trial.
+// up starts the servers and opens a lock in each process. The last process has no faults. It checks the keys at the end
+// of the trial.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
@@ -232,8 +231,8 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect lets every client acquire and release a separate key before recording begins. This opens the connections
-// and sends the scripts to the servers.
+// connect lets every client acquire and release a separate key before recording begins. This opens all connections and
+// sends the scripts to the servers.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
@@ -271,8 +270,8 @@ func (t Trial) header() histories.Header {
 // The interval is a multiple of quantum, so that marks never coincide with messages.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse writes marks to the history, at times when no other event can occur. A mark states that all earlier events have
-// been written. It also records how long the harness was paused, which is always 0 in virtual time.
+// pulse writes marks to the history at times at which no other event can occur. A mark states that all earlier events
+// have been written. It also states how long the harness was paused, which is always 0 in virtual time.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

@@ -17,8 +17,8 @@ import (
 	"lockbench/workloads"
 )
 
-// differs lists properties whose results differ between virtual and real time. The key consists of lock, fault and
-// property; the value is the reason.
+// differs lists properties whose results differ between virtual and real time. A key consists of lock, fault and
+// property. The value is the reason.
 var differs = map[string]string{
 	"blind-renewal process-pause renewal": "the renewal is due during the pause and recorded then, although it is sent after the process has resumed: it counts as sent before the next grant",
 }
@@ -31,8 +31,8 @@ type acted struct {
 	verdict   *checker.Verdict
 }
 
-// TestFaultsInVirtualTime runs every lock under every fault for which the lock has expectations. The expectations
-// must be met, and a repeated trial must record the same history.
+// TestFaultsInVirtualTime runs every lock under every fault for which it states expectations. The expectations must be
+// met. A repeated trial must record the same history.
 func TestFaultsInVirtualTime(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -96,8 +96,8 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty returns a trial for every lock and every fault that applies to it and for which it has expectations. It omits
-// trials that cannot be simulated, and logs the reasons.
+// faulty returns a trial for every lock and every fault for which the lock states expectations. It omits trials that
+// cannot be simulated and logs the reasons.
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
@@ -122,8 +122,8 @@ func faulty(t *testing.T) []Trial {
 	return all
 }
 
-// deployments returns the deployments to test: the usual deployment for the lock under the fault, and those for
-// which the lock states expectations.
+// deployments returns the deployments to test a lock under a fault: the usual one, and those for which the lock states
+// expectations.
 func deployments(l impls.Impl, f faults.Fault) []string {
 	usual := l.Deployment
 	if f.On != nil {

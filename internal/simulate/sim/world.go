@@ -1,12 +1,11 @@
 // Package sim runs locks in virtual time. It takes a Trial and returns its history. With GOMAXPROCS=1, the same seed
 // gives the same history.
 //
-// The Go runtime runs goroutines that wake at the same time in any order. Two rules make the history independent of
-// this order. First, data written in the same nanosecond is sent in an order that depends on its content (see
-// outbox).
+// The Go runtime runs goroutines that wake at the same time in any order. Two rules make the history independent of this
+// order. First, data written in the same nanosecond is sent in an order that depends on its content (see outbox).
 //
-// Second, each message may arrive only in one particular nanosecond of every 1009 (see timetable). Because 1009 is
-// prime, clients that sleep for round durations after different arrivals wake at different times.
+// Second, a message may arrive only in one particular nanosecond of every 1009 (see timetable). 1009 is prime, so
+// clients that sleep for round durations after different arrivals wake at different times.
 package sim
 
 import (
@@ -30,7 +29,7 @@ type world struct {
 	processes []*process // the last process has no faults and checks the keys at the end of the trial
 	clients   int
 	key       string           // name of the lock's key in the store
-	copies    map[int]contents // data of each replica at the time when the replica stopped replicating
+	copies    map[int]contents // data that each replica had when it stopped replicating
 }
 
 var _ inject.World = (*world)(nil)
@@ -118,7 +117,7 @@ func (w *world) stop(a faults.Action) inject.Effect {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // no server simulates the replica: store the data that the replica has when replication stops
+	if a.Verb == faults.Unlink { // no server simulates the replica, so store its data at this time
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -156,10 +155,10 @@ func (w *world) kill(i int) {
 	}
 	p.end()
 	w.net.killProcess(i)
-	p.work.Go(func() { _ = p.lock.Close() }) // ignore errors of a killed process
+	p.work.Go(func() { _ = p.lock.Close() }) // ignore the error, because the process was killed
 }
 
-// failover kills the primary, and starts a server with the replica's data at the same address.
+// failover kills the primary and starts a server with the replica's data at the same address.
 func (w *world) failover(to int) error {
 	knows, behind := w.copies[to]
 	if !behind {
@@ -169,12 +168,12 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
-	w.net.nodes[0].resetClock() // faults changed the clock of the primary, not of the replica
+	w.net.nodes[0].resetClock() // faults changed only the clock of the old primary
 	w.net.nodes[0].restart(knows)
 	return nil
 }
 
-// closeAfter is the time given to background goroutines of client libraries to end.
+// closeAfter is the time in which background goroutines of client libraries end.
 const closeAfter = 10 * time.Second
 
 func (w *world) close() error {
@@ -192,11 +191,13 @@ func (w *world) close() error {
 }
 
 // reserved is the length in nanoseconds of the first part of each period of virtual time (see quantum). No message
-// arrives in this part. Client i wakes only in nanosecond i+1 of a period. Its wake-up therefore coincides neither with
-// that of another client nor with the arrival of a message.
+// arrives in this part. Client i wakes only in nanosecond i+1 of a period. So a client never wakes together with another
+// client or with the arrival of a message.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // virtual time is divided into periods of this length; each message may arrive only in one particular nanosecond of a period
+// quantum is the length of a period of virtual time. Each message may arrive only in one particular nanosecond of a
+// period.
+const quantum = 1009 * time.Nanosecond
 
 // network connects processes with emulated Redis servers in memory.
 type network struct {
@@ -204,16 +205,16 @@ type network struct {
 	latency   time.Duration
 	nodes     []*node
 	processes []*place
-	links     [][]*link // indexed by process and server
+	links     [][]*link // links by process and server
 	outbox    *outbox
 	rulings   turnstile
 
 	mu   sync.Mutex   // guards the map below; never held while a goroutine waits in virtual time
-	dead map[int]bool // killed processes
+	dead map[int]bool // killed processes, by index
 }
 
 // newNetwork creates a network in the current testing/synctest bubble. A message takes between 0.5 and 1.5 times the
-// latency. After Close, the caller must let 10 s of virtual time pass, so that background goroutines end.
+// latency. After Close, background goroutines need 10 s of virtual time to end.
 func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
 	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
@@ -242,8 +243,8 @@ func (n *network) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dialer returns a dial function for the connections of a process. Dialing takes no virtual time, and fails unless a
-// running server has the address. The message delays of a process do not depend on other processes.
+// Dialer returns a dial function for the connections of a process. Dialing takes no virtual time. It fails if no running
+// server has the address. The message delays of a process do not depend on other processes.
 func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
@@ -307,7 +308,7 @@ func draw(key uint64, more ...uint64) uint64 {
 	return key
 }
 
-// Close ends the servers and their connections. They must not be started again.
+// Close ends the servers and their connections. The network cannot be used after Close.
 func (n *network) Close() {
 	for _, node := range n.nodes {
 		node.kill()
