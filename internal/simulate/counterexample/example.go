@@ -1,5 +1,5 @@
-// Package counterexample shows how a trial violates a property. New takes a Trial with its history, fault plan and
-// verdict, and returns an Example with an event list and a timeline as text.
+// Package counterexample shows how a trial violates a property. New takes a Trial (a history with its fault plan and
+// verdict) and returns an Example. An Example has an event list and a timeline, both as text.
 package counterexample
 
 import (
@@ -15,8 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// MostEvents is the largest number of events in an example. The event list has two additional lines: the number of
-// operations left out, and the verdict.
+// MostEvents is the largest number of events in an example. The event list has two more lines: the number of operations
+// left out, and the verdict.
 const MostEvents = 12
 
 // Trial holds the settings, faults, operations and verdict of a judged trial.
@@ -24,7 +24,7 @@ type Trial struct {
 	Deployment string
 	Params     workloads.Params
 	Strikes    []inject.Strike
-	Ops        []histories.Op // in the order of call time
+	Ops        []histories.Op // operations in the order of call time
 	Verdict    *checker.Verdict
 }
 
@@ -33,8 +33,8 @@ type Example struct {
 	Trial
 	property string
 	finding  checker.Finding
-	witness  *checker.Witness // empty if the property was not violated
-	waits    bool             // whether the property is about acquires that take too long
+	witness  *checker.Witness // empty if the property is not violated
+	waits    bool             // whether the property limits how long an acquire takes
 	holds    []*hold
 	of       map[holdKey]*hold
 	inner    map[holdKey]bool // re-entrant holds, acquired by a client that already held the key
@@ -44,26 +44,27 @@ type Example struct {
 	events   []*event
 }
 
-// event is a line of an event list: the start or end of a fault, or operations of one client.
+// event is one line of an event list. It shows the start or end of a fault, or operations of one client.
 type event struct {
 	at     time.Duration
 	rank   int
-	weight int // relevance: if there are too many events, the least relevant are removed first
+	weight int // relevance; if there are too many events, the events with the lowest weight are removed first
 	fault  *fault
-	ops    []*histories.Op // one operation, or several failed acquires by the same client
+	ops    []*histories.Op // one operation, or several failed acquires of the same client
 	text   string
 }
 
-// The rank of an event determines its position among events with the same time.
+// The rank of an event determines its position among events at the same time. Lower ranks come first.
 const (
 	faultEnds = iota
 	returns
 	faultBegins
 	calls
-	commandStruck // start of a fault that a command on the network triggered
+	commandStruck // start of a fault that was triggered by a command on the network
 )
 
-// Weights determine which events are removed first if there are more than MostEvents.
+// The weight of an event is its relevance. If there are more than MostEvents events, those with the lowest weight are
+// removed first.
 const (
 	ignored = iota // not shown as an event
 	background
@@ -146,7 +147,7 @@ func (x *Example) addOp(op *histories.Op) {
 		} else {
 			call(" starts to release ")
 		}
-	case histories.Read, histories.Write, histories.Append: // the recorded call may be later than the return if the process was paused
+	case histories.Read, histories.Write, histories.Append: // after a pause of the process, the recorded call may be later than the return
 		when, rank = max(op.Call, op.Return), calls
 	case histories.Lost, histories.Probe:
 		when, rank = op.Call, calls
@@ -154,8 +155,8 @@ func (x *Example) addOp(op *histories.Op) {
 	add(when, rank, x.line(op, when))
 }
 
-// triesAgain adds a failed acquire to the event of the client's previous failed acquire. It does so only if the client did
-// nothing else in between. It reports whether it added the acquire.
+// triesAgain adds a failed acquire to the event of the client's previous failed acquire. It does so only if the client
+// did nothing else in between. The result is true if the acquire was added.
 func (x *Example) triesAgain(op *histories.Op) bool {
 	for _, e := range slices.Backward(x.events) {
 		if e.fault != nil || e.ops[0].Client != op.Client {
@@ -217,8 +218,8 @@ func (x *Example) weigh(op *histories.Op) int {
 	return ignored
 }
 
-// removeLightest removes the oldest of the least relevant events. If the event begins or ends a hold, it also removes the
-// other events of the hold, unless they are essential.
+// removeLightest removes the oldest of the least relevant events. If this event begins or ends a hold, the other events
+// of the hold are removed too, unless they are essential.
 func (x *Example) removeLightest() {
 	least := slices.MinFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
 	whole := least.fault == nil && least.ops[0].Hold != 0 && (least.ops[0].Kind == histories.Acquire || least.ops[0].Kind == histories.Release)
@@ -245,11 +246,12 @@ func (x *Example) ofWitness(op *histories.Op) bool {
 	})
 }
 
-// fresh reports whether the operation's client is the additional one that acquires after all other clients have finished.
+// fresh reports whether the operation's client is the additional client of the final check. This client acquires after
+// all other clients have finished.
 func (x *Example) fresh(op *histories.Op) bool { return int(op.Client) >= x.Params.Clients }
 
-// Events returns a line for each event. A line has the time in ms since the start of the trial, and a mark if the event is
-// part of the violation. The last lines state the number of operations left out and the verdict.
+// Events returns a line for each event. A line has the time in ms since the start of the trial. A mark shows that the
+// event is part of the violation. The last lines state the number of operations left out and the verdict.
 func (x *Example) Events() []string {
 	var lines []string
 	shown := map[*histories.Op]bool{}

@@ -11,7 +11,7 @@ import (
 // or the end of the client. A re-entrant acquire does not begin a new hold.
 type hold struct {
 	acquire  *histories.Op
-	release  *histories.Op // nil: none
+	release  *histories.Op // nil if the hold was not released
 	renewals []*histories.Op
 	end      time.Duration // histories.Forever if the hold did not end
 }
@@ -24,8 +24,8 @@ type holdKey struct {
 
 func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
 
-// holdsOf returns the holds in the order of their acquires, also as a map by hold key. The set inner contains the hold keys
-// of re-entrant grants.
+// holdsOf returns the holds in the order of their acquires. It also returns them as a map by hold key. The set inner
+// contains the hold keys of re-entrant grants.
 func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[holdKey]bool) {
 	of, inner = map[holdKey]*hold{}, map[holdKey]bool{}
 	current := map[int32]*hold{}
@@ -61,8 +61,8 @@ func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[h
 	return all, of, inner
 }
 
-// promise returns the end of a hold's lease. It ignores renewals after the given time. If the hold has no stated lease, ok
-// is false.
+// promise returns the time at which a hold's lease ends. It ignores renewals after the time at. If no lease is stated,
+// ok is false.
 func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 	until, ok = h.acquire.Until(0)
 	for _, renewal := range h.renewals {
@@ -84,7 +84,8 @@ func (x *Example) overlaps(h *hold) []*hold {
 	return all
 }
 
-// others returns the holds of other clients on an operation's key at a given time, at most one for each client.
+// others returns the holds of other clients on the operation's key at the time at. It returns at most one hold for each
+// client.
 func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	var all []*hold
 	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {
@@ -95,7 +96,8 @@ func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 	return all
 }
 
-// struck reports whether a fault that affects the operation's client began during the operation or its hold.
+// struck reports whether a fault affected the operation's client during the operation or its hold. Only faults that
+// began during that time count.
 func (x *Example) struck(op *histories.Op) bool {
 	from, to := op.Call, op.Return
 	if h := x.of[keyOf(op)]; h != nil {
@@ -109,7 +111,7 @@ func (x *Example) struck(op *histories.Op) bool {
 	})
 }
 
-// ended reports whether the operation's client was killed, or went away, before the operation returned.
+// ended reports whether the operation's client was killed or went away before the operation returned.
 func (x *Example) ended(op *histories.Op) bool {
 	return slices.ContainsFunc(x.Ops, func(o histories.Op) bool {
 		return o.EndsClient() && o.Client == op.Client && o.Call+sameTime >= op.Call && (op.Open() || o.Call <= op.Return)

@@ -14,11 +14,11 @@ import (
 	"lockbench/workloads"
 )
 
-// phrase holds the texts for the start and the end of a fault. If the end is not shown, its text is empty. Example.say
-// replaces names in braces.
+// phrase holds the texts for the start and the end of a fault. The second text is empty if the end is not shown.
+// Example.say replaces the names in braces.
 type phrase struct{ begins, ends string }
 
-// phrases holds the texts that describe fault actions in an event list, by kind of action.
+// phrases maps each kind of fault action to the texts that describe it in an event list.
 var phrases = map[faults.Verb]phrase{
 	faults.Stall:   {"client {client} works for {by}{lease}", ""},
 	faults.Abandon: {"client {client} goes away without releasing; its process lives on", ""},
@@ -82,8 +82,8 @@ func (x *Example) describeEnd(f *fault) string {
 	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-// say replaces each placeholder in braces, such as {client}, with its value. The value of {passing} is the command or reply
-// that triggered the fault, or message if that is unknown.
+// say replaces each placeholder in braces, such as {client}, with its value. {passing} stands for the command or reply
+// that triggered the fault. If it is unknown, say inserts message.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
 	either := func(yes bool, text, otherwise string) string {
@@ -101,8 +101,8 @@ func (x *Example) say(text string, f *fault, message string) string {
 		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }
 
-// process returns the name of the process that a fault affects. If the fault affects the clients in the process, the name
-// includes them.
+// process returns the name of the process that a fault affects. If the fault affects clients in the process, the name
+// lists them.
 func (f *fault) process() string {
 	if f.Do.Process < 0 {
 		return "every process"
@@ -143,7 +143,7 @@ func numbered[N int | int32](noun string, n []N) string {
 	return noun + " " + joined(words)
 }
 
-// fault is an injected fault, with a description (field passing) of the command or reply that triggered it, if any.
+// fault is an injected fault. The field passing describes the command or reply that triggered it, if any.
 type fault struct {
 	inject.Strike
 	passing string
@@ -168,8 +168,8 @@ func (x *Example) faultsOf() []*fault {
 	return all
 }
 
-// trigger finds the operation whose command triggered a fault. The operation may be recorded some nanoseconds after the
-// fault.
+// trigger finds the operation whose command triggered a fault. The recorded time of the operation may be some
+// nanoseconds after the fault.
 func (x *Example) trigger(f *fault) {
 	on := f.When.On
 	if on == nil {

@@ -15,7 +15,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryVerb checks that the text for each kind of fault states its magnitude.
+// TestEveryVerb checks the texts for each kind of fault. A text must state the magnitude of the fault, such as a
+// duration.
 func TestEveryVerb(t *testing.T) {
 	for _, verb := range verbs(t) {
 		for _, deployment := range []string{"two-replicas", "five"} {
@@ -42,8 +43,7 @@ func TestEveryVerb(t *testing.T) {
 	}
 }
 
-// magnitudes maps each kind of fault action to the values, such as durations, that its description must contain.
-// TestEveryVerb checks this.
+// magnitudes maps each kind of fault action to the values that its description must contain, such as durations.
 var magnitudes = map[faults.Verb][]string{
 	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
 	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},
@@ -53,7 +53,7 @@ var magnitudes = map[faults.Verb][]string{
 	faults.Interrupt: {"client 1", "70 ms", "1.23 s"}, faults.Reset: {"process 1"}, faults.ReadOnly: {"340 ms"}, faults.Full: {"340 ms"},
 }
 
-// verbs returns the constants of type Verb. It reads them from the source, so that the list is always complete.
+// verbs returns the constants of type Verb. It reads them from the source code, so the list is always complete.
 func verbs(t *testing.T) []faults.Verb {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "drive", "faults", "faults.go"), nil, 0)

@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// The constant long is the duration above which the event list shows both call and return of an operation.
+// long is a duration. If an operation takes longer, the event list shows both its call and its return.
 const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
@@ -50,7 +50,7 @@ var words = map[histories.Kind]string{histories.Acquire: "acquires", histories.R
 	histories.Lost: "loses", histories.Read: "reads", histories.Write: "writes", histories.Append: "appends to",
 	histories.Probe: "queries the store for"}
 
-// line describes an operation at its call or its return: client, kind, key, outcome and details.
+// line returns a description of an operation at its call or its return: client, kind, key, outcome and details.
 func (x *Example) line(op *histories.Op, when time.Duration) string {
 	parts := []string{outcome(op)}
 	add := func(applies bool, format string, args ...any) {
@@ -82,8 +82,8 @@ func outcome(op *histories.Op) string {
 	return "ok"
 }
 
-// whileHeld returns a text that names the other clients that hold the key at a given time. op must be an acquire or a
-// release; otherwise the text is empty.
+// whileHeld returns a text that names the other clients that hold the key at the time when. If op is neither an acquire
+// nor a release, the text is empty.
 func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
 	var all []string
 	if op.Kind == histories.Release || op.Kind == histories.Acquire && op.Outcome == histories.OK {

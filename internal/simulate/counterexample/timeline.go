@@ -45,9 +45,9 @@ type timeline struct {
 	from, to time.Duration
 }
 
-// Timeline returns the timeline as text, in lines of at most max(width, MinWidth) characters. There is one line for
-// each fault, for each client and for the violation. The name of a fault is followed by its number in the event list.
-// The last lines show the time in ms and explain the symbols.
+// Timeline returns the timeline as text, in lines of at most max(width, MinWidth) characters. There is one line for each
+// fault, for each client and for the violation. A fault's name is followed by its number in the event list. The last
+// lines show the time in ms and explain the symbols.
 func (x *Example) Timeline(width int) string {
 	t := &timeline{Example: x, names: len("violation") + 2}
 	type row struct {
@@ -96,7 +96,8 @@ func (x *Example) Timeline(width int) string {
 	return strings.Join(append(append(lines, t.axis()...), t.legend(used)...), "\n") + "\n"
 }
 
-// span sets the start of the timeline to a little before the first relevant event, and the end to a little after the last.
+// span sets the start and the end of the timeline. It begins a little before the first relevant event and ends a little
+// after the last.
 func (t *timeline) span() {
 	t.from, t.to = t.until, t.until
 	for _, e := range t.events {
@@ -149,8 +150,8 @@ func (t *timeline) fault(cells []rune, f *fault) {
 	}
 }
 
-// lane draws the operations of one client in a row of the timeline. A hold has at least one column, and overwrites the marks
-// of acquires and releases there.
+// lane draws the operations of one client in a row of the timeline. A hold is at least one column wide. It overwrites
+// the marks of acquires and releases in its columns.
 func (t *timeline) lane(cells []rune, client int32) {
 	var own []*histories.Op
 	for i := range t.Ops {
@@ -181,8 +182,8 @@ func (t *timeline) end(op *histories.Op) time.Duration {
 	return op.Return
 }
 
-// mark draws the symbol for the end of an operation. The symbol of an acquire, a release or a loss never hides a hold
-// that is one column wide.
+// mark draws the symbol for the end of an operation. A hold that is one column wide is never hidden by the symbol of an
+// acquire, a release or a loss.
 func (t *timeline) mark(cells []rune, op *histories.Op) {
 	column := t.column(t.end(op))
 	if op.EndsClient() {
@@ -199,7 +200,7 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	case op.Kind == histories.Read && t.inWitness(op):
 		cells[column] = reads
 	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-		cells[max(column-1, 0)] = writes // one column to the left, so that the symbol of the next release does not overwrite this symbol
+		cells[max(column-1, 0)] = writes // one column to the left, so that the symbol of the next release does not overwrite it
 	case !returned:
 	case op.Kind == histories.Lost:
 		mark, column = lost, t.after(column, op)
@@ -215,8 +216,8 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// The method after returns the column for the symbol of an operation that ends a hold. It returns the given column, or
-// the next one if the hold also begins in the given column.
+// The method after returns the column for the symbol of an operation that ends a hold. If the hold begins in the same
+// column, it returns the next column.
 func (t *timeline) after(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {
@@ -260,7 +261,7 @@ func (t *timeline) axis() []string {
 	return []string{t.line("", string(ticks)), t.line("ms", string(labels))}
 }
 
-// step returns the smallest round distance between labels that gives at most 6 labels.
+// step returns the smallest round time between two labels with which the axis has at most 6 labels.
 func (t *timeline) step() time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		for _, step := range []time.Duration{unit, 2 * unit, 5 * unit / 2, 5 * unit} {
