@@ -1,11 +1,11 @@
 // Command mutants measures which mistakes in locks lockbench detects. Each patch in the folder patches inserts one mistake
-// into a correct lock. For each patch, the command builds lockbench with the mistake, and runs it in stages until an expectation
-// is violated. It prints a line for each mutant, and writes detection.md and detection.json.
+// into a correct lock. For each patch, the command builds lockbench with the mistake. It then runs this lockbench in
+// stages until an expectation is violated. It prints a line for each mutant, and writes detection.md and detection.json.
 //
 //	go run ./internal/mutants --only redisson-publish-forgotten --stages run,faults
 //
 // The exit code is 0 if every mutant was measured, detected or not. It is 1 if a patch does not apply, a mutant does not
-// build, or a stage cannot run. With --unchanged it is also 1 if a stage accuses an unchanged lock.
+// build, or a stage cannot run. With --unchanged it is also 1 if a stage reports a violation by an unchanged lock.
 package main
 
 import (
@@ -29,10 +29,10 @@ const exitInterrupted = 130
 
 type options struct {
 	only, stages []string
-	real         time.Duration // time of the stage "real"
+	real         time.Duration // duration of the stage "real"
 	jobs         int
 	out          string
-	unchanged    bool // whether to measure the unchanged locks, which must not be detected
+	unchanged    bool // measure the locks without a mistake; no stage may detect anything
 }
 
 func main() {
@@ -88,8 +88,8 @@ func parse(stderr io.Writer, args []string) (o options, err error) {
 	return o, nil
 }
 
-// measure measures the chosen mutants. After each one it prints a line and writes the tables again, so an interrupted
-// measurement leaves the rows that it has.
+// measure measures the chosen mutants. After each mutant it prints a line and writes the tables. An interrupted
+// measurement thus keeps its finished rows.
 func (o options) measure(ctx context.Context, stdout io.Writer) (*results, error) {
 	chosen, err := o.choose()
 	if err != nil {
@@ -137,7 +137,7 @@ func (o options) measure(ctx context.Context, stdout io.Writer) (*results, error
 	return table, failed
 }
 
-// choose returns the mutants to measure. With --unchanged, it returns each of their locks once, without a patch.
+// choose returns the mutants to measure. With --unchanged, it returns each lock of the mutants once, without a patch.
 func (o options) choose() ([]mutant, error) {
 	all, err := readMutants(".")
 	if err != nil {

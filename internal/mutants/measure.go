@@ -16,10 +16,10 @@ import (
 // measurement runs the stages for mutants.
 type measurement struct {
 	module *module
-	dir    string // temporary folder
-	out    string // folder for the output of the stages
+	dir    string // temporary folder for programs and results
+	out    string // folder for the console output of the stages
 	stages []stage
-	real   time.Duration // time of the stage "real"
+	real   time.Duration // duration of the stage "real"
 }
 
 // row is the result of one mutant.
@@ -30,11 +30,11 @@ type row struct {
 	Mistake  string    `json:"mistake"`
 	Matters  string    `json:"matters"`
 	Detected string    `json:"detected,omitempty"` // stage that detected the mutant
-	Violated []string  `json:"violated,omitempty"` // properties that this stage found violated
-	Seconds  float64   `json:"seconds"`            // time of all stages, without building
+	Violated []string  `json:"violated,omitempty"` // properties that were violated in this stage
+	Seconds  float64   `json:"seconds"`            // time of all stages in seconds, without building
 	Stages   []attempt `json:"stages"`
 	Error    string    `json:"error,omitempty"` // reason why the mutant could not be measured
-	Repeat   string    `json:"repeat"`          // command that repeats the row
+	Repeat   string    `json:"repeat"`          // command that measures this row again
 }
 
 // attempt is the result of one stage.
@@ -49,9 +49,9 @@ type attempt struct {
 const (
 	detected      = "detected"
 	notDetected   = "not detected"
-	noVerdict     = "no verdict" // inconclusive, or a store is missing: see the exit code
+	noVerdict     = "no verdict" // the run was inconclusive, or a store is missing; see the exit code
 	notApplicable = "not applicable"
-	crashed       = "crashed" // the mistake ended lockbench itself, which is no verdict
+	crashed       = "crashed" // lockbench itself crashed, which says nothing about detection
 	timedOut      = "timed out"
 )
 
@@ -60,7 +60,7 @@ const (
 	exitMet      = 0
 	exitViolated = 1
 	exitUsage    = 2
-	exitXPass    = 6 // every expectation was met, but a known defect of a lock did not show
+	exitXPass    = 6 // all expectations were met, but a known defect of a lock did not show
 )
 
 // row builds a mutant and runs the stages until one detects it.
@@ -92,7 +92,8 @@ func (m *measurement) row(ctx context.Context, one mutant) row {
 	return r
 }
 
-// repeat returns the command that repeats a row: with the stage that detected the mutant, or with all stages.
+// repeat returns the command that measures a row again. It runs the stage that detected the mutant. If no stage did, it
+// runs all stages.
 func (m *measurement) repeat(r row) string {
 	command := "go run ./internal/mutants --only " + r.Mutant
 	if r.Patch == "" {
@@ -111,7 +112,7 @@ func (m *measurement) repeat(r row) string {
 	return command
 }
 
-// attempt runs one stage. It returns an error if the stage gave no result that can be interpreted.
+// attempt runs one stage. It returns an error if the result of the stage cannot be interpreted.
 func (m *measurement) attempt(ctx context.Context, s stage, one mutant, program string) (attempt, []string, error) {
 	a := attempt{Stage: s.name, Outcome: notApplicable}
 	args := s.args(one.locks)
@@ -157,12 +158,12 @@ func (m *measurement) attempt(ctx context.Context, s stage, one mutant, program 
 	return a, violated, nil
 }
 
-// stopTimeout bounds the time in which lockbench must end after an interrupt. It then ends its servers by itself, even if
-// it is killed.
+// stopTimeout is the time in which lockbench must end after an interrupt. After this time it is killed. Its servers then
+// end by themselves.
 const stopTimeout = 20 * time.Second
 
-// command runs lockbench, and returns its exit code and its output. It returns context.DeadlineExceeded if the time of the
-// stage has ended first.
+// command runs lockbench and returns its exit code and its output. If the time limit of the stage is reached, it returns
+// context.DeadlineExceeded.
 func (m *measurement) command(ctx context.Context, s stage, program string, args []string) (code int, output []byte, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// played is the environment variable that makes the test binary play lockbench. Its value is the exit code, the word
-// crash, or the word hang.
+// played is an environment variable that makes the test binary behave like lockbench. Its value is the exit code,
+// "crash" or "hang".
 const played = "LOCKBENCH_MUTANTS_PLAYED"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play behaves like lockbench: it writes results to the folder of --out, and exits.
+// play behaves like lockbench. It writes results to the folder in the flag --out and exits.
 func play(role string) {
 	out := os.Args[slices.Index(os.Args, "--out")+1]
 	result := "pass"
@@ -56,7 +56,7 @@ func play(role string) {
 	os.Exit(code)
 }
 
-// TestAttempt checks how the end of lockbench is interpreted.
+// TestAttempt checks the outcome of a stage for each way in which lockbench can end.
 func TestAttempt(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -119,8 +119,8 @@ func TestNotApplicable(t *testing.T) {
 	}
 }
 
-// TestRow checks in a small module that a mutant is built with its mistake, and that the stages end with the one that
-// detects it. The next mutant must not have the mistake of the former.
+// TestRow builds mutants of a small module. Each mutant must have its mistake, and no later mutant may have it. No stage
+// may run after the stage that detects the mutant.
 func TestRow(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()
@@ -172,7 +172,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestRepeat checks the command that repeats a row.
+// TestRepeat checks the command that measures a row again.
 func TestRepeat(t *testing.T) {
 	m := &measurement{stages: []stage{{name: "run"}, {name: "real"}}, real: time.Minute}
 	for want, r := range map[string]row{

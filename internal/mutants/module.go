@@ -13,13 +13,13 @@ import (
 	"sync"
 )
 
-// module is a copy of this module. Mutants are built in it one after the other, so that they share one build cache.
+// module is a copy of this Go module. Mutants are built in it one after another, so they share a build cache.
 type module struct {
 	dir string
 	mu  sync.Mutex // held while a patch is applied
 }
 
-// copyModule copies the files of the module at root that Git does not ignore to the folder dir.
+// copyModule copies the module at root to the folder dir. It omits the files that Git ignores.
 func copyModule(ctx context.Context, root, dir string) (*module, error) {
 	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root
@@ -28,7 +28,7 @@ func copyModule(ctx context.Context, root, dir string) (*module, error) {
 		return nil, fmt.Errorf("list the files of the module: %w", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
-		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // a deleted file is still listed
+		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // Git still lists a deleted file
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
-// build builds the program lockbench with the mistake of a mutant, and removes the mistake from the module again.
+// build builds the program lockbench with the mistake of a mutant. It then removes the mistake from the module.
 func (t *module) build(ctx context.Context, m mutant, program string) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *module) build(ctx context.Context, m mutant, program string) (err error
 		}
 		defer func() { err = errors.Join(err, t.apply(context.WithoutCancel(ctx), m, "--reverse")) }()
 	}
-	// Without -trimpath, the packages of other modules come from the build cache of ordinary builds.
+	// Do not use -trimpath. The packages of other modules then come from the build cache of ordinary builds.
 	if err := t.command(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./cmd/lockbench"); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
@@ -71,11 +71,11 @@ func (t *module) apply(ctx context.Context, m mutant, flags ...string) error {
 	return t.command(ctx, "git", append(append([]string{"apply"}, flags...), filepath.FromSlash(m.patch))...)
 }
 
-// command runs a command in the folder of the module. Its error includes the output.
+// command runs a command in the folder of the module. If it fails, the error includes the output.
 func (t *module) command(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.dir
-	// The copy must not be regarded as part of a repository around it, because git apply would skip its files.
+	// Git must not look for a repository above the copy. Otherwise git apply would skip the files of the copy.
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(t.dir))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// patches is the folder of the patches, relative to the root of the module.
+// patches is the folder of the patch files, relative to the root of the module.
 const patches = "internal/mutants/patches"
 
-// mutant is a lock with one deliberate mistake. It is described by the lines of a patch file that precede the diff.
+// mutant is a lock with one deliberate mistake. The lines before the diff in its patch file describe it.
 type mutant struct {
 	name    string
-	patch   string // file relative to the root of the module; "": the lock is unchanged
+	patch   string // patch file relative to the root of the module; "": the lock is unchanged
 	locks   []string
-	mistake string // what the code does wrong
+	mistake string // what the changed code does wrong
 	matters string // situation in which the mistake matters, and its consequence
 	changes []string
 }
 
-// readMutants returns the mutants of a module, sorted by name. root is the module's folder.
+// readMutants returns the mutants of the module in the folder root, sorted by name.
 func readMutants(root string) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(patches), "*.patch"))
 	if err != nil {
@@ -80,7 +80,7 @@ func parseMutant(file, text string) (mutant, error) {
 	return m, nil
 }
 
-// unchanged returns each lock of the given mutants once, without a mistake.
+// unchanged returns each lock of the mutants once, without a mistake.
 func unchanged(of []mutant) (all []mutant) {
 	for _, m := range of {
 		for _, lock := range m.locks {

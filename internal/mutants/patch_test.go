@@ -13,11 +13,11 @@ import (
 
 const root = "../.."
 
-// atLeast is the minimum number of mutants.
+// atLeast is the smallest allowed number of mutants.
 const atLeast = 60
 
-// TestPatches checks that each patch applies to the module, and changes only code of locks. The mutants must cover every
-// store that has correct locks of lockbench.
+// TestPatches checks that each patch applies to the module and changes only the code of locks. Every store with a
+// correct built-in lock must have a mutant.
 func TestPatches(t *testing.T) {
 	needGit(t)
 	all, err := readMutants(root)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// results holds the rows of the mutants that have been measured, sorted by name.
+// results holds the rows of the measured mutants, sorted by name.
 type results struct {
 	Rows []row `json:"mutants"`
 }
@@ -22,7 +22,8 @@ func (t *results) add(r row) {
 	slices.SortFunc(t.Rows, func(a, b row) int { return cmp.Compare(a.Mutant, b.Mutant) })
 }
 
-// failed reports whether a mutant could not be measured, or, of unchanged locks, whether one was detected.
+// failed reports whether the exit code must be 1. This is the case if a mutant could not be measured, or if a stage
+// detected something in an unchanged lock.
 func (t *results) failed(unchanged bool) bool {
 	return slices.ContainsFunc(t.Rows, func(r row) bool { return r.Error != "" || unchanged && r.Detected != "" })
 }
@@ -44,7 +45,8 @@ func (r row) took() time.Duration {
 	return (time.Duration(r.Seconds * float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// result returns the stage that detected the mutant with the first violated property, or why there was no detection.
+// result returns the stage that detected the mutant and the first violated property. If the mutant was not detected, it
+// returns the outcome of each stage.
 func (r row) result() string {
 	switch {
 	case r.Error != "":
@@ -67,13 +69,13 @@ func (r row) result() string {
 	return "survived: " + text
 }
 
-// survived reports whether a stage judged the mutant, and none detected it.
+// survived reports whether at least one stage judged the mutant and no stage detected it.
 func (r row) survived() bool {
 	judged := func(a attempt) bool { return strings.HasPrefix(a.Outcome, notDetected) }
 	return r.Error == "" && r.Detected == "" && slices.ContainsFunc(r.Stages, judged)
 }
 
-// summary returns the number of mutants by their result.
+// summary returns how many mutants had each result.
 func (t *results) summary() string {
 	by, detected, survived, open, failed := map[string]int{}, 0, 0, 0, 0
 	for _, r := range t.Rows {

@@ -13,24 +13,24 @@ import (
 	"lockbench/internal/simulate/explore"
 )
 
-// stage is one way to search for the mistake of a mutant.
+// stage is one way to search for the mistake in a mutant.
 type stage struct {
 	name  string
-	limit time.Duration // time after which the program is ended
-	// args returns the arguments of lockbench for the given locks, without --out. It returns nil if the stage does not
-	// apply to any of them.
+	limit time.Duration // time limit, after which lockbench is interrupted
+	// args returns the command-line arguments of lockbench for the locks, without --out. It returns nil if the stage
+	// applies to none of the locks.
 	args func(locks []string) []string
-	// violated returns the properties that are violated although they are expected to hold. It reads them from the folder
-	// of the results.
+	// violated returns the properties that were violated but expected to hold. It reads them from the results in the
+	// folder dir.
 	violated func(dir string) ([]string, error)
 }
 
-// virtualTime is the time of the stage virtual.
+// virtualTime is the duration of the stage "virtual".
 const virtualTime = time.Minute
 
-// allStages returns the stages, the cheapest first. The command lines of lockbench stand here only.
+// allStages returns the stages, beginning with the cheapest. No other function states the command lines of lockbench.
 func (o options) allStages() []stage {
-	const reserve = 5 * time.Minute // time to start servers, to minimise, and to write a report
+	const reserve = 5 * time.Minute // time to start servers, to minimise and to write a report
 	return []stage{
 		{"run", 2 * reserve, func(locks []string) []string {
 			return []string{"run", "--locks", strings.Join(locks, ","), "--no-controls"}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestExploreViolations checks that only violated expectations of explore count, and not seeds without a verdict.
+// TestExploreViolations checks that only violated expectations of explore count. A seed without a verdict must not
+// count.
 func TestExploreViolations(t *testing.T) {
 	dir := t.TempDir()
 	const text = `{"locks": [{"lock": "l", "failed": [{"seed": 1}], "properties": [
@@ -23,7 +24,7 @@ func TestExploreViolations(t *testing.T) {
 	}
 }
 
-// TestVirtual checks that only the locks that can be simulated are explored in virtual time.
+// TestVirtual checks that only locks that can be simulated are explored in virtual time.
 func TestVirtual(t *testing.T) {
 	for _, s := range (options{stages: []string{"virtual"}}).plan() {
 		if got := s.args([]string{"redisson", "mysql-row"}); len(got) < 3 || got[2] != "redisson" {
