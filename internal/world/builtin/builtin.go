@@ -1,6 +1,6 @@
-// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes the name and the arguments of
-// a server, and runs the server in this process. The harness calls Serve in a child process, so that the server can
-// be paused and killed.
+// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes the name and the arguments of a
+// server and runs it in this process. The harness calls Serve in a child process, so that the server can be paused and
+// killed.
 package builtin
 
 import (
@@ -15,12 +15,12 @@ import (
 	world "lockbench/internal/world/servers"
 )
 
-// servers maps the name of each server to the function that runs it until its context ends. The function's last argument
-// receives the log.
+// servers maps the name of each server to the function that runs it. The function returns when its context ends. Its
+// last argument receives the log.
 var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
 
-// ServeChild runs a server and exits, if this process was started to run one: its first argument is then servers.StoreVerb. Otherwise it
-// does nothing. A TestMain calls it, because a test starts its own program for such servers.
+// ServeChild runs a server and exits if the first command-line argument is servers.StoreVerb. Otherwise it does nothing.
+// Call it in TestMain of a package that starts built-in servers, because such a test starts its own program.
 func ServeChild() {
 	if len(os.Args) < 2 || os.Args[1] != world.StoreVerb {
 		return
@@ -32,7 +32,7 @@ func ServeChild() {
 	os.Exit(0)
 }
 
-// Serve runs the server named by the first argument with the other arguments.
+// Serve runs a server. The first argument is its name, and the server gets the other arguments.
 func Serve(ctx context.Context, args []string, says io.Writer) error {
 	if len(args) > 0 && servers[args[0]] != nil {
 		return servers[args[0]](ctx, args[1:], says)

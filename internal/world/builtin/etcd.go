@@ -14,13 +14,13 @@ import (
 )
 
 // etcd runs an etcd server until its context ends. The server syncs every write to disk before it replies. The arguments
-// are: name, folder, client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
+// are: name, folder, client URL, peer URL, all members (name=url,...), and the length of a tick in milliseconds.
 func etcd(ctx context.Context, args []string, says io.Writer) error {
 	config, err := etcdConfig(args)
 	if err != nil {
 		return err
 	}
-	// Log only errors. Warnings are expected: etcd warns of slow disks and of members that were killed on purpose.
+	// Log only errors. Warnings are expected, for example about slow disks or members that were killed on purpose.
 	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(says), zapcore.ErrorLevel))
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	e, err := embed.StartEtcd(config)

@@ -26,7 +26,7 @@ func ferretDB(ctx context.Context, args []string, says io.Writer) error {
 	}
 	s, err := ferretdb.New(&ferretdb.Config{
 		Listener: ferretdb.ListenerConfig{TCP: *listen},
-		// Below this level, FerretDB logs every closed connection.
+		// At a lower level, FerretDB would log every closed connection.
 		Logger:    slog.New(slog.NewTextHandler(says, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
 		SQLiteURL: "file:" + *dir + "/",

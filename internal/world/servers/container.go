@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	ownerLabel            = "lockbench.process" // container label that holds the process ID of the lockbench process
-	containerStartTimeout = 2 * time.Minute     // maximum time to start a container, including pulling its image
-	daemonTimeout         = 20 * time.Second    // maximum time of a request to a running Docker daemon
+	ownerLabel            = "lockbench.process" // container label with the process ID of lockbench
+	containerStartTimeout = 2 * time.Minute     // time limit for starting a container, including pulling its image
+	daemonTimeout         = 20 * time.Second    // time limit of a request to a running Docker daemon
 )
 
 type contained struct {
 	Refusing
 	store  Store
-	addr   string // host:port
+	addr   string // address as host:port
 	engine *docker.Client
 	id     string
 }
@@ -69,9 +69,8 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly disables logging by testcontainers. It also disables the cleanup container of testcontainers, because that
-// container's image would have to be pulled. `lockbench clean` finds leftover containers by their label and removes
-// them.
+// quietly disables the logging and the cleanup container of testcontainers, because the image of the cleanup container
+// would have to be pulled. `lockbench clean` finds leftover containers by their label and removes them.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
 	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // Setenv fails only for an invalid variable name
@@ -114,7 +113,7 @@ func output(c testcontainers.Container) string {
 	}
 	defer logs.Close()
 	var log children.Tail
-	_, _ = io.Copy(&log, logs) // reading stops when the context ends, so the error is ignored
+	_, _ = io.Copy(&log, logs) // ignore the error; reading stops when the context ends
 	return log.String()
 }
 
@@ -235,8 +234,8 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 // images caches the results of hasImage by image name.
 var images sync.Map
 
-// hasImage reports whether the Docker daemon has an image. The first result is cached, so that a run does not change
-// its start method.
+// hasImage reports whether the Docker daemon has an image. The first result is cached, so that the start method stays
+// the same during a run.
 func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {
@@ -269,14 +268,15 @@ func withDaemon(ctx context.Context, do func(context.Context, *docker.Client) er
 	return do(ctx, engine)
 }
 
-// Leftover is a container that was started by a lockbench process and still exists.
+// Leftover is an existing container that a lockbench process started.
 type Leftover struct {
 	ID    string
 	Owner int // process ID of the lockbench process that started the container
 	Since time.Time
 }
 
-// Containers returns the containers that lockbench processes started. It returns none if no Docker daemon answers.
+// Containers returns the containers that lockbench processes started. It returns no containers if no Docker daemon
+// answers.
 func Containers(ctx context.Context) (all []Leftover, err error) {
 	err = withDaemon(ctx, func(ctx context.Context, engine *docker.Client) error {
 		list, err := engine.ContainerList(ctx, docker.ContainerListOptions{All: true, Filters: docker.Filters{}.Add("label", ownerLabel)})

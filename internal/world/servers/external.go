@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	ReachTimeout = 5 * time.Second  // maximum time of a request to a user's server, which may be far away
-	SweepTimeout = 30 * time.Second // maximum time to clean up one server, which may have many keys
+	ReachTimeout = 5 * time.Second  // time limit of a request to a user's server, which may be far away
+	SweepTimeout = 30 * time.Second // time limit for cleaning up one server, which may have many keys
 )
 
-// Access describes how lockbench uses a user's servers. A name is the name of a key, row, document or znode. All names
-// that a run uses begin with the run's KeyPrefix.
+// Access describes how lockbench uses a user's servers. In its functions, a name is the name of a key, row, document or
+// znode. All names of a run begin with the run's KeyPrefix.
 type Access struct {
 	Form
 
 	// Version returns the version of the server. It returns an error if lockbench cannot use the server.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters returns counters by name. Counters is nil if the server cannot count the commands of one database or
-	// client separately.
+	// Counters returns counters by name. It is nil if the server cannot count the commands of one database or client
+	// separately.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
 	// Names returns the names of all keys, rows, documents or znodes that begin with the prefix. A name may occur more
 	// than once.
@@ -34,13 +34,13 @@ type Access struct {
 	Remove func(ctx context.Context, t Target, prefix string) error
 }
 
-// Remote holds the servers that a user gave by address. Lockbench never stops, configures or flushes them.
+// Remote holds the user's servers, which the user gave by address. Lockbench never stops, configures or flushes them.
 type Remote struct {
-	Targets []Target // one address for each Redis server; at most one address for every other store
+	Targets []Target // one address for each Redis server; at most one address for each other store
 	CAFile  string   // file of CA certificates for TLS; "": the certificates of the system
 }
 
-// Named reports whether the user gave any server address.
+// Named reports whether the user gave the address of any server.
 func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
 // Of returns the addresses of a store's servers.
@@ -125,12 +125,12 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	return version, nil
 }
 
-// Unreachable is the error for a user's server that cannot be used. It contains no secrets.
+// Unreachable is the error for a user's server that cannot be used. The error contains no secrets.
 type Unreachable struct {
 	Target  Target
 	Host    string
 	Why     string
-	Refused bool // whether the connection was refused
+	Refused bool // whether the server refused the connection
 }
 
 func (u *Unreachable) Error() string { return fmt.Sprintf("reach %s: %s", u.Target.at(u.Host), u.Why) }
@@ -144,8 +144,7 @@ func plainText(err error) string {
 	return text
 }
 
-// Reach connects to every server of the target. It returns an error if a server does not answer or lockbench cannot use
-// it.
+// Reach connects to every server of the target. It returns an error if a server does not answer or cannot be used.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])
@@ -174,5 +173,5 @@ func (n *external) Alive() bool { return true }
 
 func (n *external) Kill() error { return n.refuse("kill") }
 
-// Stop does nothing: lockbench never stops a user's server.
+// Stop does nothing, because lockbench never stops a user's server.
 func (n *external) Stop() error { return nil }

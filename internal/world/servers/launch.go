@@ -18,7 +18,7 @@ import (
 
 const (
 	portAttempts     = 5
-	ensembleAttempts = 3 // maximum number of attempts to start an ensemble if a port was taken
+	ensembleAttempts = 3 // maximum number of attempts to start an ensemble if ports are taken
 )
 
 // Loopback returns the address 127.0.0.1:port.
@@ -27,15 +27,15 @@ func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 // Launcher starts the child processes of one group.
 type Launcher struct {
 	Keeper  *children.Keeper
-	Clock   bool     // Spec.Clock
+	Clock   bool     // value of Spec.Clock
 	Options []string // additional command-line options for this deployment
 
-	FreePort func() (int, error) // returns a port that is not in use; replaced in tests
+	FreePort func() (int, error) // returns an unused port; replaced in tests
 
 	store Store
-	self  string // Spec.Self
+	self  string // value of Spec.Self
 	group *Group
-	given sync.Map // ports that were already given to a server
+	given sync.Map // ports that were given to a server
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -59,7 +59,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-// NewLauncher returns a launcher for servers of a store. It has not started any servers yet.
+// NewLauncher returns a launcher for servers of a store. It starts no servers.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: FreePort}
 }
@@ -70,7 +70,8 @@ func (l *Launcher) Add(n Node, version string) {
 	l.group.Server = fmt.Sprintf("%s %s (local)", l.store.Product, version)
 }
 
-// OnStop adds a function that Group.Stop calls after it has stopped the nodes. The last function added is called first.
+// OnStop adds a function that Group.Stop calls after it has stopped the nodes. The functions are called in reverse
+// order.
 func (l *Launcher) OnStop(do func() error) { l.group.release = append(l.group.release, do) }
 
 // Replicate sets Group.Replication of the launcher's group.
@@ -105,8 +106,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free returns the given number of TCP ports that are not in use. For each port, it tries portAttempts times to find
-// one that it has not returned before. If all attempts fail, it returns a port that it has returned before.
+// free returns unused TCP ports (parameter ports is their number). For each port, it tries portAttempts times to find
+// one that it has not returned before. If all attempts fail, the port may be one that it has returned before.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
@@ -123,9 +124,9 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	return all, nil
 }
 
-// Start starts one server that listens on the given number of ports. If another program has taken a port, Start tries
-// again with other ports. The server's store may differ from the group's store. The caller adds the server to the group
-// with Add.
+// Start starts one server that listens on several ports (parameter ports is their number). If another program has taken
+// a port, Start tries again with other ports. The server's store may differ from the group's store. The caller adds the
+// server to the group with Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
 }
@@ -148,8 +149,8 @@ func (l *Launcher) start(ctx context.Context, of Store, ports, number int, peers
 	}
 }
 
-// startEnsemble starts the nodes of an ensemble concurrently. Each node has a port for clients and the given number of
-// ports for the other nodes. If one of the ports is taken, all nodes are started again with other ports.
+// startEnsemble starts the nodes of an ensemble concurrently. Each node has a port for clients and several ports
+// (parameter each) for the other nodes. If a port is taken, all nodes are started again with other ports.
 func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	for attempt := 1; ; attempt++ {
 		ports, err := l.free(nodes * each)
@@ -160,7 +161,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // stop the other nodes, which would otherwise wait for the failed node
+				cancel() // the other nodes would wait for the failed node
 			}
 			return p, err
 		})
@@ -178,7 +179,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 }
 
 // Template holds a folder that is slow to create, such as an empty database. Each server gets a copy of the folder. The
-// folder is created on first use, and kept until this process ends.
+// folder is created on first use and kept until this process ends.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
@@ -186,12 +187,12 @@ type Template struct {
 	dir string     // path of the folder; "" before it is created
 }
 
-// NewTemplate returns a template. The given function creates the folder and is called at most once.
+// NewTemplate returns a template. The function of creates the folder. After of has succeeded, it is not called again.
 func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
 	return &Template{make: of}
 }
 
-// CopyTo copies the template to a new folder, which must not exist yet.
+// CopyTo copies the template to the folder dir, which must not exist yet.
 func (t *Template) CopyTo(ctx context.Context, dir string) error {
 	from, err := t.made(ctx)
 	if err != nil {

@@ -18,25 +18,25 @@ import (
 const logTail = 1000
 
 var (
-	errPortTaken = errors.New("the port was taken") // another program took the port after FreePort found it
+	errPortTaken = errors.New("the port was taken") // another program took the port after FreePort had returned it
 	errStopped   = errors.New("the server has been stopped")
 )
 
-// Process is a server that runs as a child process, with its own data folder, on ports of 127.0.0.1.
+// Process is a server that runs as a child process. It has a data folder and ports of 127.0.0.1.
 type Process struct {
 	Refusing
 	Ports  []int  // ports of the server; the first port is for clients
 	Dir    string // data folder of the server
 	Number int    // index of the server in its ensemble
-	Peers  []int  // ports at which the servers of the ensemble reach each other
-	Self   string // Spec.Self
+	Peers  []int  // ports for the connections between the servers of the ensemble
+	Self   string // value of Spec.Self
 
 	store   Store
 	keeper  *children.Keeper
 	version string
 	freed   []func() error // functions that Stop calls after the process has ended
 
-	child atomic.Pointer[children.Child] // current child process; Restart replaces it
+	child atomic.Pointer[children.Child] // current child process, which Restart replaces
 
 	life    sync.Mutex // held while the server is started, killed or stopped; guards the fields below
 	ended   bool       // whether Stop was called
@@ -67,7 +67,7 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// Write the standard output to the log file too, because a server reports invalid arguments before it opens a log.
+	// Write the standard output to the log file too. A server reports invalid arguments before it opens a log.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -86,14 +86,14 @@ func (p *Process) run(ctx context.Context) error {
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
-		// A clean stop is not needed, because the server has failed to start.
+		// Kill the server. A clean stop is not needed, because it has failed to start.
 		return errors.Join(fmt.Errorf("%s: %w; output:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
 	}
 	return nil
 }
 
-// Await calls the function do repeatedly until it returns nil. It returns an error if the server ends or
-// Store.StartTimeout passes first.
+// Await calls do repeatedly until it returns nil. If the server ends or Store.StartTimeout passes first, Await returns
+// an error.
 func (p *Process) Await(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()
@@ -123,13 +123,13 @@ func tail(log []byte) []byte { return bytes.TrimSpace(log[max(0, len(log)-logTai
 // Version returns the version that the server reported when it started.
 func (p *Process) Version() string { return p.version }
 
-// Addr returns the host:port that clients connect to.
+// Addr returns the address that clients connect to, as host:port.
 func (p *Process) Addr() string { return Loopback(p.Ports[0]) }
 
 // Pid returns the process ID of the server.
 func (p *Process) Pid() int { return p.child.Load().Pid() }
 
-// SelfCommand returns a command that runs this program as a server of a built-in store.
+// SelfCommand returns a command that runs a built-in server. The command starts this program.
 func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 	if p.Self == "" {
 		return nil, fmt.Errorf("start the built-in %s: Spec.Self is empty", store)
@@ -140,8 +140,7 @@ func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 // Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// UnlessStopped calls the given function and returns nil. If Stop was called before, it returns an error and does not
-// call the function.
+// UnlessStopped calls do and returns nil. If Stop was called before, it returns an error and does not call do.
 func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()
@@ -230,14 +229,14 @@ func (p *Process) restart(ctx context.Context) error {
 	defer cancel()
 	return Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
 		err := p.run(ctx)
-		if err != nil && !errors.Is(err, errPortTaken) { // another program may use the port briefly, so try again
+		if err != nil && !errors.Is(err, errPortTaken) { // if another program uses the port only briefly, try again
 			err = Final(err)
 		}
 		return err
 	})
 }
 
-// Stop implements Node. It kills the server, because the data is no longer needed.
+// Stop implements Node. It kills the server without a clean stop, because its data is no longer needed.
 func (p *Process) Stop() error {
 	p.life.Lock()
 	defer p.life.Unlock()

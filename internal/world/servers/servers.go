@@ -20,41 +20,41 @@ import (
 
 // Start methods, which are the valid values of Spec.How.
 const (
-	Auto     = "auto"     // Local if the store is installed; otherwise Docker if the Docker daemon has the image; otherwise Embedded
-	Embedded = "embedded" // an emulator in this process, for Redis only; latencies are not comparable with a server's
+	Auto     = "auto"     // Local if the store is installed; else Docker if the Docker daemon has the image; else Embedded
+	Embedded = "embedded" // an emulator in this process, only for Redis; its latencies differ from those of a server
 	Local    = "local"    // child processes on ports of 127.0.0.1
-	External = "external" // the user's servers, which are neither started nor stopped
-	Docker   = "docker"   // containers, each on a port of 127.0.0.1
+	External = "external" // servers of the user, which are neither started nor stopped
+	Docker   = "docker"   // containers, each with a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for features that the emulator lacks. Its text is the command to install a real server.
+// ErrUnsupported is returned for features that the emulator lacks. Its text is the command that installs a real server.
 var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec states which servers to start.
 type Spec struct {
 	How        string // start method: Auto, Embedded, Local, External or Docker
-	Store      string // Redis, ...
-	Deployment string // Single, Replica or another deployment; "" means Single
-	Clock      bool   // whether the nodes' clocks can be moved: see Node.MoveClock
+	Store      string // name of the store, such as Redis
+	Deployment string // Single, Replica or another deployment; "": Single
+	Clock      bool   // whether Node.MoveClock can move the nodes' clocks
 
-	Remote Remote // the user's servers, if How is External
+	Remote Remote // servers of the user, used if How is External
 	Self   string // path of this program, which can also run the servers of built-in stores (see StoreVerb)
 }
 
 // Group holds the servers of one trial.
 type Group struct {
-	Nodes  []Node // the nodes that hold data, the primary first
-	How    string // start method in use: Embedded, Local, External or Docker
+	Nodes  []Node // nodes that hold data, the primary first
+	How    string // start method that was used: Embedded, Local, External or Docker
 	Server string // product, version and start method, such as "redis 7.0.15 (local)"
-	// Durability describes, for reports, what a crash does to an acknowledged write.
+	// Durability states what a crash does to an acknowledged write. It is shown in reports.
 	Durability string
 
-	Replication Replication // nil if the servers have no replicas that can be stalled or promoted
+	Replication Replication // nil if no replica can be stalled or promoted
 
 	deployment string    // name of the deployment
 	observing  Observing // how the entries of the servers are observed
 
-	release []func() error // functions that Stop calls after it has stopped the nodes, last function first
+	release []func() error // functions that Stop calls after it has stopped the nodes, in reverse order
 }
 
 // Replication controls the replication within a group. Each method takes or returns the index of a node in Group.Nodes.
@@ -72,14 +72,14 @@ type partitioned interface {
 // Ways returns the valid values of Spec.How.
 func Ways() []string { return []string{Auto, Embedded, Local, External, Docker} }
 
-// Absent is the error for a store that no lock can use, for example because the store is not installed.
+// Absent is the error for a store that cannot be used. For example, the store is not installed.
 type Absent struct{ Why error }
 
 func (a Absent) Error() string { return a.Why.Error() }
 
 func (a Absent) Unwrap() error { return a.Why }
 
-// Supported returns an error if the servers of a Spec cannot be started. It does not connect to any server.
+// Supported returns an error if the servers of a Spec cannot be started. It connects to no server.
 func Supported(of Store, s Spec) error {
 	d, err := of.deployment(s.Deployment)
 	if err != nil {
@@ -98,7 +98,7 @@ func Supported(of Store, s Spec) error {
 	case Docker:
 		return dockerSupported(of, d, s.Clock)
 	case Local:
-		// A store with an emulator is accepted here even if it is not installed. Start then returns the error.
+		// Accept a store with an emulator even if it is not installed. Start then returns the error.
 		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
@@ -147,8 +147,8 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns the start method that is used if how is requested, for example Local for Auto. If an installed server
-// fails to start, no other start method is tried. Otherwise lockbench would silently measure a different server.
+// Resolve returns the start method that is used for the requested method how, for example Local for Auto. If an
+// installed server fails to start, no other method is tried. Otherwise lockbench would silently measure another server.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -170,7 +170,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	for range d.Nodes {
 		n, err := of.Emulate()
 		if err != nil {
-			_ = g.Stop() // ignore this error, because the error of Emulate is more useful
+			_ = g.Stop() // ignore the error, because the error of Emulate is more useful
 			return nil, err
 		}
 		g.Nodes = append(g.Nodes, n)
@@ -187,8 +187,8 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front returns the addresses that a lock connects to. If one primary has all keys and the other nodes are replicas,
-// Front returns only the primary's address. Otherwise it returns the addresses of all nodes.
+// Front returns the addresses that a lock connects to. If one primary has all keys and the other nodes are its replicas,
+// this is only the primary's address. Otherwise it is the addresses of all nodes.
 func (g *Group) Front() []string {
 	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
@@ -220,15 +220,15 @@ func (g *Group) following(what string, do func(Replication) error) error {
 }
 
 // Stall stops replication to the replica with index i, after the replica has received every acknowledged write. The
-// connection stays up and the replica can still be read. The stall ends when the replica follows another node. If Stall
-// fails, no fault was injected.
+// connection stays up, and the replica can still be read. The stall ends when the replica follows another node. If Stall
+// fails, the replica is not stalled.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
 // Promote makes node i the primary. It returns when node i accepts writes and all other running replicas follow node i.
-// Stalls of these replicas end. The old primary stays a primary if it is running. If Promote fails, the group may be
-// partly changed.
+// These replicas are no longer stalled. The old primary stays a primary if it is running. If Promote fails, the group
+// may be partly changed.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
@@ -240,8 +240,8 @@ func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	return i, err
 }
 
-// OrderByKey orders the nodes of a cluster: the primary that holds the key comes first, the replica of this primary
-// second. It has no effect on other groups. It must be called before any fault is injected.
+// OrderByKey orders the nodes of a cluster. The primary that holds the key comes first, and its replica comes second.
+// OrderByKey has no effect on other groups. It must be called before any fault is injected.
 func (g *Group) OrderByKey(ctx context.Context, key string) error {
 	parts, ok := g.Replication.(partitioned)
 	if !ok {
@@ -256,7 +256,7 @@ func (g *Group) OrderByKey(ctx context.Context, key string) error {
 
 const electionTimeout = 20 * time.Second
 
-// KillLeader kills the leader and returns when another server leads.
+// KillLeader kills the leader of an ensemble. It returns when another server has become the leader.
 func (g *Group) KillLeader(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, electionTimeout)
 	defer cancel()
@@ -290,7 +290,7 @@ func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, 
 	return leads, err
 }
 
-// processes returns the nodes as processes. ok is false unless all nodes are child processes.
+// processes returns the nodes as processes. ok is true if all nodes are child processes.
 func (g *Group) processes() (all []*Process, ok bool) {
 	for _, n := range g.Nodes {
 		of, ok := n.(interface{ process() *Process })
@@ -303,8 +303,7 @@ func (g *Group) processes() (all []*Process, ok bool) {
 }
 
 // ProcessorTime returns the processor time used so far by the servers' processes and their descendants. It returns
-// ErrNoCounters if the servers are not child processes. It also returns ErrNoCounters if the system does not report
-// processor times.
+// ErrNoCounters if the servers are not child processes or the system does not report processor times.
 func (g *Group) ProcessorTime() (time.Duration, error) {
 	all, ok := g.processes()
 	if !ok {

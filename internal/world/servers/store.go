@@ -15,7 +15,7 @@ const (
 	MySQL     = "mysql" // MySQL or MariaDB; lockbench itself starts MariaDB
 	Postgres  = "postgres"
 	MongoDB   = "mongodb"
-	FerretDB  = "ferretdb" // a server that speaks MongoDB's protocol and stores data in SQLite
+	FerretDB  = "ferretdb" // server for MongoDB's protocol that stores data in SQLite
 	ZooKeeper = "zookeeper"
 	Etcd      = "etcd"
 )
@@ -25,69 +25,69 @@ const (
 	Single      = "single"       // one server
 	Replica     = "replica"      // a primary and one replica
 	TwoReplicas = "two-replicas" // a primary and two replicas
-	Sentinel    = "sentinel"     // a primary, two replicas and three Sentinels, which promote a replica if the primary fails
+	Sentinel    = "sentinel"     // a primary, two replicas, and three Sentinels that promote a replica if the primary fails
 	Five        = "five"         // five independent primaries
 	FiveDelayed = "five-delayed" // like Five, but a restarted server stays unavailable for longer than the longest lease
 	Cluster     = "cluster"      // a Redis Cluster: three primaries, each with a third of the keys and one replica
 	Durable     = "durable"      // one server that syncs every write to disk
-	Three       = "three"        // an ensemble of three servers that agree by majority
+	Three       = "three"        // an ensemble of three servers that decide by majority
 )
 
-// StoreVerb is the first command-line argument that makes this program run a server of a built-in store. The name of
-// the store and the server's arguments follow. See internal/world/builtin.
+// StoreVerb is the first command-line argument with which this program runs a server of a built-in store. The next
+// arguments are the name of the store and the server's arguments. See internal/world/builtin.
 const StoreVerb = "store"
 
 // Store describes the servers of one product: how they run as child processes or in containers, and how to use a user's
-// servers. If a function is nil, the store does not support that feature, unless stated otherwise.
+// servers. Unless stated otherwise, a nil function means that the store does not support the feature.
 type Store struct {
 	Name       string
-	Product    string // product name, as shown in reports
+	Product    string // name of the product in reports
 	Provide    string // command that installs the store
-	Durability string // what a crash does to an acknowledged write under lockbench's settings, as shown in reports
+	Durability string // for reports: what a crash does to an acknowledged write under lockbench's settings
 
 	Deployments []Deployment
-	Missing     func() error         // returns an error if child processes cannot run the store on this machine; may be nil
+	Missing     func() error         // returns an error if this machine cannot run the store in child processes; may be nil
 	Emulator    string               // product and version of the emulator
 	Emulate     func() (Node, error) // starts an emulator in this process
 
 	// Fields for child processes.
-	StartTimeout time.Duration                         // maximum time to start a server
+	StartTimeout time.Duration                         // time limit for starting a server
 	RestartTime  time.Duration                         // usual time of a restart after a crash, on a busy machine; 0: below 100 ms
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
 	Command      func(*Process) (*exec.Cmd, error)     // returns the command that runs the server; the caller sets the working directory and the output
-	// Ask returns the version of the server if it is ready. It fails if the server is not the given child process, because
-	// another server may have taken the port.
+	// Ask returns the version of the server if it is ready. Another server may have taken the port. So Ask fails if the
+	// server is not the child process in its argument.
 	Ask          func(context.Context, *Process) (version string, err error)
-	ClockMissing func() error                                         // returns an error if the server's clock cannot be moved on this machine; may be nil
-	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
+	ClockMissing func() error                                         // returns an error if this machine cannot move the server's clock; may be nil
+	MoveClock    func(context.Context, *Process, time.Duration) error // implements Node.MoveClock
 
-	// These functions are for servers in child processes and containers. The address of such a server has the form
+	// The functions below are for servers in child processes and containers. The address of these servers is
 	// 127.0.0.1:port.
 	URL        func(addr string) string
 	Counters   func(ctx context.Context, addr string) (map[string]float64, error)
-	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
-	EndSession func(ctx context.Context, addr, key string) error    // see Node
-	Evict      func(ctx context.Context, addr, key string) error    // see Node
-	// Enter puts the server into a state: see Node. It is nil if the store has no states.
+	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server is the leader of its ensemble
+	EndSession func(ctx context.Context, addr, key string) error    // implements Node.EndSession
+	Evict      func(ctx context.Context, addr, key string) error    // implements Node.Evict
+	// Enter implements Node.Enter. It is nil if the store has no states.
 	Enter func(ctx context.Context, addr string, s State) (leave func() error, err error)
 
-	Observing Observing // zero if the entries of the store cannot be observed
+	Observing Observing // zero value: the entries of the store cannot be observed
 
-	Image    Image   // zero if the store cannot run in containers
-	External *Access // nil if lockbench cannot use a user's servers
+	Image    Image   // zero value: the store cannot run in containers
+	External *Access // nil: lockbench cannot use a user's servers
 }
 
 // Deployment describes how a store's servers are deployed.
 type Deployment struct {
 	Name       string
 	Nodes      int      // number of nodes that hold data
-	Needs      string   // feature that the emulator and a user's servers lack; "": none
-	Contained  bool     // whether containers are supported
+	Needs      string   // required feature that the emulator and a user's servers lack; "": none
+	Contained  bool     // whether the servers can run in containers
 	Options    []string // additional command-line options of the servers
-	Durability string   // if not "", replaces Store.Durability
-	Peers      int      // number of additional ports of each server, for connections from the other servers
-	// Start starts the servers. If Start is nil, lockbench starts them concurrently. In this case, each Process gets the
-	// list of the ports for connections between the servers.
+	Durability string   // replaces Store.Durability if it is not ""
+	Peers      int      // number of additional ports of each server, for connections from other servers
+	// Start starts the servers. If Start is nil, lockbench starts them concurrently. Each Process then gets the list of
+	// the ports for connections between the servers.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 
@@ -98,8 +98,8 @@ type Image struct {
 	Port     string // port of the server inside the container
 	Command  []string
 	Environ  map[string]string
-	// Ready performs the next step of the server's setup. It returns an error until the server is ready. If Ready is nil,
-	// the server is ready when Counters succeeds.
+	// Ready performs the next step of the server's setup. It returns an error until the server is ready. If Ready is
+	// nil, the server is ready when Counters succeeds.
 	Ready func(ctx context.Context, addr string) error
 }
 
@@ -116,8 +116,8 @@ func (i Image) version() string {
 	return tag
 }
 
-// Absent returns an error if the store is not installed on this machine or cannot be started there. The error states
-// how to install the store.
+// Absent returns an error if this machine cannot run the store, for example because it is not installed. The error
+// states how to install the store.
 func (s Store) Absent() error {
 	if s.Missing == nil {
 		return nil

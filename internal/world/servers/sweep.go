@@ -17,10 +17,10 @@ const Root = "lockbench:"
 // KeyPrefix returns the prefix of every key of a run.
 func KeyPrefix(run string) string { return Root + run + ":" }
 
-// runOf matches a name and captures the run ID. The pattern is strict, because names of other programs may be similar.
+// runOf matches a name of lockbench and captures the run ID. It is strict, because other programs may use similar names.
 var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
-// RunBegan returns the start time contained in a run ID. It returns false if the text is not a run ID.
+// RunBegan returns the start time that a run ID contains. It returns false if the text is not a run ID.
 func RunBegan(run string) (time.Time, bool) {
 	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
@@ -31,10 +31,10 @@ func RunBegan(run string) (time.Time, bool) {
 
 // Sweep removes the keys of a run from the user's servers. Servers that lockbench started need no cleanup.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // not the run's context, which an interrupt may have cancelled
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // the run's context may already be cancelled
 	defer cancel()
 	var errs []error
-	swept := map[string]bool{} // addresses already cleaned up; servers given in one address share their data
+	swept := map[string]bool{} // addresses that are already cleaned up; all servers of one address share their data
 	for _, n := range g.Nodes {
 		e, ok := n.(*external)
 		if !ok || swept[e.target.String()] {
@@ -48,7 +48,7 @@ func (g *Group) Sweep(run string) error {
 	return errors.Join(errs...)
 }
 
-// Runs returns how many keys each run has on the servers. The map is indexed by run ID.
+// Runs returns the number of keys that each run has on the servers, by run ID.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()
@@ -85,18 +85,18 @@ func (t Target) Remove(ctx context.Context, run string) error {
 // colon.
 func After(prefix string) string { return strings.TrimSuffix(prefix, ":") + ";" }
 
-// AskTimeout is the maximum time of a request to a server that lockbench started.
+// AskTimeout is the time limit of a request to a server that lockbench started.
 const AskTimeout = 2 * time.Second
 
 const (
-	DatabaseStartTimeout = 20 * time.Second // maximum time to start a database, including recovery after a crash
-	EndSessionTimeout    = 5 * time.Second  // maximum time of Store.EndSession
+	DatabaseStartTimeout = 20 * time.Second // time limit for starting a database, including recovery after a crash
+	EndSessionTimeout    = 5 * time.Second  // time limit of Store.EndSession
 )
 
 // ErrNoHolder is returned by Store.EndSession if no client holds the lock.
 var ErrNoHolder = errors.New("no client holds the lock")
 
-// AwaitGone waits until no sessions remain. It calls count repeatedly, and count sets *left to the number of remaining
+// AwaitGone waits until no sessions remain. It calls count repeatedly. count sets *left to the number of remaining
 // sessions.
 func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) error) error {
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
@@ -111,8 +111,8 @@ func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) e
 // PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask opens a TCP connection to a server, calls the given function with it, and closes it. It uses no client library,
-// because a library sends additional commands, which would change the server's counters.
+// Ask opens a TCP connection to a server, calls question with it, and closes it. It uses no client library. A library
+// would send additional commands and so change the server's counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
@@ -121,12 +121,12 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // make pending reads and writes fail when the context ends
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // pending reads and writes fail when the context ends
 	return question(conn)
 }
 
-// Poll calls the given function repeatedly until the function returns nil or an error marked by Final. If the context
-// ends first, Poll returns the context's error joined with the last error of the function.
+// Poll calls do repeatedly until it returns nil or an error marked by Final. If the context ends first, Poll returns the
+// context's error, joined with the last error of do.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -145,36 +145,34 @@ func Poll(ctx context.Context, every time.Duration, do func(context.Context) err
 	}
 }
 
-// Final marks an error, so that Poll stops and returns the error.
+// Final marks an error. Poll stops after a marked error and returns it.
 func Final(err error) error { return final{err} }
 
 type final struct{ error }
 
-// ErrNotYet is returned by a function passed to Poll while the awaited condition does not hold.
+// ErrNotYet is returned by the function of Poll while the awaited condition does not hold.
 var ErrNotYet = errors.New("not yet")
 
-// ErrOtherServer is returned by Store.Ask if the server that answers is not the given child process.
+// ErrOtherServer is returned by Store.Ask if the server that answers is not the expected child process.
 var ErrOtherServer = errors.New("another server answers on the port")
 
 // ErrNoCounters is returned for servers without counters.
 var ErrNoCounters = errors.New("this server has no counters")
 
-// Node is one server. A method that injects a fault returns nil only if the fault was verified. After an error, treat the
-// fault as not injected. A user's server supports no faults. The emulator supports only Kill.
+// Node is one server. A method that injects a fault returns nil only if the fault was verified. After an error, treat
+// the fault as not injected. A user's server supports no faults. The emulator supports only Kill.
 type Node interface {
-	// URL returns the address of the node, which never changes. The address may contain a password and must not be
-	// printed.
+	// URL returns the address of the node, which never changes. It may contain a password and must not be printed.
 	URL() string
-	// Counters returns the counters of the server by name. They count from the start of the server. To measure an
+	// Counters returns the counters of the server by name, counted from the start of the server. To measure an
 	// operation, call Counters before and after it, and subtract. The difference includes the commands of one call of
 	// Counters. Counters returns ErrNoCounters if the server has no counters.
 	Counters(context.Context) (map[string]float64, error)
-	// Alive reports whether the server's process exists, running or paused. For a user's server, Alive always returns
-	// true.
+	// Alive reports whether the server's process exists, running or paused. For a user's server, it always returns true.
 	Alive() bool
 
-	// Pause stops the process until Resume is called. Connections stay open, and data sent to the server is delivered
-	// after Resume. Pause and Resume fail if the process has ended.
+	// Pause stops the process until Resume is called. Connections stay open. Data sent to the server is delivered after
+	// Resume. Pause and Resume fail if the process has ended.
 	Pause() error
 	Resume() error
 	// Kill ends the process at once. It returns nil if the process has already ended.
@@ -186,20 +184,20 @@ type Node interface {
 	// MoveClock moves the server's wall clock by a duration, which may be negative. Moves add up and survive restarts.
 	// MoveClock requires Spec.Clock.
 	MoveClock(ctx context.Context, by time.Duration) error
-	// Evict reduces the server's memory limit until the server evicts the key, then restores the limit. Other keys may
-	// be evicted too. Evict fails if the key does not exist or is not evicted within ten seconds.
+	// Evict makes the server evict the key by reducing its memory limit. It then restores the limit. Other keys may be
+	// evicted too. Evict fails if the key does not exist or is not evicted within ten seconds.
 	Evict(ctx context.Context, key string) error
-	// Enter puts the server into a state. The returned function ends the state; it is nil if the state does not end.
+	// Enter puts the server into a state. The returned function ends the state. It is nil if the state cannot be ended.
 	Enter(context.Context, State) (leave func() error, err error)
-	// EndSession ends the session that holds the lock of the key, as an administrator would. The key includes its
-	// prefix. EndSession fails if no client holds the lock or the session does not end.
+	// EndSession ends the session that holds the lock of the key, as an administrator can. The key includes its prefix.
+	// EndSession fails if no client holds the lock or the session does not end.
 	EndSession(ctx context.Context, key string) error
 
-	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no effect.
+	// Stop ends a server that lockbench started and removes its files. Data is not saved. Further calls have no effect.
 	Stop() error
 }
 
-// State is a state into which Node.Enter puts a server.
+// State is a condition into which Node.Enter puts a server.
 type State string
 
 const (
@@ -209,7 +207,7 @@ const (
 	Full       State = "full"            // writes that need memory are refused
 )
 
-// Refusing provides the methods of Node for faults that a node does not support. Each method returns an error.
+// Refusing provides the fault methods of Node for nodes that do not support these faults. Each method returns an error.
 type Refusing struct {
 	Shown string // address of the node without a password
 }
@@ -218,27 +216,27 @@ func (r Refusing) refuse(what string) error {
 	return fmt.Errorf("%s %s: supported only for some stores, on servers started by lockbench", what, r.Shown)
 }
 
-// Pause refuses.
+// Pause returns an error, because the node cannot be paused.
 func (r Refusing) Pause() error { return r.refuse("pause") }
 
-// Resume refuses.
+// Resume returns an error, because the node cannot be paused.
 func (r Refusing) Resume() error { return r.refuse("resume") }
 
-// Restart refuses.
+// Restart returns an error, because the node cannot be restarted.
 func (r Refusing) Restart(context.Context) error { return r.refuse("restart") }
 
-// MoveClock refuses.
+// MoveClock returns an error, because the node's clock cannot be moved.
 func (r Refusing) MoveClock(context.Context, time.Duration) error {
 	return r.refuse("move the clock of")
 }
 
-// EndSession refuses.
+// EndSession returns an error, because the node cannot end sessions.
 func (r Refusing) EndSession(context.Context, string) error { return r.refuse("end a session of") }
 
-// Enter refuses.
+// Enter returns an error, because the node supports no states.
 func (r Refusing) Enter(_ context.Context, s State) (func() error, error) {
 	return nil, r.refuse("make " + string(s))
 }
 
-// Evict refuses.
+// Evict returns an error, because the node's memory cannot be limited.
 func (r Refusing) Evict(context.Context, string) error { return r.refuse("take memory from") }

@@ -14,29 +14,29 @@ import (
 	"strings"
 )
 
-// Target is the address of one or more servers that belong to a user. The address may contain secrets; they are omitted
-// when a Target is printed.
+// Target is the address of one or more servers of a user. The address may contain secrets, which are omitted when a
+// Target is printed.
 type Target struct {
 	of             *Store
 	scheme         string
-	hosts          []string // host:port of each server
+	hosts          []string // address of each server as host:port
 	user, password string
 	database       string
-	option         string // value of the URL option named by Form.Option
+	option         string // value of the URL option Form.Option
 	trusted        *x509.CertPool
 }
 
 // Form describes the format of a store's addresses.
 type Form struct {
-	Example   string         // an example
+	Example   string         // example of an address
 	Port      string         // default port
 	Many      bool           // whether an address may name several hosts
-	Secret    bool           // whether a user name, with or without a password, is allowed
+	Secret    bool           // whether a user name is allowed, with or without a password
 	Anonymous bool           // whether a password without a user name is allowed
 	Secure    string         // URL scheme for TLS; "": TLS is not supported
 	Database  *regexp.Regexp // matches valid database names
 	Option    string         // name of a URL option that may follow the database; "": none
-	Ignored   string         // URL option, as name=value, that is allowed after the database but has no effect; "": none
+	Ignored   string         // URL option as name=value that may follow the database and has no effect; "": none
 	// Rewrite converts an address in another format to a URL. It may be nil.
 	Rewrite func(string) (string, error)
 }
@@ -50,7 +50,7 @@ func (s *Store) Target(text string, getenv func(string) string) (Target, error) 
 	return s.named("the address", text, getenv)
 }
 
-// Targets parses a comma-separated list of addresses, each of a single server.
+// Targets parses a comma-separated list of addresses. Each address names a single server.
 func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Target, error) {
 	trusted, err := certificates(caFile)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) parse(text string) (Target, error) {
 	part := address.FindStringSubmatch(text)
 	scheme, hosts := part[1], strings.Split(part[3], ",")
 	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
-	if err != nil { // omit err, because its text quotes the URL, which may contain a password
+	if err != nil { // omit err, because its text quotes the URL with a possible password
 		return Target{}, errors.New("not a URL")
 	}
 	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}
@@ -151,7 +151,7 @@ func (s *Store) parse(text string) (Target, error) {
 	return t, t.settle(f, hosts)
 }
 
-// follow parses the options after the database in an address. It rejects unknown options, because an option could
+// follow parses the options after the database in an address. It rejects unknown options. An unknown option could
 // disable certificate verification.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
@@ -201,19 +201,19 @@ func (t *Target) settle(f Form, hosts []string) error {
 // Store returns the name of the store.
 func (t Target) Store() string { return t.of.Name }
 
-// Hosts returns the host:port of each server.
+// Hosts returns the address of each server as host:port.
 func (t Target) Hosts() []string { return t.hosts }
 
-// User returns the user name in the address, or "".
+// User returns the user name in the address. It returns "" if there is none.
 func (t Target) User() string { return t.user }
 
-// Password returns the password of the user, or "".
+// Password returns the password of the user. It returns "" if there is none.
 func (t Target) Password() string { return t.password }
 
-// Database returns the database in the address, or "".
+// Database returns the database in the address. It returns "" if there is none.
 func (t Target) Database() string { return t.database }
 
-// TLS returns the TLS configuration, or nil for a plain connection.
+// TLS returns the TLS configuration. It returns nil for a plain connection.
 func (t Target) TLS() *tls.Config {
 	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
 		return nil
@@ -250,7 +250,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String returns the address with *** in place of the password. If there is no password, *** replaces the user name.
+// String returns the address with *** in place of the password. Without a password, *** replaces the user name.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {

@@ -17,7 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// eachDatabase starts each installed database in a temporary folder, and checks at the end of the test that the folder
+// eachDatabase starts each installed database in a temporary folder. At the end of the test, it checks that the folder
 // is empty.
 func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 	for store, required := range map[string]string{servers.MySQL: "mariadb", servers.Postgres: "postgres"} {
@@ -28,11 +28,13 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 				}
 				t.Skip(err)
 			}
-			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // the first start creates the template, which must be outside the temporary folder because it outlives the test
+			// The first start creates the template, which outlives the test. So start a server before the temporary
+			// folder is set.
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
 			must(t, err)
 			must(t, before.Stop())
 			tmp := t.TempDir()
-			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // let other users enter the folders, because the server may run as another user
+			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // the server may run as another user, who must be able to enter the folders
 				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -64,7 +66,7 @@ func segments(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
-		return nil // the file exists only on Linux
+		return nil // this file exists only on Linux
 	}
 	var orphans []string
 	for _, line := range strings.Split(string(text), "\n")[1:] {
@@ -153,7 +155,7 @@ func TestDatabaseIsPaused(t *testing.T) {
 		if err := <-answered; err != nil {
 			t.Errorf("the query during the pause: %v", err)
 		}
-		if err := n.Pause(); err != nil { // Stop also ends a paused server
+		if err := n.Pause(); err != nil { // Stop must also end a paused server
 			t.Fatal(err)
 		}
 	})

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needDocker starts a Docker daemon with an image made from this machine's redis-server. If the daemon cannot start,
-// the test is skipped, or fails if LOCKBENCH_REQUIRE names docker.
+// needDocker starts a Docker daemon with an image made from this machine's redis-server. If the daemon cannot start, the
+// test is skipped. If LOCKBENCH_REQUIRE names docker, the test fails instead.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needStore(t, servers.Redis, "redis-server")
@@ -28,7 +28,7 @@ func needDocker(t *testing.T) {
 	importRedis(t)
 }
 
-// needed fails the test if LOCKBENCH_REQUIRE names docker. Otherwise it skips the test.
+// needed skips the test. If LOCKBENCH_REQUIRE names docker, it fails the test instead.
 func needed(t *testing.T, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "docker") {
@@ -37,7 +37,7 @@ func needed(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// startDaemon starts dockerd. It returns the reason why dockerd cannot start, or "" if it started.
+// startDaemon starts dockerd. It returns the reason why dockerd cannot start, or "".
 func startDaemon(t *testing.T) string {
 	for _, program := range []string{"dockerd", "docker", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -143,7 +143,7 @@ func TestDocker(t *testing.T) {
 			t.Fatalf("%+v", left)
 		}
 		must(t, left[0].Remove(t.Context()))
-		must(t, g.Stop()) // Stop succeeds although the container has been removed
+		must(t, g.Stop()) // Stop must succeed although the container no longer exists
 	})
 	t.Run("stores", dockerStores)
 	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {

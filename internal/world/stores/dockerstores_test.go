@@ -12,12 +12,12 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes a container image for a store and makes the store use it. The image contains the given files of
-// this machine and the libraries that these files need. It also contains the content of the folder named by the
-// parameter own, unless own is "".
+// importImage makes a container image for a store and makes the store use it. The image contains files of this machine
+// (parameter files) and the libraries that these files need. If own is not "", the image also contains the content of
+// the folder own.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
-	// ldd fails for scripts and static programs, which need no libraries.
+	// Ignore the error. ldd fails for scripts and static programs, which need no libraries.
 	needs, _ := exec.Command("ldd", files...).Output()
 	for _, word := range strings.Fields(string(needs)) {
 		if strings.HasPrefix(word, "/") && !strings.HasSuffix(word, ":") {
@@ -26,7 +26,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	}
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	folders := files
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // skip files inside a listed folder, because the folder is added as a whole
+	// Skip files inside a listed folder, because the folder is added as a whole.
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool {
 		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(file, f+"/") })
 	})
 	args := []string{"--dereference", "--hard-dereference", "--ignore-failed-read", "--exclude=jmods", "--exclude=src.zip", "--exclude=docs", "-c", "-P"}
@@ -54,8 +55,8 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips the test if a store is not installed. It fails the test instead if LOCKBENCH_REQUIRE contains the
-// name in the parameter required. LOCKBENCH_REQUIRE is an environment variable with a comma-separated list.
+// needStore skips the test if a store is not installed. If the environment variable LOCKBENCH_REQUIRE, a comma-separated
+// list, contains the name required, it fails the test instead.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -146,8 +147,8 @@ func importMariaDB(t *testing.T) {
 	importImage(t, servers.MySQL, []string{"/bin/sh", program, "/usr/share/mysql"}, own, starts, "ENV PATH="+filepath.Dir(program))
 }
 
-// importPostgres makes an image whose database accepts every client without a password. The official image is
-// configured in the same way.
+// importPostgres makes an image whose database accepts every client without a password, as the official image is
+// configured.
 func importPostgres(t *testing.T) {
 	needStore(t, servers.Postgres, "postgres")
 	program, err := filepath.EvalSymlinks(commandOf(t, servers.Postgres).Path)
@@ -171,7 +172,7 @@ func importPostgres(t *testing.T) {
 }
 
 // dockerStores checks that each store starts in a container, reports counters, and keeps acknowledged writes when it is
-// killed. It is part of TestDocker, because testcontainers uses one daemon per process.
+// killed. It is part of TestDocker, because testcontainers uses only one daemon per process.
 func dockerStores(t *testing.T) {
 	for store, provide := range map[string]func(*testing.T){servers.Etcd: importEtcd, servers.ZooKeeper: importZooKeeper, servers.MySQL: importMariaDB, servers.Postgres: importPostgres} {
 		t.Run(store, func(t *testing.T) {
@@ -200,7 +201,7 @@ func dockerStores(t *testing.T) {
 	}
 }
 
-// keepsInContainer writes a value, kills and restarts the server, and checks that the value can be read.
+// keepsInContainer writes a value, then kills and restarts the server. The value must be readable afterwards.
 func keepsInContainer(t *testing.T, g *servers.Group, store string) {
 	t.Helper()
 	if store == servers.Etcd || store == servers.ZooKeeper {

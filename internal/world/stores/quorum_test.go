@@ -15,8 +15,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startQuorum starts an ensemble. If the store is not installed, the test is skipped, or fails if LOCKBENCH_REQUIRE
-// names the store.
+// startQuorum starts an ensemble. If the store is not installed, the test is skipped. If LOCKBENCH_REQUIRE names the
+// store, the test fails instead.
 func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -85,7 +85,8 @@ func eachQuorum(t *testing.T, test func(t *testing.T, store string)) {
 	}
 }
 
-// TestQuorumServer checks that servers report counters, can be paused, and keep acknowledged writes when killed.
+// TestQuorumServer checks that servers report counters, can be paused, and keep acknowledged writes when they are
+// killed.
 func TestQuorumServer(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Single)
@@ -131,8 +132,8 @@ func TestQuorumServer(t *testing.T) {
 	})
 }
 
-// TestKillLeader checks that another server leads after the leader is killed. The new leader must have the acknowledged
-// writes.
+// TestKillLeader checks that another server becomes the leader after the leader is killed. The new leader must have the
+// acknowledged writes.
 func TestKillLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Three)
@@ -162,7 +163,7 @@ func TestKillLeader(t *testing.T) {
 	})
 }
 
-// TestEtcdEndsSession checks that EndSession revokes the lease of the first key under a lock's name.
+// TestEtcdEndsSession checks that EndSession revokes the lease of the first key with the lock's name.
 func TestEtcdEndsSession(t *testing.T) {
 	g := startQuorum(t, servers.Etcd, servers.Single)
 	_, host, _ := strings.Cut(g.URLs()[0], "://")

@@ -51,7 +51,7 @@ func Start(ctx context.Context, s servers.Spec) (*servers.Group, error) {
 	return servers.Start(ctx, of, s)
 }
 
-// Supported returns an error if the servers of a Spec cannot be started. It does not connect to any server.
+// Supported returns an error if the servers of a Spec cannot be started. It connects to no server.
 func Supported(s servers.Spec) error {
 	of, err := Find(s.Store)
 	if err != nil {
@@ -60,8 +60,8 @@ func Supported(s servers.Spec) error {
 	return servers.Supported(of, s)
 }
 
-// Resolve returns the method that is used to start a store's servers on this machine, such as servers.Local. The
-// parameter how is the requested method, such as servers.Auto for an automatic choice.
+// Resolve returns the start method that is used for a store on this machine, such as servers.Local. The parameter how is
+// the requested method, such as servers.Auto for an automatic choice.
 func Resolve(how, store string) string {
 	of, err := Find(store)
 	if err != nil {
@@ -70,8 +70,8 @@ func Resolve(how, store string) string {
 	return servers.Resolve(how, of)
 }
 
-// Missing returns an error if a store is not installed on this machine or cannot be started there. The error states how
-// to install the store.
+// Missing returns an error if this machine cannot run a store, for example because it is not installed. The error states
+// how to install the store.
 func Missing(name string) error {
 	s, err := Find(name)
 	return errors.Join(err, s.Absent())
@@ -83,14 +83,15 @@ func Product(name string) string { s, _ := Find(name); return s.Product }
 // Provide returns the command that installs a store.
 func Provide(name string) string { s, _ := Find(name); return s.Provide }
 
-// RestartTime returns how long a store's server usually takes to restart after a crash; 0 if the store is unknown.
+// RestartTime returns how long a store's server usually takes to restart after a crash. It returns 0 if the store is
+// unknown.
 func RestartTime(name string) time.Duration { s, _ := Find(name); return s.RestartTime }
 
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns all stores except Redis that can use servers run by the user. Redis is omitted, because it may have
-// several addresses. Each other store has at most one address.
+// External returns the stores that can use a user's servers, except Redis. Each of them has at most one address. Redis
+// may have several addresses.
 func External() []servers.Store {
 	var all []servers.Store
 	for _, s := range All() {

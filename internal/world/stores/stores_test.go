@@ -35,7 +35,7 @@ func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 }
 
-// startSpec starts servers in a temporary folder, and checks at the end of the test that the folder is empty.
+// startSpec starts servers in a temporary folder. At the end of the test, it checks that the folder is empty.
 func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 	t.Helper()
 	tmp := t.TempDir()
@@ -85,7 +85,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until is() returns true. After a minute it fails the test: on a busy machine the client of a killed
+// eventually waits until is returns true. It fails the test after a minute. On a busy machine, the client of a killed
 // server needs many seconds to connect again.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

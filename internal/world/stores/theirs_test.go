@@ -24,8 +24,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startStore starts a local server of a store. If the store is not installed, the test is skipped, or fails if
-// LOCKBENCH_REQUIRE names the store.
+// startStore starts a local server of a store. If the store is not installed, the test is skipped. If LOCKBENCH_REQUIRE
+// names the store, the test fails instead.
 func startStore(t *testing.T, store string) *servers.Group {
 	t.Helper()
 	if !slices.Contains(Names(), store) {
@@ -87,11 +87,11 @@ const (
 	anotherRun = "20260101000000-12-0123456789abcdee"
 )
 
-// precious holds names that Sweep must not remove. Some of the names resemble names of the swept run.
+// precious holds names that Sweep must not remove. Some of them resemble names of the swept run.
 var precious = []string{"lockbench", "lockbench:", "lockbench:" + ourRun, "xlockbench:" + ourRun + ":k", "lockbench:" + ourRun + "0:k", "lockbench:*:k",
 	"Lockbench:" + ourRun + ":k", "lockbench:" + anotherRun + ":k"}
 
-// isSwept checks that Sweep removes the names of one run from a user's servers, and no other names.
+// isSwept checks that Sweep removes the names of one run from a user's servers. It must remove no other names.
 func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	t.Helper()
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
@@ -109,7 +109,7 @@ func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second call finds no names to remove
+	for range 2 { // the second call must find no names to remove
 		if err := g.Sweep(ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestTheirPostgres(t *testing.T) {
 	}
 }
 
-// TestTheirMongoDB checks the cleanup of a user's FerretDB. It also checks that Reach refuses a FerretDB given as a
+// TestTheirMongoDB checks the cleanup of a user's FerretDB. Reach must refuse a FerretDB that the user gave as a
 // MongoDB.
 func TestTheirMongoDB(t *testing.T) {
 	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
@@ -205,7 +205,7 @@ func TestTheirMongoDB(t *testing.T) {
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second call finds no names to remove
+	for range 2 { // the second call must find no names to remove
 		if err := of.Remove(t.Context(), ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestTheirMongoDB(t *testing.T) {
 	}
 }
 
-// TestRealMongoDB checks that a mongod is accepted and an unknown user is refused. The error must not contain the
+// TestRealMongoDB checks that a mongod is accepted and that an unknown user is refused. The error must not contain the
 // password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
@@ -234,8 +234,8 @@ func TestRealMongoDB(t *testing.T) {
 	}
 }
 
-// collection connects to a server (parameter of) that speaks the MongoDB protocol. It returns the collection that
-// stores the locks.
+// collection connects to the server of, which speaks the MongoDB protocol. It returns the collection that stores the
+// locks.
 func collection(t *testing.T, of servers.Target) *mongo.Collection {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(of.URL(of.Hosts()[0])).SetDirect(true).SetRetryWrites(false))

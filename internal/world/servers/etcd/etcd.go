@@ -1,6 +1,6 @@
-// Package etcd describes etcd to package servers, which starts either one server or three replicated servers. Store
-// returns this description. A local etcd server is a child process that runs the lockbench program itself (see package
-// builtin).
+// Package etcd describes etcd to package servers. Package servers can start one etcd server or three replicated servers.
+// Store returns the description. A local etcd server is a child process that runs the lockbench program itself (see
+// package builtin).
 package etcd
 
 import (
@@ -26,8 +26,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Durations of an etcd tick. A server starts an election after ten ticks without a leader. An ensemble has longer
-// ticks, so that a slow machine does not cause elections.
+// Durations of an etcd tick. A server starts an election after ten ticks without a leader. An ensemble has longer ticks,
+// so that slow machines do not cause elections.
 const (
 	tickAlone  = 10 * time.Millisecond
 	tickOfMany = 30 * time.Millisecond
@@ -48,7 +48,8 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",
 			Command: []string{"etcd", "--name=one", "--data-dir=/etcd-data", "--heartbeat-interval=10", "--election-timeout=100",
 				"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://127.0.0.1:2379"},
-			Ready: func(ctx context.Context, addr string) error { // the server accepts no writes before it is elected leader
+			// The server accepts no writes before it has been elected leader.
+			Ready: func(ctx context.Context, addr string) error {
 				leads, err := leads(ctx, addr)
 				if err == nil && !leads {
 					err = errors.New("not elected yet")
@@ -59,7 +60,7 @@ func Store() servers.Store {
 	}
 }
 
-// named returns a member name for the server on a port. The name is unique while this program runs.
+// named returns a member name for the server whose port is peer. The name is unique while this program runs.
 func named(peer int) string { return fmt.Sprintf("lockbench-%d-%d", os.Getpid(), peer) }
 
 func peerURL(port int) string { return "http://" + servers.Loopback(port) }
@@ -78,8 +79,8 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// The function with creates a client of the servers, calls the given function with the client, and closes the client.
-// The client stops retrying when the context ends.
+// The function with creates a client of the servers, calls do with the client, and closes the client. The client stops
+// retrying when the context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
@@ -100,10 +101,9 @@ func query(ctx context.Context, addr string, do func(context.Context, *clientv3.
 	return with(ctx, []string{addr}, "", "", do)
 }
 
-// ask returns the version of the server. It returns an error if the server is not the given child process, or has no
-// leader.
+// ask returns the version of the server. It returns an error if the server is not the child process p or has no leader.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
-	// Check that a server listens. Otherwise the client would retry until the timeout.
+	// Check that a server listens, because the client would retry until the timeout.
 	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func leads(ctx context.Context, addr string) (leads bool, err error) {
 	return leads, err
 }
 
-// endSession revokes the lease of the lock's holder. The holder's key is the oldest key under the lock's name.
+// endSession revokes the lease of the lock's holder. The holder's key is the oldest key with the lock's name.
 func endSession(ctx context.Context, addr, key string) error {
 	return query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
 		first, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithFirstCreate()...)
@@ -178,8 +178,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted parses a page of etcd's metrics. It returns the counters that the map totals lists, and the number of client
-// messages of each gRPC method. One call of a streaming method can have many messages, for example keep-alives.
+// counted parses a page of etcd's metrics. It returns the counters listed in totals, and the number of client messages
+// of each gRPC method. One call of a streaming method can have many messages, for example keep-alives.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)
@@ -202,8 +202,8 @@ func counted(page io.Reader) (map[string]float64, error) {
 	return all, nil
 }
 
-// access returns the address format of an etcd that the user runs, and functions to inspect and clean it. Access.Names
-// returns etcd keys.
+// access returns the address format of a user's etcd, and functions to inspect and clean it. Access.Names returns etcd
+// keys.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),

@@ -15,10 +15,10 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// leaseStep is the precision of the remaining times that etcd reports. It rounds down to seconds.
+// leaseStep is the precision of the remaining times that etcd reports. etcd rounds them down to seconds.
 const leaseStep = time.Second
 
-// maxLeases is the maximum number of leases that one observation reads, because each takes a request.
+// maxLeases is the maximum number of leases that one observation reads. Each lease takes a request.
 const maxLeases = 32
 
 // observer reads the keys of an etcd ensemble through one member.
@@ -44,8 +44,8 @@ func (o observer) Counters() map[string]float64 {
 
 func (o observer) Close() error { return o.client.Close() }
 
-// Entries reads the keys first and then their leases. It fails if a lease ended in between, because its keys were then
-// removed.
+// Entries reads the keys first and then their leases. If a lease ends in the meantime, its keys are removed, and Entries
+// returns an error.
 func (o observer) Entries(ctx context.Context, prefix string) (all []servers.Entry, err error) {
 	o.reads.Add(1)
 	found, err := o.client.Get(ctx, prefix, clientv3.WithPrefix())

@@ -1,5 +1,5 @@
 // Package ferretdb describes how to run FerretDB, a server for MongoDB's protocol that stores data in SQLite. The server
-// runs inside this program: see package builtin.
+// is part of this program (see package builtin).
 package ferretdb
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // version is the version of FerretDB in go.mod. It is a constant, because an embedded FerretDB cannot report its
-// version. A test compares the constant with go.mod.
+// version. A test compares it with go.mod.
 const version = "1.24.2"
 
 // Store returns the description of FerretDB.

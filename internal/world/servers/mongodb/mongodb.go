@@ -19,12 +19,12 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicaSet is the name of the replica set, which has one member. Without a replica set, a server acknowledges writes
-// before the writes are on disk, even with write concern majority.
+// replicaSet is the name of the replica set, which has one member. Without a replica set, a server acknowledges a write
+// before it is on disk, even with write concern majority.
 const replicaSet = "one"
 
 // Store returns the description of MongoDB. The store supports containers and a user's servers, but no child processes.
-// FerretDB is not used as a substitute, because FerretDB's findAndModify behaves differently.
+// FerretDB is no substitute, because its findAndModify behaves differently.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MongoDB, Product: "mongodb", Provide: "--mongodb URI for your own server, or --servers docker",
@@ -40,7 +40,7 @@ func Store() servers.Store {
 	}
 }
 
-// URL returns the URL of a server at host:port.
+// URL returns the URL of a server at the address addr, which is host:port.
 func URL(addr string) string { return "mongodb://" + addr + "/?directConnection=true" }
 
 // ready creates the replica set if it does not exist. It returns nil once the server is the primary.
@@ -58,15 +58,15 @@ func ready(ctx context.Context, addr string) error {
 	return nil
 }
 
-// initiate returns the command that creates a replica set with one member. The member's address is valid inside the
-// container. No client uses this address.
+// initiate returns the command that creates a replica set with one member. The member's address is valid only inside the
+// container. No client uses it.
 func initiate() bson.D {
 	self := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "localhost:27017"}}
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{self}}}}}
 }
 
-// Counters returns counters of the server at host:port: the number of commands by name, such as "calls.findAndModify",
-// and the number of bytes received and sent.
+// Counters returns counters of the server at addr (host:port). They are the number of commands by name, such as
+// "calls.findAndModify", and the number of bytes received and sent.
 func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	answer, err := Ask(ctx, addr, bson.D{{Key: "serverStatus", Value: 1}})
 	if err != nil {
@@ -75,7 +75,7 @@ func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return counted(answer)
 }
 
-// counted returns the counters in a reply to serverStatus. It leaves out the commands serverStatus and hello.
+// counted returns the counters in a reply to serverStatus. It omits the commands serverStatus and hello.
 func counted(answer bson.Raw) (map[string]float64, error) {
 	commands, ok := answer.Lookup("metrics", "commands").DocumentOK()
 	if !ok {
@@ -88,7 +88,7 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, e := range elements {
 		of, ok := e.Value().DocumentOK()
-		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // skip values that do not describe a command
+		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // skip values that are not commands, and omitted commands
 			continue
 		}
 		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // skip commands that were never called
@@ -188,7 +188,7 @@ func begins(prefix string) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: prefix}, {Key: "$lt", Value: servers.After(prefix)}}}}
 }
 
-// version returns the version of a user's server. It returns an error for FerretDB, and for servers that are not the
+// version returns the version of a user's server. It returns an error for FerretDB and for a server that is not the
 // primary.
 func version(ctx context.Context, t servers.Target, host string) (string, error) {
 	var build struct {
@@ -221,13 +221,13 @@ func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
 	opts.SetConnectTimeout(servers.ReachTimeout).SetServerSelectionTimeout(servers.ReachTimeout).SetTimeout(servers.SweepTimeout).SetWriteConcern(writeconcern.Majority())
 	client, err := mongo.Connect(opts)
-	if err != nil { // err is not wrapped, because its text may contain the URL with a password
+	if err != nil { // do not wrap err, because its text may contain the URL with a password
 		return errors.New("invalid address")
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), servers.AskTimeout)
 		defer cancel()
-		_ = client.Disconnect(ctx) // the error is ignored, because no command is pending
+		_ = client.Disconnect(ctx) // ignore the error, because no command is pending
 	}()
 	database := t.Database()
 	if database == "" {

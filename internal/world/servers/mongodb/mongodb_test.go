@@ -47,14 +47,14 @@ func TestMongoCounters(t *testing.T) {
 	}
 }
 
-// TestMongoReady checks that a replica set is created exactly once. The server must become ready when it is the
+// TestMongoReady checks that a replica set is created exactly once. The server must be ready as soon as it is the
 // primary.
 func TestMongoReady(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
 	var initiated, asked atomic.Int32
-	go func() { // Accept fails when the listener is closed
+	go func() { // the loop ends when the listener is closed and Accept fails
 		for {
 			conn, err := listener.Accept()
 			if err != nil {

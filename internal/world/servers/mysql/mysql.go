@@ -28,8 +28,8 @@ const (
 	database = "lockbench"
 )
 
-// Store returns the description of MariaDB. Servers that lockbench starts accept user root without a password, on
-// loopback only.
+// Store returns the description of MariaDB. Servers that lockbench starts accept the user root without a password. They
+// listen only on loopback.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MySQL, Product: "mariadb", Provide: "apt install mariadb-server",
@@ -66,7 +66,7 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 func commonOptions(dir string) []string {
 	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {
-		options = append(options, "--user=root") // without this option the server refuses to run as root
+		options = append(options, "--user=root") // the server refuses to run as root without this option
 	}
 	return options
 }
@@ -100,7 +100,7 @@ func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) e
 	return do(ctx, db)
 }
 
-// ask returns the version of the server. It returns an error if the server is not the given child process.
+// ask returns the version of the server. It returns an error if the server is not the child process p.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, db *sql.DB) error {
 		var dir string
@@ -120,7 +120,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
 
 // counters returns the number of statements by kind, such as "calls.com_insert", and the number of bytes received and
-// sent. The statement that reads the counters is not counted.
+// sent. It does not count the statement that reads the counters.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
@@ -146,7 +146,8 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession kills the connection that holds the lock taken with GET_LOCK(key), and returns when the connection has ended.
+// endSession kills the connection that holds the lock taken with GET_LOCK(key). It returns when the connection has
+// ended.
 func endSession(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
@@ -169,13 +170,13 @@ func endSession(ctx context.Context, addr, key string) error {
 
 // Error codes of MariaDB and MySQL.
 const (
-	noSuchTable     = 1146 // the table does not exist until a lock creates it
+	noSuchTable     = 1146 // the table does not exist; locks create it on first use
 	refusedUser     = 1045
 	refusedDatabase = 1044
 )
 
-// access returns the operations on a user's MySQL. The names are stored in rows of the table lockbench_locks. All runs
-// share this table, so lockbench never drops it.
+// access returns the operations on a user's MySQL. The names are in rows of the table lockbench_locks. All runs share
+// this table, so lockbench never drops it.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,
@@ -221,7 +222,7 @@ func ofDriver(text string) (string, error) {
 	}
 	c, err := mysql.ParseDSN(text)
 	switch {
-	case err != nil: // the text of the error may contain a password
+	case err != nil: // do not wrap err, because its text may contain a password
 		return "", errors.New("neither a URL nor user@tcp(host:port)/database")
 	case c.Net != "tcp":
 		return "", errors.New("not a TCP address")
@@ -242,7 +243,7 @@ func unlessNoTable(err error) error {
 	return err
 }
 
-// The function answers reports whether err is an error from the MySQL server with one of the given error numbers.
+// The function answers reports whether err is an error of the MySQL server with one of the error numbers.
 func answers(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)

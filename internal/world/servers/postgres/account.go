@@ -11,7 +11,7 @@ import (
 
 type account struct{ uid, gid int }
 
-// unprivileged returns the account to run the server as, because PostgreSQL refuses to run as root. It returns nil if
+// unprivileged returns the account that runs the server, because PostgreSQL refuses to run as root. It returns nil if
 // the current user is not root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
@@ -31,7 +31,7 @@ func unprivileged() (*account, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root: add a user named postgres")
 }
 
-// enters returns an error if the account has no access to a folder or to a parent of the folder.
+// enters returns an error if the account cannot access a folder or one of its parents.
 func (a *account) enters(dir string) error {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)

@@ -4,6 +4,6 @@ package postgres
 
 import "os/exec"
 
-// The method does nothing, because lockbench cannot change the user of a command on this operating system. The server
-// therefore runs as the current user.
+// The method runs does nothing on this operating system, because lockbench cannot change the user of a command here. The
+// server therefore runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

@@ -2,6 +2,6 @@
 
 package postgres
 
-// removeWithProcesses does nothing on systems other than Linux. If it marked a segment of shared memory for removal
-// there, no further process could attach to the segment.
+// removeWithProcesses does nothing on systems other than Linux. On these systems, no further process could attach to a
+// segment that is marked for removal.
 func removeWithProcesses(int) error { return nil }

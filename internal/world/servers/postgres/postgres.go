@@ -25,11 +25,11 @@ const (
 	program  = "postgres"
 	initdb   = "initdb"
 	database = "postgres"
-	owner    = "postgres" // owner of the database, without a password
+	owner    = "postgres" // database user that owns the database; it has no password
 )
 
-// Store returns the description of PostgreSQL. Servers that lockbench starts accept every user without a password, on
-// loopback only.
+// Store returns the description of PostgreSQL. Servers that lockbench starts accept every user without a password. They
+// listen only on loopback.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Postgres, Product: "postgres", Provide: "apt install postgresql",
@@ -43,7 +43,8 @@ func Store() servers.Store {
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // Ready creates the extension that counts SQL statements
+			// Ready creates the extension that counts SQL statements.
+			Ready: func(ctx context.Context, addr string) error {
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err
@@ -66,7 +67,7 @@ func missing() error {
 	return as.enters(os.TempDir())
 }
 
-// find returns the path of a program of PostgreSQL. Debian installs the programs in a folder for each version, outside
+// find returns the path of a program of PostgreSQL. On Debian, the programs of each version have a folder that is not on
 // the PATH.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
@@ -102,8 +103,8 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// template is an empty database with the extension pg_stat_statements. The log segments are small, because every server
-// gets a copy. The template is not synced to disk, because no server runs on the template itself.
+// template is an empty database with the extension pg_stat_statements. Its log segments are small, because every server
+// gets a copy. It is not synced to disk, because no server runs on the template itself.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -146,10 +147,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"-c", "shared_buffers=16MB")
 }
 
-// connect opens a connection. It ignores PGHOST and similar environment variables, which pgx reads by default.
+// connect opens a connection. It ignores PGHOST and similar environment variables, which pgx uses by default.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
-	if err != nil { // err is not wrapped, because its text may contain environment variables
+	if err != nil { // do not wrap err, because its text may contain environment variables
 		return nil, errors.New("connect: invalid PostgreSQL settings in the environment (PGHOST, ...)")
 	}
 	host, number, err := net.SplitHostPort(addr)
@@ -174,8 +175,8 @@ func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn)
 	return do(ctx, conn)
 }
 
-// ask returns the version of the server. It returns an error if the server is not the given child process. It also
-// marks the server's shared memory for removal, so that none remains after a crash.
+// ask returns the version of the server. It returns an error if the server is not the child process p. It also marks the
+// server's shared memory for removal, so that no memory remains in use after a crash.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
 		var dir string
@@ -191,8 +192,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// markMemory marks the server's shared memory segment for removal. Line 7 of postmaster.pid contains the ID of the
-// segment.
+// markMemory marks the server's shared memory segment for removal. The ID of the segment is in line 7 of postmaster.pid.
 func markMemory(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
@@ -230,7 +230,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession ends the session that holds the advisory lock of the key, and returns when the session has ended.
+// endSession ends the session that holds the advisory lock of the key. It returns when the session has ended.
 func endSession(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()

@@ -18,10 +18,10 @@ import (
 
 const (
 	compiler       = "cc"
-	clockTimeout   = time.Second          // maximum time until the server reports the moved clock
-	clockTolerance = 5 * time.Millisecond // allowed deviation when MoveClock checks the server's time; covers rounding and clock adjustment
+	clockTimeout   = time.Second          // time limit for the server to report the moved clock
+	clockTolerance = 5 * time.Millisecond // allowed deviation of the moved clock, for rounding and clock adjustment
 
-	clockVariable = "LOCKBENCH_CLOCK" // environment variable that tells the library shim/clock.c the path of the clock file
+	clockVariable = "LOCKBENCH_CLOCK" // environment variable with the path of the clock file, read by the library shim/clock.c
 )
 
 //go:embed shim/clock.c
@@ -37,8 +37,8 @@ func clockMissing() error {
 	return nil
 }
 
-// buildClock compiles the library that shifts a server's clock. Servers load the library with LD_PRELOAD. The library's
-// folder is removed when the group stops.
+// buildClock compiles the library that shifts a server's clock. Servers load it with LD_PRELOAD. Its folder is removed
+// when the group stops.
 func buildClock(ctx context.Context, l *servers.Launcher) (library string, err error) {
 	dir, err := l.Keeper.Folder()
 	if err != nil {
@@ -87,8 +87,8 @@ func (n *node) moveClock(ctx context.Context, p *servers.Process, by time.Durati
 	})
 }
 
-// shift changes the offset of the server's clock. It returns an error if the server has been stopped, because the file
-// with the offset is then unmapped.
+// shift changes the offset of the server's clock. If the server has been stopped, the file with the offset is unmapped,
+// and shift returns an error.
 func (n *node) shift(p *servers.Process, by time.Duration) error {
 	return p.UnlessStopped(func() { n.offset.add(by) })
 }

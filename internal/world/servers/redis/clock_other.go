@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The functions below are never called, because servers.Supported rejects Spec.Clock on this system.
+// mapped is never used on this system, because servers.Supported rejects Spec.Clock here.
 type mapped struct{}
 
 func mapFile(string) (*mapped, error) { return nil, errors.ErrUnsupported }

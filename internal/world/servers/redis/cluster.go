@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	shards         = 3 // number of shards; each has a primary and a replica
+	shards         = 3 // number of shards, each with a primary and a replica
 	slots          = 16384
-	clusterTimeout = 30 * time.Second // maximum time to form the cluster; new primaries refuse writes for two seconds
+	clusterTimeout = 30 * time.Second // time limit for forming the cluster; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster. Automatic failover is disabled: only lockbench promotes replicas, so that failovers are
+// cluster is a Redis Cluster. Automatic failover is disabled. Only lockbench promotes replicas, so failovers are
 // reproducible.
 type cluster struct {
-	*replicated               // the shard that holds the lock's key
-	shards      []*replicated // all shards; each has a primary and a replica
-	first       []int         // the first slot of each shard
+	*replicated               // shard that holds the lock's key
+	shards      []*replicated // all shards, each with a primary and a replica
+	first       []int         // first slot of each shard
 }
 
 // startCluster starts a cluster. It returns when all slots are served and every replica follows its primary.
@@ -79,8 +79,8 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	return nil
 }
 
-// introduce sets the epoch of a node, and the slots if the node is a primary. The node then joins the cluster of the
-// first node.
+// introduce sets the epoch of a node. If the node is a primary, it also sets its slots. The node then joins the cluster
+// of the first node.
 func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err

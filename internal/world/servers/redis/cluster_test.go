@@ -51,8 +51,8 @@ func TestOrderByKey(t *testing.T) {
 	}
 }
 
-// TestStalledClusterReplica checks that a replica promoted after Stall lacks the writes made after Stall. The replica
-// must have all earlier writes.
+// TestStalledClusterReplica checks a replica that is promoted after Stall. It must lack the writes made after Stall and
+// have all earlier writes.
 func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)

@@ -11,7 +11,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestProcessorTime checks that a busy server uses more processor time than an idle one.
+// TestProcessorTime checks that a busy server uses more processor time than an idle server.
 func TestProcessorTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
@@ -21,7 +21,7 @@ func TestProcessorTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.ReadTimeout = time.Minute // a long timeout, because the machine may be busy
+	opts.ReadTimeout = time.Minute // the machine may be busy
 	client := redis.NewClient(opts)
 	defer client.Close()
 	before, err := busy.ProcessorTime()

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	evictTimeout   = 10 * time.Second // maximum time until the key is evicted
-	restoreTimeout = 10 * time.Second // maximum time to restore the settings and remove the filler keys that caused the eviction
+	evictTimeout   = 10 * time.Second // time limit for the eviction of the key
+	restoreTimeout = 10 * time.Second // time limit for restoring the settings and removing the filler keys
 
 	fillerPrefix = servers.Root + "filler:"
-	fillerSize   = 128 << 10 // bytes per filler value; large, so that a few fillers cause an eviction
-	fillerRoom   = 4 << 20   // amount by which maxmemory exceeds the memory in use, in bytes
+	fillerSize   = 128 << 10 // bytes per filler value; large, so that few fillers cause an eviction
+	fillerRoom   = 4 << 20   // number of bytes by which maxmemory exceeds the used memory
 	fillerBatch  = 8
 )
 
-// evict makes the server evict the given key. It limits the server's memory and adds filler keys until the key is
-// evicted. The server evicts the least recently used keys first. It may therefore evict fillers before a key that
-// clients use.
+// evict makes the server evict a key. It limits the server's memory and adds filler keys until the key is evicted. The
+// server evicts the least recently used keys first. So it may evict fillers before a key that clients use.
 func evict(ctx context.Context, addr, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
@@ -57,7 +56,7 @@ func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	for _, s := range []setting{
 		{"notify-keyspace-events", "Ee"}, // publish evictions
 		{"maxmemory-policy", "allkeys-lru"},
-		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // the memory limit is set last, so that the eviction policy is already in effect
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set the memory limit last, after the eviction policy
 	} {
 		was, err := c.ConfigGet(ctx, s.name).Result()
 		if err != nil {
@@ -101,7 +100,7 @@ func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool,
 	}
 }
 
-// restore restores the server's settings and removes the filler keys, even after an interrupt.
+// restore restores the server's settings and removes the filler keys. It does so even after an interrupt.
 func restore(c *redis.Client, before []setting, fillers int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 	defer cancel()
@@ -110,7 +109,7 @@ func restore(c *redis.Client, before []setting, fillers int) error {
 		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
-	for i := range fillers + fillerBatch { // also remove the filler keys of a failed batch, because the server may have stored some of them
+	for i := range fillers + fillerBatch { // include the keys of a failed batch, because the server may have stored some of them
 		pipe.Unlink(ctx, fillerName(i))
 	}
 	_, err := pipe.Exec(ctx)

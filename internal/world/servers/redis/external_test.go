@@ -73,8 +73,8 @@ func TestPasswordFromEnvironment(t *testing.T) {
 	}
 }
 
-// startExternalOn starts a local server that requires a password. It returns a Group that treats this server as a
-// user's server: lockbench only knows its address and password.
+// startExternalOn starts a local server that requires a password. It returns a Group that treats this server as a user's
+// server. Lockbench then knows only its address and password.
 func startExternalOn(t *testing.T) *servers.Group {
 	t.Helper()
 	owner := startGroup(t, servers.Local, servers.Single).Nodes[0]
@@ -130,7 +130,7 @@ func TestSweepRemovesOnlyTheRun(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second call finds no keys to remove
+	for range 2 { // the second call must find no keys to remove
 		if err := g.Sweep(run); err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func TestMoveClock(t *testing.T) {
 		t.Errorf("after a move beyond the lease: key on the node %t, on another node %t", has(t, n, "key"), has(t, other, "key"))
 	}
 	must(t, c.Set(t.Context(), "key", "value", lease).Err())
-	must(t, n.MoveClock(t.Context(), -2*far)) // both moves together set the clock back by one hour
+	must(t, n.MoveClock(t.Context(), -2*far)) // together, both moves set the clock back by one hour
 	if left := c.PTTL(t.Context(), "key").Val(); left <= 2*far || left > 2*far+lease {
 		t.Errorf("after a move back the key has %v left", left)
 	}
@@ -171,8 +171,8 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// keepUsing reads a key repeatedly until stop is called, like clients that wait for a lock. Tests use it to check that
-// a key in use can be evicted.
+// keepUsing reads a key repeatedly until stop is called, like clients that wait for a lock. Tests use it to check that a
+// key in use can be evicted.
 func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	c := client(t, n.URL())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -192,8 +192,8 @@ func TestEvictMissingKey(t *testing.T) {
 	}
 }
 
-// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. Evict fails on a replica,
-// because a replica rejects writes.
+// TestFailedEvictRestoresMemory checks that a failed eviction restores the memory limit. On a replica, Evict fails,
+// because replicas reject writes.
 func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)

@@ -9,14 +9,14 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// forwarder is a proxy through which replicas and Sentinels connect to a node. The proxy can withhold the node's output
-// from one replica while the connection stays open. Pausing the replica would not be enough. The system would buffer
-// data sent to a paused replica and deliver the data later.
+// forwarder is a proxy through which replicas and Sentinels connect to a node. It can withhold the node's output from
+// one replica while the connection stays open. A pause of the replica would not have this effect. The system would
+// buffer the data and deliver it after the pause.
 type forwarder struct {
 	link *proxy.Link
 
 	mu        sync.Mutex
-	stalled   map[string]bool // stalled replicas, by the port that each replica announces
+	stalled   map[string]bool // stalled replicas, by the port that the replica announces
 	followers map[int]*greeting
 }
 
@@ -28,7 +28,7 @@ type greeting struct {
 	port     string // port that the replica announced; "" if none was announced
 }
 
-// maxGreeting is the maximum number of commands that are searched for a replica's port.
+// maxGreeting is the maximum number of commands in which a replica's port is searched for.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
@@ -45,12 +45,12 @@ func newForwarder(node string) (*forwarder, error) {
 }
 
 func (f *forwarder) port() string {
-	_, port, _ := net.SplitHostPort(f.link.Addr()) // cannot fail: a listener's address always has a port
+	_, port, _ := net.SplitHostPort(f.link.Addr()) // cannot fail, because a listener's address always has a port
 	return port
 }
 
-// received records the port that a replica announces. If the replica is stalled, received makes the proxy drop the
-// node's replies. It must be called before the command is forwarded, because the node then replies at once.
+// received records the port that a replica announces. If the replica is stalled, the proxy then drops the node's
+// replies. received must be called before the command is forwarded, because the node replies at once.
 func (f *forwarder) received(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *forwarder) received(conn int, text []byte) {
 	}
 }
 
-// stall withholds the node's output from the replica that announced the given port, on current and later connections.
+// stall withholds the node's output from the replica that announced the port. It affects current and later connections.
 func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -107,7 +107,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	if !says(bufio.NewReadWriter(bufio.NewReader(watcher), bufio.NewWriter(watcher)), "after") {
 		t.Error("a Sentinel is stalled too")
 	}
-	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // closing the proxy ends the reads from the stalled connections
+	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // closing the proxy ends the reads from stalled connections
 	for name, rw := range map[string]*bufio.ReadWriter{"stalled": stalled, "stalled later": late} {
 		if says(rw, "after") {
 			t.Errorf("the %s replica receives data", name)

@@ -34,8 +34,8 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may acknowledge nothing for up to a
-// second after the connection to the primary is up. Without the wait, locks that use WAIT would fail at first.
+// awaitAcknowledged returns when the replicas have acknowledged a write. After the connection to the primary is up, a
+// replica may acknowledge nothing for a second. Without this wait, locks that use WAIT would fail at first.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 	}
 	head = strings.TrimSpace(head)
 	digits, isBulk := strings.CutPrefix(head, "$")
-	length, err := strconv.ParseUint(digits, 10, 24) // buffer size; an INFO reply has a few kilobytes
+	length, err := strconv.ParseUint(digits, 10, 24) // length of the reply; an INFO reply has a few kilobytes
 	if err != nil || !isBulk {
 		return "", fmt.Errorf("unexpected reply %q", head)
 	}
@@ -94,7 +94,7 @@ func counters(info map[string]string) (map[string]float64, error) {
 			if !ok {
 				continue
 			}
-			// cmdstat_set:calls=3,usec=12,usec_per_call=4.00,rejected_calls=0,failed_calls=0
+			// Example: cmdstat_set:calls=3,usec=12,usec_per_call=4.00,rejected_calls=0,failed_calls=0
 			first, _, _ := strings.Cut(value, ",")
 			name, value = "calls."+command, strings.TrimPrefix(first, "calls=")
 		}
@@ -107,7 +107,7 @@ func counters(info map[string]string) (map[string]float64, error) {
 	return all, nil
 }
 
-// emulator is the name of the emulator with its version in go.mod. A test compares this version with go.mod.
+// emulator is the name and version of the emulator. A test compares the version with go.mod.
 const emulator = "miniredis 2.40.0 (embedded emulator)"
 
 const closeTimeout = 5 * time.Second
@@ -139,7 +139,7 @@ func (n *embedded) Counters(context.Context) (map[string]float64, error) {
 
 func (n *embedded) Kill() error { return n.Stop() }
 
-// Stop waits for a limited time only, because a handler that is blocked in a command may never return.
+// Stop waits only for a limited time, because a handler that is blocked in a command may never return.
 func (n *embedded) Stop() error {
 	n.ended.Store(true)
 	closed := make(chan struct{})

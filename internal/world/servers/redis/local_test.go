@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asHarness is an environment variable. If it is set, the test binary starts a deployment, prints its processes and URLs,
-// and waits.
+// asHarness is an environment variable. If it is set, the test binary starts a deployment, prints its processes and
+// URLs, and waits.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // sleep, because the runtime reports select {} as a deadlock if cgo is disabled
+	time.Sleep(time.Hour) // without cgo, the runtime would report select {} as a deadlock
 }
 
 func beHarness(deployment string) error {
@@ -83,7 +83,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 			if err := harness.Start(); err != nil {
 				t.Fatal(err)
 			}
-			started := map[int]string{} // URLs of the nodes, by process ID
+			started := map[int]string{} // URL of each node by process ID
 			for r := bufio.NewReader(out); ; {
 				var pid int
 				var url string
@@ -124,7 +124,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestTakenPortIsRetried(t *testing.T) {
-	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // another server occupies the port and answers
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // this server occupies the port and answers
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	scanBatch  = 1000 // keys of the database that one SCAN examines
-	maxBatches = 2    // limits the work on a user's server with many keys
-	maxKnown   = 64   // number of keys from which those that no longer exist are forgotten
-	maxRounds  = 3    // an observation ends without a result if every round finds a new key
+	scanBatch  = 1000 // number of keys that one SCAN examines
+	maxBatches = 2    // maximum number of SCANs per search; limits the work on a user's server with many keys
+	maxKnown   = 64   // if more keys are known, keys that no longer exist are forgotten
+	maxRounds  = 3    // maximum number of rounds; an observation fails if every round finds a new key
 )
 
-// observer reads the keys of one Redis server. It searches for new keys and reads the known ones in one round trip.
+// observer reads the keys of one Redis server. In one round trip, it searches for new keys and reads the known keys.
 type observer struct {
 	client *redis.Client
 	types  map[string]string // type of each known key
 	sent   *sent
 }
 
-// sent counts commands by name. It is a hook of the client library.
+// sent counts the commands that were sent, by name. It is a hook of the client library.
 type sent struct {
 	mu    sync.Mutex
 	calls map[string]float64
@@ -62,7 +62,7 @@ func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 func observe(url string, secure *tls.Config) (servers.Observer, error) {
 	opts, err := redis.ParseURL(url)
-	if err != nil { // the text of the error may quote the URL
+	if err != nil { // do not wrap err, because its text may quote the URL
 		return nil, errors.New("invalid address")
 	}
 	if secure != nil {
@@ -82,8 +82,8 @@ func (o *observer) Counters() map[string]float64 {
 
 func (o *observer) Close() error { return o.client.Close() }
 
-// Entries searches and reads until a search finds no new key. The keys are read in one transaction, so they have a common
-// time.
+// Entries searches for keys and reads them until a search finds no new key. All keys are read in one transaction, so the
+// result is the state at one time.
 func (o *observer) Entries(ctx context.Context, prefix string) ([]servers.Entry, error) {
 	for range maxRounds {
 		pipe := o.client.Pipeline()
@@ -105,8 +105,8 @@ func (o *observer) Entries(ctx context.Context, prefix string) ([]servers.Entry,
 	return nil, errors.New("each search found a new key")
 }
 
-// read adds the commands to a pipeline that read all known keys in one transaction. It returns the keys and the reply of
-// the transaction. The reply is nil if no key is known.
+// read adds commands to a pipeline that read all known keys in one transaction. It returns the keys and the reply of the
+// transaction. The reply is nil if no key is known.
 func (o *observer) read(ctx context.Context, pipe redis.Pipeliner) (names []string, replies *redis.Cmd) {
 	if len(o.types) == 0 {
 		return nil, nil
@@ -120,7 +120,7 @@ func (o *observer) read(ctx context.Context, pipe redis.Pipeliner) (names []stri
 	return names, pipe.Do(ctx, "EXEC")
 }
 
-// content returns the command that reads a key of the given type. A stream is not read, only counted.
+// content returns the command that reads a key of a type. For a stream, the command checks only that the key exists.
 func content(name, kind string) []any {
 	switch kind {
 	case "string":
@@ -137,7 +137,7 @@ func content(name, kind string) []any {
 	return []any{"EXISTS", name}
 }
 
-// all returns the keys that a search found. It continues the search if it is not complete.
+// all returns the keys that a search found. It continues an incomplete search.
 func (o *observer) all(ctx context.Context, search *redis.ScanCmd, prefix string) (found []string, err error) {
 	for range maxBatches {
 		keys, next, err := search.Result()
@@ -157,10 +157,10 @@ func (o *observer) all(ctx context.Context, search *redis.ScanCmd, prefix string
 	return nil, fmt.Errorf("the database has too many keys: %w", servers.ErrNotObserved)
 }
 
-// around returns the pattern of the names that contain a text. A library may put its own prefix before the lock's key.
+// around returns the pattern of the names that contain text. A library may add a prefix to the lock's key.
 func around(text string) string { return "*" + literally(text) + "*" }
 
-// learn reads the types of unknown keys. It reports whether it found one.
+// learn reads the types of unknown keys. fresh is true if it learned the type of a key.
 func (o *observer) learn(ctx context.Context, found []string) (fresh bool, err error) {
 	pipe, kinds := o.client.Pipeline(), map[string]*redis.StatusCmd{}
 	for _, name := range found {
@@ -180,7 +180,8 @@ func (o *observer) learn(ctx context.Context, found []string) (fresh bool, err e
 	return fresh, err
 }
 
-// entries converts the replies of a transaction. A key that no longer exists stays known, because it may soon exist again.
+// entries converts the replies of a transaction. A key that no longer exists usually stays known, because it may soon
+// exist again.
 func (o *observer) entries(names []string, replies *redis.Cmd) (all []servers.Entry, err error) {
 	if replies == nil {
 		return nil, nil
@@ -214,7 +215,8 @@ func (o *observer) entries(names []string, replies *redis.Cmd) (all []servers.En
 	return all, nil
 }
 
-// hash returns a hash of a key's content. The server returns the members of a set and the fields of a hash in any order.
+// hash returns a hash of a key's content. For sets and hashes, the order of the members or fields does not matter,
+// because the server returns them in any order.
 func hash(kind string, value any) (sum uint64) {
 	items, _ := value.([]any)
 	group := map[string]int{"hash": 2, "set": 1}[kind]

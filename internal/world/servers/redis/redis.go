@@ -1,4 +1,5 @@
-// Package redis describes Redis and its deployments: single, replicated, with Sentinels, as a cluster, and the emulator.
+// Package redis describes Redis and its deployments: single, replicated, with Sentinels, as a cluster, and as an
+// emulator.
 package redis
 
 import (
@@ -71,13 +72,13 @@ type node struct {
 	library   string  // path of the library that shifts the server's clock; "": the server uses the machine's clock
 	offset    *mapped // offset of the server's clock, shared with the server; nil if the server uses the machine's clock
 	forwarder *forwarder
-	follows   atomic.Pointer[forwarder] // proxy through which the node reaches its primary; nil if the node is a primary
+	follows   atomic.Pointer[forwarder] // proxy through which the node reaches its primary; nil for a primary
 }
 
 type kind struct {
-	reached   bool       // whether the node has a proxy through which other nodes connect
-	clustered bool       // whether the node is part of a cluster, with a second port for the cluster bus
-	watches   *forwarder // proxy to the primary that a Sentinel watches; nil if the node is not a Sentinel
+	reached   bool       // whether other nodes connect to the node through a proxy
+	clustered bool       // whether the node is part of a cluster and has a second port for the cluster bus
+	watches   *forwarder // proxy to the primary that a Sentinel watches; nil for other nodes
 	options   []string
 }
 
@@ -103,8 +104,8 @@ func startIndependent(ctx context.Context, s starter, nodes int) error {
 	return err
 }
 
-// start starts nodes concurrently. It adds the started nodes to the group, even if other nodes failed to start.
-// Sentinels are not added.
+// start starts nodes concurrently. It adds the started nodes to the group, even if other nodes failed to start. It does
+// not add Sentinels.
 func (s starter) start(ctx context.Context, nodes int, k kind) ([]*node, error) {
 	ports := 1
 	if k.clustered {
@@ -145,8 +146,8 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 	return nil
 }
 
-// clockFile returns the path of the file that holds the offset of the server's clock. The offset survives a restart of
-// the server.
+// clockFile returns the path of the file with the offset of the server's clock. The offset survives a restart of the
+// server.
 func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
 // command returns the command that runs a node.
@@ -273,10 +274,10 @@ func access() *servers.Access {
 
 func remotely(t servers.Target, do func(*redis.Client) error) error {
 	opts, err := redis.ParseURL(t.URL(t.Hosts()[0]))
-	if err != nil { // the text of the error may quote the URL
+	if err != nil { // do not wrap err, because its text may quote the URL
 		return errors.New("invalid address")
 	}
-	if config := t.TLS(); config != nil { // use tls.Dialer, because the library's TLS dialer ignores the context
+	if config := t.TLS(); config != nil { // use tls.Dialer, because the TLS dialer of the library ignores the context
 		opts.TLSConfig, opts.Dialer = nil, (&tls.Dialer{Config: config}).DialContext
 	}
 	c := quiet(opts)
@@ -311,7 +312,7 @@ func explain(err error) error {
 	return err
 }
 
-// scan visits the keys that begin with a prefix in small batches, to spare a busy server.
+// scan visits the keys that begin with a prefix. It uses small batches, which do not block a busy server.
 func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redis.Client, []string) error) error {
 	return remotely(t, func(c *redis.Client) error {
 		for cursor := uint64(0); ; {

@@ -19,13 +19,14 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needRedis skips the test if redis-server is missing, or fails the test if LOCKBENCH_REQUIRE names redis-server.
+// needRedis skips the test if redis-server is missing. If LOCKBENCH_REQUIRE names redis-server, it fails the test
+// instead.
 func needRedis(t *testing.T) {
 	t.Helper()
 	need(t, program, program, "apt install redis-server")
 }
 
-// need skips the test if a program is missing, or fails the test if LOCKBENCH_REQUIRE names the program.
+// need skips the test if a program is missing. If LOCKBENCH_REQUIRE names the program, it fails the test instead.
 func need(t *testing.T, program, name, how string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -38,7 +39,7 @@ func need(t *testing.T, program, name, how string) {
 	t.Skip(missing)
 }
 
-// startGroup starts a deployment in a temporary folder, and checks at the end of the test that the folder is empty.
+// startGroup starts a deployment in a temporary folder. At the end of the test, it checks that the folder is empty.
 func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	t.Helper()
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
@@ -105,7 +106,7 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// The function eventually waits until the given condition is true. It fails the test after 20 seconds.
+// The function eventually waits until a condition is true. It fails the test after 20 seconds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -131,7 +132,7 @@ func TestStartAndStop(t *testing.T) {
 					t.Errorf("node %d shares its keys: %t, %v", i, ok, err)
 				}
 			}
-			for range 2 { // the second call of Stop has no effect
+			for range 2 { // the second call of Stop must have no effect
 				if err := g.Stop(); err != nil {
 					t.Fatal(err)
 				}
@@ -289,7 +290,8 @@ func TestReplicaFollows(t *testing.T) {
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
-	conn := client(t, g.Nodes[0].URL()).Conn() // use one connection, because WAIT covers only the writes of one connection
+	// Use one connection, because WAIT covers only the writes of one connection.
+	conn := client(t, g.Nodes[0].URL()).Conn()
 	defer conn.Close()
 	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
 		t.Fatal(err)
@@ -321,7 +323,7 @@ func TestSupported(t *testing.T) {
 	}
 	for _, test := range []struct {
 		spec servers.Spec
-		says string // "": supported
+		says string // error for an unsupported Spec; "": it is supported
 	}{
 		{servers.Spec{How: servers.Local, Deployment: servers.Replica}, ""},
 		{servers.Spec{How: servers.Local, Deployment: servers.Five}, ""},

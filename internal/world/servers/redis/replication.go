@@ -13,12 +13,12 @@ import (
 )
 
 // replicated is a primary and its replicas. The nodes connect to each other only through proxies. Sentinels know only
-// the addresses of the proxies, so replicas use a proxy after a promotion too.
+// the addresses of the proxies. So replicas use a proxy after a promotion too.
 type replicated struct {
 	nodes     []*node
-	sentinels []*node // Sentinels, which promote replicas; nil in deployments without Sentinels
+	sentinels []*node // Sentinels, which promote replicas; nil in other deployments
 	cluster   bool    // whether the nodes are a shard of a cluster
-	probe     string  // key for test writes; in a cluster, a key that belongs to this shard
+	probe     string  // key for test writes; in a cluster, it belongs to this shard
 
 	mu      sync.Mutex
 	primary int // index of the current primary
@@ -27,7 +27,7 @@ type replicated struct {
 // errNotFollowing is returned if a node is not a replica of the primary.
 var errNotFollowing = errors.New("the node does not follow the primary")
 
-// startReplicated starts a primary and its replicas, and returns when every replica follows the primary.
+// startReplicated starts a primary and its replicas. It returns when every replica follows the primary.
 func startReplicated(ctx context.Context, s starter, nodes int) error {
 	_, err := startFollowing(ctx, s, nodes)
 	return err
@@ -70,7 +70,7 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas
 }
 
 // Stall implements Replication. It first waits until the replica has received all writes. Otherwise the replica could
-// lack an acknowledged release, and would treat a free key as held.
+// lack an acknowledged release and treat a free key as held.
 func (r *replicated) Stall(ctx context.Context, i int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,8 +143,8 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted records that node i is the new primary. If another replica restarts, it follows node i. If the old primary
-// restarts, it is a primary again.
+// promoted records that node i is the new primary. Another replica follows node i after a restart. The old primary is a
+// primary again after a restart.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {
 		switch j {

@@ -12,10 +12,11 @@ import (
 )
 
 // set writes a key and returns the number of replicas that acknowledged the write. It waits up to ten seconds for the
-// given number of replicas. If replicas is 0, it waits 50 ms for one replica.
+// number of replicas in the parameter replicas. If replicas is 0, it waits 50 ms for one replica.
 func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
-	conn := client(t, n.URL()).Conn() // use one connection, because WAIT covers only the writes of one connection
+	// Use one connection, because WAIT covers only the writes of one connection.
+	conn := client(t, n.URL()).Conn()
 	defer conn.Close()
 	must(t, conn.Set(t.Context(), key, "value", 0).Err())
 	within := 10 * time.Second
@@ -59,8 +60,8 @@ func TestStalledReplicaLosesWrites(t *testing.T) {
 	}
 }
 
-// TestStallKeepsAcknowledgedWrites checks that a stalled replica has every write made before Stall was called. This
-// includes writes that the replica had not received yet.
+// TestStallKeepsAcknowledgedWrites checks a stalled replica. It must have every write made before the call of Stall,
+// even if it had not received the write by then.
 func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())
@@ -143,7 +144,7 @@ func TestPromoteIgnoresDeadNodes(t *testing.T) {
 	must(t, g.Nodes[2].Kill())
 	must(t, g.Promote(t.Context(), 1))
 	must(t, g.Nodes[2].Restart(t.Context()))
-	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // the replica follows the new primary
+	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // the replica must follow the new primary
 		t.Errorf("%d replicas", n)
 	}
 }
@@ -192,7 +193,7 @@ func TestSentinelsPromote(t *testing.T) {
 	if !has(t, n, "before") || has(t, n, "after") {
 		t.Errorf("before: %t, after: %t", has(t, n, "before"), has(t, n, "after"))
 	}
-	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels make the node a replica a little later
+	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels let the node follow the new primary a little later
 		t.Errorf("%d replicas follow", acknowledged)
 	}
 	must(t, g.Stop())
@@ -203,7 +204,7 @@ func TestSentinelsPromote(t *testing.T) {
 	}
 }
 
-// TestReplicasStopAfterFailedStart checks that servers end without a panic if the start of replicas is interrupted.
+// TestReplicasStopAfterFailedStart interrupts the start of replicas. The servers must end without a panic.
 func TestReplicasStopAfterFailedStart(t *testing.T) {
 	needRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())

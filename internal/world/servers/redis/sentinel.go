@@ -19,12 +19,12 @@ const (
 	quorum        = 2
 	watched       = "lockbench" // name of the primary in the configuration of the Sentinels
 
-	discoveryTimeout = 20 * time.Second // maximum time until the Sentinels know all nodes
-	promotionTimeout = time.Minute      // maximum time of a promotion; long, because Sentinels repeat a failed attempt only after twice the failover-timeout
+	discoveryTimeout = 20 * time.Second // time limit for the Sentinels to discover all nodes
+	promotionTimeout = time.Minute      // time limit of a promotion; after a failed attempt, Sentinels wait for twice the failover-timeout
 )
 
-// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes, because
-// Sentinels that do not know all nodes promote no replica.
+// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes. Before
+// that, Sentinels promote no replica.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
@@ -47,13 +47,13 @@ func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 	return exec.Command(program, file, "--sentinel"), os.WriteFile(file, []byte(text), 0o600)
 }
 
-// gather shortens a Sentinel's polling intervals, and returns when the Sentinel knows the replicas and the other
+// gather shortens a Sentinel's polling intervals. It returns when the Sentinel knows the replicas and the other
 // Sentinels.
 func (n *node) gather(ctx context.Context, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	// Old versions do not support SENTINEL DEBUG, so discovery takes longer. After a pause of the machine a Sentinel is
-	// in tilt mode, and promotes no node for the tilt-period.
+	// Old versions do not support SENTINEL DEBUG, so discovery takes longer there. After a pause of the machine, a
+	// Sentinel is in tilt mode and promotes no node for the tilt-period.
 	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
 	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()

@@ -10,10 +10,11 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// closedPort is a port on which no program listens. A server that replicates from it refuses writes and keeps its data.
+// closedPort is a port on which no program listens. A server that replicates from this port refuses writes and keeps its
+// data.
 const closedPort = "1"
 
-// enter puts a server into a state, and verifies it.
+// enter puts a server into a state and verifies the read-only and the full state.
 func enter(ctx context.Context, addr string, s servers.State) (leave func() error, err error) {
 	err = withClient(addr, func(c *redis.Client) error {
 		switch s {
@@ -30,13 +31,13 @@ func enter(ctx context.Context, addr string, s servers.State) (leave func() erro
 		}
 		return fmt.Errorf("unknown state %s", s)
 	})
-	if err != nil && leave != nil { // the state may have been entered without a reply
+	if err != nil && leave != nil { // the server may be in the state although no reply arrived; leave it
 		err, leave = errors.Join(err, leave()), nil
 	}
 	return leave, err
 }
 
-// undo returns a function that calls do with a new client, even after an interrupt.
+// undo returns a function that calls do with a new client. The function works even after an interrupt.
 func undo(addr string, do func(context.Context, *redis.Client) error) func() error {
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)

@@ -7,8 +7,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestStates checks each state of a real server: what it refuses, that it keeps or loses its data, and that it works again
-// afterwards.
+// TestStates checks each state of a real server: what the server refuses, whether it keeps its data, and whether it
+// works again afterwards.
 func TestStates(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]

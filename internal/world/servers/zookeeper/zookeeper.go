@@ -39,7 +39,7 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		StartTimeout: 30 * time.Second, // a long timeout, because a Java virtual machine starts slowly on a busy computer
+		StartTimeout: 30 * time.Second, // a Java virtual machine starts slowly on a busy computer
 		RestartTime:  700 * time.Millisecond,
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
@@ -71,9 +71,9 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes the server's configuration. Timeouts are short: sessions may be as short as 400 ms, and an expired
-// session is noticed within a tick. In an ensemble each server has two additional ports. One is for connections to the
-// leader, the other for elections.
+// prepare writes the server's configuration. Timeouts are short. A session may be as short as 400 ms, and the server
+// notices an expired session within a tick. In an ensemble, each server has two additional ports, for connections to the
+// leader and for elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
@@ -87,8 +87,8 @@ func prepare(_ context.Context, p *servers.Process) error {
 		os.WriteFile(filepath.Join(p.Dir, "myid"), []byte(strconv.Itoa(p.Number+1)), 0o600))
 }
 
-// command returns the command that runs the server in a Java virtual machine with little memory and a short warm-up.
-// The server's main class is QuorumPeerMain, which runs single servers as well as members of an ensemble.
+// command returns the command that runs the server in a Java virtual machine with little memory and a short warm-up. The
+// main class QuorumPeerMain runs both single servers and members of an ensemble.
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var path []string
 	for _, name := range libraries() {
@@ -99,10 +99,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
 }
 
-// soon is the maximum time of a request to a starting server. Such a server accepts connections before it can answer.
+// soon is the time limit of a request to a starting server, which accepts connections before it can answer.
 const soon = 300 * time.Millisecond
 
-// ask returns the version of the server. It returns an error if the server is not the given child process.
+// ask returns the version of the server. It returns an error if the server is not the child process p.
 func ask(ctx context.Context, p *servers.Process) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -174,12 +174,12 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return all, nil
 }
 
-// access returns the operations on a user's ZooKeeper. Each key is a znode under the root. The children of this znode
-// are the znodes of the lock's holders and waiters.
+// access returns the operations on a user's ZooKeeper. Each key is a znode under the root. Its children are the znodes
+// of the lock's holders and waiters.
 func access() *servers.Access {
 	return &servers.Access{
 		Form: servers.Form{Example: "host:2181,host:2181", Port: "2181", Many: true, Database: regexp.MustCompile(`^$`)},
-		// srvr is a command that every server enables by default.
+		// The command srvr is enabled by default on every server.
 		Version: func(ctx context.Context, _ servers.Target, host string) (string, error) {
 			answer, err := word(ctx, host, "srvr")
 			line, _, _ := strings.Cut(answer, "\n")
@@ -216,7 +216,7 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns a map from znode names to keys. The map contains all keys that begin with the given prefix.
+// queues returns a map from znode names to keys, for all keys that begin with the prefix.
 func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
 	found := map[string]string{}
@@ -264,7 +264,7 @@ func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) e
 		break
 	}
 	done := make(chan error, 1)
-	go func() { done <- do(c) }() // the goroutine ends when the connection is closed
+	go func() { done <- do(c) }() // this goroutine ends when the connection is closed
 	select {
 	case err := <-done:
 		return err
