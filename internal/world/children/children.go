@@ -1,5 +1,5 @@
 // Package children starts child processes that end with the harness, even if the harness is killed. Keeper.Start takes a
-// command and returns a Child. A Child can be paused, resumed and killed, together with all of its descendants.
+// command and returns a Child. A Child and all its descendants can be paused, resumed and killed together.
 package children
 
 import (
@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	killTimeout   = 5 * time.Second // maximum time in which a killed process must end
-	stopTimeout   = 2 * time.Second // maximum time in which a process must end after a request to stop
-	signalTimeout = time.Second     // maximum time in which a pause or resume must take effect
+	killTimeout   = 5 * time.Second // time limit for a killed process to end
+	stopTimeout   = 2 * time.Second // time limit for a process to end after a request to stop
+	signalTimeout = time.Second     // time limit for a pause or resume to take effect
 	pollInterval  = time.Millisecond
 )
 
-// Child is a child process with its process group. Descendants in other process groups belong to the child too, if
-// the system can list them. The child process is reaped as soon as it ends.
+// Child is a child process with its process group. It includes descendants in other process groups if the system can
+// list them. The child process is reaped as soon as it ends.
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{}                // closed when the process has been reaped
-	tell func(verb, arg string) error // sends a request to the keeper, a helper process that kills the children when lockbench ends
+	tell func(verb, arg string) error // sends a request to the keeper, the helper process that kills the children when lockbench ends
 }
 
 // watch waits in the background until a started command has ended. It then kills the rest of the process group, calls
-// the function reaped, and closes the channel Child.done.
+// reaped, and closes Child.done.
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()                 // ignore the error, because cmd.ProcessState holds the exit status
-		_ = killGroup(cmd.Process.Pid) // kill what remains of the process group
+		_ = cmd.Wait()                 // ignore the error; cmd.ProcessState holds the exit status
+		_ = killGroup(cmd.Process.Pid) // kill the rest of the process group
 		reaped()
 		close(c.done)
 	}()
@@ -48,7 +48,8 @@ func (c *Child) Pid() int { return c.cmd.Process.Pid }
 // Done returns a channel that is closed when the child process has ended and been reaped.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// State returns the exit status ("exit status 3", "signal: killed"), or "running" for a running or paused process.
+// State returns the exit status, such as "exit status 3" or "signal: killed". For a running or paused process it returns
+// "running".
 func (c *Child) State() string {
 	if !c.Ended() {
 		return "running"
@@ -56,8 +57,8 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause pauses every process of the child, and returns when all threads are stopped. If Pause fails, it resumes the
-// processes. A paused process can still be killed. Data sent to a paused process waits in the system's buffers.
+// Pause pauses every process of the child and returns when all threads are stopped. If Pause fails, it resumes the
+// processes. A paused process can still be killed. Data that is sent to it waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
@@ -74,8 +75,8 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseOtherGroups pauses descendants that are in other process groups. It first asks the keeper, a helper process,
-// to kill these groups if lockbench ends during the pause.
+// pauseOtherGroups pauses descendants in other process groups. First it asks the keeper to kill these groups if
+// lockbench ends during the pause.
 func (c *Child) pauseOtherGroups() {
 	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
@@ -84,13 +85,13 @@ func (c *Child) pauseOtherGroups() {
 	}
 }
 
-// Resume resumes every process of the child, and returns when no thread is stopped.
+// Resume resumes every process of the child and returns when no thread is stopped.
 func (c *Child) Resume() error {
 	if err := c.signal(resumeGroup); err != nil {
 		return err
 	}
 	for _, group := range otherGroups(c.Pid()) {
-		_ = resumeGroup(group) // the error is ignored: await, called below, fails if a thread is still stopped
+		_ = resumeGroup(group) // ignore the error; await, called below, fails if a thread is still stopped
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
@@ -127,8 +128,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop calls the function ask to make the process stop. If ask fails, or the process does not end within two seconds,
-// Stop kills it.
+// Stop calls ask to make the process stop. If ask fails, or the process does not end within two seconds, Stop kills it.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil
@@ -136,16 +136,16 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill kills the child and its descendants, and returns when all of them have ended. It does nothing if the child has
+// Kill kills the child and its descendants and returns when all of them have ended. It does nothing if the child has
 // already ended.
 func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
 	}
-	_ = pauseGroup(c.Pid()) // a paused child cannot start processes while the groups are listed
+	_ = pauseGroup(c.Pid()) // a paused child cannot start more processes while its groups are listed
 	groups := append(otherGroups(c.Pid()), c.Pid())
 	for _, group := range groups {
-		_ = killGroup(group) // an error means that the group has already ended
+		_ = killGroup(group) // ignore the error; the group has already ended
 	}
 	if !c.endsWithin(killTimeout) {
 		return fmt.Errorf("kill process %d: still running after %v", c.Pid(), killTimeout)
@@ -158,12 +158,11 @@ func (c *Child) Kill() error {
 	return nil
 }
 
-// awaitGone waits until every process of a group has ended. Then it removes the group from the list of groups that a
-// helper process kills when lockbench ends.
+// awaitGone waits until every process of a group has ended. It then tells the keeper not to kill the group any more.
 func (c *Child) awaitGone(group int) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(pollInterval) {
 		if states, err := threadStates(group); err != nil || states == "" {
-			break // an error means that this system cannot list processes
+			break // on an error, this system cannot list processes
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("kill process group %d: still running after %v", group, killTimeout)
@@ -185,7 +184,7 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// endsWithin waits until the process ends or the timeout expires, and reports whether the process has ended.
+// endsWithin waits until the process ends or the timeout expires. The result is true if the process has ended.
 func (c *Child) endsWithin(timeout time.Duration) bool {
 	select {
 	case <-c.done:
@@ -195,8 +194,8 @@ func (c *Child) endsWithin(timeout time.Duration) bool {
 	}
 }
 
-// StartPiped starts a command and returns pipes to its input and from its output. The caller must close the pipes.
-// Pipes of os/exec are not used, because Wait may close them before all output is read.
+// StartPiped starts a command and returns pipes to its input and from its output. The caller must close the pipes. It
+// does not use the pipes of os/exec, because Wait may close them before all output is read.
 func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {

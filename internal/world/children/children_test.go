@@ -77,7 +77,7 @@ func startFamily(k *Keeper) (family, error) {
 	return f, err
 }
 
-// keeper returns a new Keeper. When the test ends, the Keeper is closed, and kills the child processes that it started.
+// keeper returns a new Keeper. At the end of the test, the Keeper is closed, which kills its child processes.
 func keeper(t *testing.T) *Keeper {
 	t.Helper()
 	k, err := New()
@@ -109,7 +109,7 @@ func sleeper(t *testing.T, k *Keeper) *Child {
 	return c
 }
 
-// state returns the first letter of the state that ps shows for a process, or "" if there is no such process.
+// state returns the first letter of the process state that ps shows. It returns "" if there is no such process.
 func state(pid int) string {
 	says, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
 	if err != nil || len(says) == 0 {
@@ -126,7 +126,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits until a condition holds. It fails the test after a timeout.
+// eventually waits until a condition holds. After a timeout it fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -143,11 +143,11 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// harness is a test program that has started a child, a grandchild, and a keeper, which kills both at the end. The fields hold
-// their process IDs.
+// harness is a test program that has started a child, a grandchild and a keeper. At the end, the keeper kills the child
+// and the grandchild. The fields hold the process IDs.
 type harness struct {
 	*exec.Cmd
-	child, grandchild, keeper int // process numbers
+	child, grandchild, keeper int // process IDs
 	dir                       string
 }
 
@@ -176,7 +176,7 @@ func (h harness) die(t *testing.T) {
 	if err := h.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.Wait() // wait returns an error because the process was killed
+	_ = h.Wait() // ignore the error; the process was killed
 	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
 }
 
@@ -201,7 +201,8 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 	onLinux(t) // only Linux can kill a child when the thread that started it ends
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // this test kills the helper process (keeper) that would kill the descendants of the child, so kill them here
+	// This test kills the keeper, which would kill the descendants of the child. So kill them here.
+	defer syscall.Kill(-h.child, syscall.SIGKILL)
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,8 @@ func TestChildrenDieWithHarnessWithoutKeeper(t *testing.T) {
 
 func TestChildrenOutliveStartingThread(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // use several goroutines: the thread of at least one must end, but the main thread never ends
+	// Use several goroutines. At least one of their threads must end, but the main thread never ends.
+	started := make([]*Child, len(keepers))
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {
@@ -247,8 +249,8 @@ func TestChildrenIgnoreTerminalSignals(t *testing.T) {
 func TestPauseStopsWholeGroup(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
-	for range 2 { // pause and resume the child twice
-		for range 2 { // the second call must change nothing
+	for range 2 { // repeat the pause and the resume
+		for range 2 { // a second call must change nothing
 			if err := f.Pause(); err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +311,7 @@ func TestStopKillsAfterTimeout(t *testing.T) {
 
 func TestDescendantsEndWithChild(t *testing.T) {
 	f := newFamily(t)
-	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // kill only the child, not its process group
+	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // kill only the child, not the rest of its process group
 		t.Fatal(err)
 	}
 	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })

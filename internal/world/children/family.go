@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// clockTick is the unit of processor times in /proc. It is the same for every kernel configuration.
+// clockTick is the unit of processor times in /proc. It does not depend on the kernel configuration.
 const clockTick = 10 * time.Millisecond
 
-// processes returns the entries of /proc by process ID. It skips processes that end meanwhile.
+// processes returns the entries of /proc by process ID. It skips processes that end in the meantime.
 func processes() (map[int]procfs.ProcStat, error) {
 	list, err := procfs.AllProcs()
 	if err != nil {
@@ -43,8 +43,8 @@ func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// familyOf returns the living processes in the process group with the ID leader, and the living descendants of process
-// leader in other groups.
+// familyOf returns the living processes in the process group with the ID leader. It also returns the living descendants
+// of the process leader in other groups.
 func familyOf(leader int) ([]procfs.ProcStat, error) {
 	all, err := processes()
 	if err != nil {
@@ -59,7 +59,7 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether the process p or one of its ancestors has the given process ID. The number of steps is
+// descends reports whether the process p or one of its ancestors has the process ID from. The number of steps is
 // limited, because an inconsistent process table may contain a cycle.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inOwnGroup returns nil on systems without process groups. No child can be started there, so the result is never used.
+// inOwnGroup returns nil on systems without process groups. No child can be started there, so the result is not used.
 func inOwnGroup(*syscall.SysProcAttr) *syscall.SysProcAttr { return nil }
 
 func apart() *syscall.SysProcAttr { return nil }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// startApart starts a child that starts a process in another process group. It returns the child and the ID of that process.
+// startApart starts a child that starts a process in another process group. It returns the child and the ID of this
+// process.
 func startApart(t *testing.T, k *Keeper) (c *Child, apart int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' & wait")
@@ -31,7 +32,7 @@ func startApart(t *testing.T, k *Keeper) (c *Child, apart int) {
 	return c, apart
 }
 
-// TestOtherGroups checks that processes in other groups are paused, resumed and killed with the child.
+// TestOtherGroups checks that processes in other groups are paused, resumed and killed together with the child.
 func TestOtherGroups(t *testing.T) {
 	c, apart := startApart(t, keeper(t))
 	if group, err := syscall.Getpgid(apart); err != nil || group != apart {

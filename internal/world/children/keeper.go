@@ -49,8 +49,8 @@ type Keeper struct {
 	closed error
 }
 
-// New starts a helper process, the keeper, which kills lockbench's child processes when lockbench ends. Close must be
-// called to end the keeper.
+// New starts a helper process, the keeper. It kills lockbench's child processes when lockbench ends. Call Close to end
+// the keeper.
 func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
 	cmd.Dir, cmd.SysProcAttr = "/", apart()
@@ -76,8 +76,8 @@ func New() (*Keeper, error) {
 	return k, nil
 }
 
-// runStarts starts all children from one thread that never ends. On Linux a child is killed when its parent thread ends, and
-// the Go runtime may end other threads.
+// runStarts starts all children from one thread that never ends. On Linux a child is killed when the thread that started
+// it ends, and the Go runtime may end other threads.
 func (k *Keeper) runStarts() {
 	runtime.LockOSThread()
 	for {
@@ -103,9 +103,8 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// Tell the keeper process to kill the child at the end ("kill") before the child can be reaped ("forget"). In the
-	// opposite order, the process ID would stay in the keeper's list. The keeper could then kill another process that
-	// reuses the ID.
+	// Register the child with the keeper ("kill") before it can be reaped ("forget"). In the opposite order, the process
+	// ID would stay in the keeper's list. The keeper could then kill another process that reuses the ID.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -116,9 +115,9 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder creates a temporary folder. When this process ends, the keeper process removes the folder if it still exists.
+// Folder creates a temporary folder. When this process ends, the keeper removes the folder if it still exists.
 func (k *Keeper) Folder() (string, error) {
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // the name must contain the process ID, which Leftovers parses
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // Leftovers parses the process ID from the name
 	if err != nil {
 		return "", err
 	}
@@ -135,8 +134,8 @@ func (k *Keeper) tell(verb, arg string) error {
 	return nil
 }
 
-// Close ends the keeper, which kills the processes and removes the folders in its list. Later calls return the result of the
-// first.
+// Close ends the keeper. The keeper then kills the processes and removes the folders in its list. Later calls return the
+// result of the first call.
 func (k *Keeper) Close() error {
 	k.once.Do(func() {
 		close(k.gone)
@@ -157,8 +156,8 @@ type Leftover struct {
 	Since time.Time
 }
 
-// Leftovers returns the temporary folders whose owner has ended. It skips a folder if any process now has the owner's
-// process ID.
+// Leftovers returns the temporary folders whose owner has ended. It skips a folder if a process with the owner's ID
+// exists.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)
@@ -185,7 +184,7 @@ func Leftovers() ([]Leftover, error) {
 // Remove deletes the folder and its contents.
 func (l Leftover) Remove() error { return os.RemoveAll(l.Dir) }
 
-// Gone reports whether no process has the given process ID.
+// Gone reports whether no process has the process ID pid.
 func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestKeeperKillsListedGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Do not call k.Close: it would end the thread that started the child, and so kill the child. Closing the
+	// Do not call k.Close. It would end the thread that started the child, and the child would die with it. Closing the
 	// pipe ends only the script.
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// TailSize is the maximum number of bytes of a process's output that an error message includes.
+// TailSize is the number of bytes of a process's output that an error message includes at most.
 const TailSize = 2000
 
-// outputTimeout is the maximum time to wait for output after a process has ended. A descendant may still have the
-// output open.
+// outputTimeout is the maximum time to wait for the output of an ended process. A descendant may still have the output
+// open.
 const outputTimeout = time.Second
 
-// Tail is a writer that keeps the last TailSize bytes written. A child's output is complete when its Done channel is closed.
+// Tail is a writer that keeps the last TailSize bytes. The output of a child is complete when its Done channel is
+// closed.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// conn is a connection from a client and the corresponding connection to the server.
+// conn is a connection from a client, together with the corresponding connection to the server.
 type conn struct {
 	link     *Link
 	number   int
@@ -19,9 +19,9 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // whether every request has been answered; used only if the protocol cannot be parsed (Opaque)
-	mute     atomic.Bool // whether to drop everything read from now on, in both directions
-	deaf     atomic.Bool // whether to discard everything that the server sends from now on
+	answered atomic.Bool // whether every request has been answered; used only for the protocol Opaque
+	mute     atomic.Bool // whether to drop all data that is read from now on, in both directions
+	deaf     atomic.Bool // whether to discard all data that the server sends from now on
 
 	// The following fields are guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
@@ -33,7 +33,8 @@ func (c *conn) run() {
 	defer c.forget()
 	server, err := c.dial()
 	if err != nil {
-		if c.tornByCut(Both) { // during a cut of the network, the client must not notice that the server refused the connection
+		// During a cut of the network, the client must not notice that the server cannot be reached.
+		if c.tornByCut(Both) {
 			_, _ = io.Copy(io.Discard, c.client)
 		}
 		return
@@ -82,7 +83,8 @@ func (c *conn) close() {
 	c.closeLocked()
 }
 
-// closeLocked closes both connections, which unblocks all reads and writes. Data in the system's buffers is still delivered.
+// closeLocked closes both connections. All reads and writes then return. Data in the system's buffers is still
+// delivered.
 func (c *conn) closeLocked() {
 	c.cancel()
 	c.client.Close()
@@ -91,7 +93,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut reports whether any of the given directions is cut. If so, it records that data was dropped.
+// tornByCut reports whether any of the directions d is cut. If so, it records that data was dropped.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -103,7 +105,7 @@ func (c *conn) tornByCut(d Direction) bool {
 	return true
 }
 
-// end records that a direction has ended, and reports whether the connection can be closed now.
+// end records that the directions d have ended. It returns true if the connection can be closed now.
 func (c *conn) end(d Direction) (over bool) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -143,8 +145,8 @@ func (w *way) read() {
 	}
 }
 
-// pass applies the fault rules to each request or reply in a chunk, and queues the data that no rule drops. It
-// returns false if a rule closes the connection.
+// pass applies the fault rules to each request or reply in a chunk. It queues the data that no rule drops. It returns
+// false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -172,7 +174,7 @@ func (w *way) flush() {
 	w.batch = nil
 }
 
-// end queues the end of the stream, and sets a deadline by which the queued data must be written.
+// end queues the end of the stream. It also sets a deadline for writing the queued data.
 func (w *way) end(how ending) {
 	due := w.due()
 	by := time.Now()
@@ -209,7 +211,7 @@ func (w *way) decide(p Part) Fate {
 	return Pass
 }
 
-// anyRequest returns chunk as one request. It is used for protocols that the proxy cannot parse (Opaque).
+// anyRequest returns chunk as one request. It is used for the protocol Opaque, which the proxy cannot parse.
 func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -219,8 +221,8 @@ func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// anyAnswer returns the given bytes from the server as a single Part. It is used for protocols that the proxy cannot
-// parse (Opaque). The first chunk after a request counts as the complete reply.
+// anyAnswer returns a chunk from the server as a single Part. It is used for the protocol Opaque, which the proxy cannot
+// parse. The first chunk after a request counts as the complete reply.
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
@@ -247,8 +249,8 @@ func (w *way) write() {
 	}
 }
 
-// deliver writes bytes to the receiver. It counts bytes to the server before the write, so that a request is counted
-// before the reply arrives. It returns false after a write error.
+// deliver writes bytes to the receiver. It returns false after a write error. Bytes to the server are counted before the
+// write, so that a request is counted before its reply arrives.
 func (w *way) deliver(b []byte) bool {
 	if w.direction == ToClient {
 		_, err := w.to.Write(b)
@@ -261,8 +263,8 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish ends the stream to the receiver, then closes the connections to client and server. It closes them at once if
-// both directions have ended or a fault rule has stopped delivery. Otherwise it waits for the duration lingerFor first.
+// finish ends the stream to the receiver and closes the connections to client and server. It closes them at once if both
+// directions have ended or a fault rule has stopped delivery. Otherwise it first waits for lingerFor.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {
@@ -270,7 +272,7 @@ func (w *way) finish(how ending) {
 		w.conn.close()
 		return
 	case w.conn.tornByCut(w.direction):
-		return // the receiver must not see the end of the stream; the connection is closed when the cut is healed
+		return // hide the end of the stream from the receiver; the connection is closed when the cut is healed
 	}
 	_ = w.to.CloseWrite() // fails only if the connection is closed
 	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {

@@ -8,52 +8,54 @@ import (
 )
 
 const (
-	maxHeld  = 1 << 20         // maximum number of bytes kept of an incomplete frame; a longer frame is forwarded in parts
+	maxHeld  = 1 << 20         // maximum number of bytes that are kept of an incomplete frame; a longer frame is forwarded in parts
 	maxLine  = 64 << 10        // maximum length of a line in bytes, as in Redis; data with a longer line is not RESP
 	maxDepth = 64              // maximum nesting of arrays
 	maxArgs  = 64              // maximum number of elements stored per frame
 	maxArg   = 64              // maximum number of bytes stored per element
-	maxCount = math.MaxInt / 4 // maximum length of an array or string, so that adding lengths does not overflow
+	maxCount = math.MaxInt / 4 // maximum length of an array or string; lengths can then be added without overflow
 )
 
 // frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
 type frame struct {
-	kind  byte     // first byte of the value, such as '*' for an array or '>' for a push; 0 for an inline command
-	args  []string // words of an inline command, or elements of an array except nested arrays; maxArgs at most, each truncated to maxArg bytes
-	count int      // number of words of an inline command, or of elements of an array; a nested array counts as one
-	begun bool     // whether the beginning of the frame was forwarded before the rest had arrived
+	kind byte // first byte of the value, such as '*' for an array and '>' for a push; 0 for an inline command
+	// args holds the words of an inline command, or the elements of an array except nested arrays. It has at most
+	// maxArgs elements, each truncated to maxArg bytes.
+	args  []string
+	count int  // number of words of an inline command, or of elements of an array; a nested array counts as one element
+	begun bool // whether the beginning of the frame was forwarded before the rest arrived
 }
 
-// piece holds bytes to forward. The pieces together contain exactly the bytes that were read.
+// piece holds bytes to forward. All pieces together contain exactly the bytes that were read.
 type piece struct {
-	bytes []byte // slice of the input chunk, or a copy that the scanner does not reuse
-	whole bool   // whether the last of these bytes is the last byte of a frame
+	bytes []byte // slice of the input chunk, or a copy that is not used again
+	whole bool   // whether these bytes end with the last byte of a frame
 	frame frame
 }
 
-// scanner splits one direction of a connection into frames. It keeps at most maxHeld bytes of an incomplete frame, and
-// forwards a longer frame in parts.
+// scanner splits one direction of a connection into frames. It keeps at most maxHeld bytes of an incomplete frame. A
+// longer frame is forwarded in parts.
 type scanner struct {
 	requests bool // whether the data comes from a client; each frame is then an array of bulk strings or an inline command
 
 	raw   bool    // whether the data is not RESP; it is then forwarded without parsing
 	held  []byte  // bytes of the current frame that have not been forwarded
-	part  string  // bytes that have not been parsed; some may have been forwarded already
-	seen  int     // number of leading bytes of scanner.part that are known to contain no line end
-	bulk  int     // number of bytes of the current string that have not arrived, including the line end after the string
+	part  string  // unparsed bytes; some of them may already have been forwarded
+	seen  int     // number of bytes at the beginning of part that are known to contain no line end
+	bulk  int     // number of missing bytes of the current string, including its line end
 	open  []level // incomplete arrays that contain the current element, outermost first
 	frame frame   // the parsed part of the current frame
 }
 
 // level describes an array or other aggregate whose elements have not all arrived.
 type level struct {
-	left      int  // number of elements that have not arrived
+	left      int  // number of missing elements
 	attribute bool // whether the aggregate is a RESP3 attribute, which describes the value that follows it
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		rest := chunk // bytes that have not been forwarded
+		rest := chunk // bytes of the chunk that have not been forwarded
 		text := s.part + string(chunk)
 		for more := true; more && text != ""; {
 			var f frame
@@ -96,9 +98,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 }
 
 // streams reports whether to forward the bytes of an incomplete frame before the rest arrives. It does so for frames
-// longer than maxHeld bytes, for data that is not RESP, and for inline commands. An inline command may never be
-// completed, because data that is not RESP may contain no line end. Forwarding an incomplete inline command is safe,
-// because it has no effect on the server.
+// longer than maxHeld bytes, for data that is not RESP, and for inline commands. Data that is not RESP may look like an
+// inline command without an end. An incomplete inline command has no effect on the server, so forwarding it is safe.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -113,9 +114,9 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step parses one line and the string that follows it, if any. If the previous call ended within a string, step parses
-// more of that string. It returns the number of parsed bytes: 0 if it needs more data or the data is not RESP. It also
-// reports whether a frame is complete.
+// step parses one line and the string that follows it, if any. If the previous call ended within a string, step
+// continues with this string. It returns the number of parsed bytes. This is 0 if step needs more data or the data is
+// not RESP. whole is true if a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -144,8 +145,8 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain parses a complete bulk string inside an array. It is a fast path for the most common kind of array element. It
-// returns the number of parsed bytes, or 0 if text does not begin with such a string.
+// plain parses a complete bulk string inside an array, the most common kind of array element. It returns the number of
+// parsed bytes, or 0 if text does not begin with a complete bulk string.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -177,8 +178,8 @@ func controls(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
 }
 
-// plausible reports whether text may be the beginning of a line of RESP. The result must not depend on how the data is split
-// into chunks.
+// plausible reports whether text may be the beginning of a line of RESP. The result does not depend on the division of
+// the data into chunks.
 func (s *scanner) plausible(text string) bool {
 	switch {
 	case len(text) > maxLine:
@@ -219,7 +220,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 		if size >= 0 {
 			return s.begin(size, text, len(line))
 		}
-		value = "" // null
+		value = "" // a null string
 	case '+', '-', ':', '_', '#', ',', '(':
 	default:
 		s.raw = true
@@ -229,8 +230,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 	return len(line), s.value()
 }
 
-// begin starts to parse a string of the given size that begins at text[at]. It stores at most maxArg bytes of the
-// string.
+// begin starts to parse a string of size bytes at text[at]. It stores at most maxArg bytes of the string.
 func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	if s.looksAt() {
 		kept := min(size, maxArg)
@@ -243,9 +243,8 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// The method string parses a RESP string, or the rest of it, and the line end after it. It starts at text[at] and
-// parses the bytes that have arrived. It returns the index after the last parsed byte, and whether the frame is
-// complete.
+// The method string parses a RESP string, or the rest of it, and its line end. It begins at text[at] and parses the
+// bytes that have arrived. It returns the index after the last parsed byte. whole is true if the frame is complete.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -282,8 +281,8 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	return s.value() // an empty or null array is complete at once
 }
 
-// The method value updates the stack of incomplete arrays (field open) after a complete value has been parsed. It
-// removes the arrays that the value completes, and reports whether the frame is complete.
+// The method value updates the stack of incomplete arrays (field open) after a complete value. It removes the arrays
+// that this value completes. The result is true if the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
@@ -294,7 +293,7 @@ func (s *scanner) value() (whole bool) {
 		attribute := top.attribute
 		s.open = s.open[:len(s.open)-1]
 		if attribute {
-			return false // a value always follows an attribute
+			return false // an attribute is always followed by a value
 		}
 	}
 	return true

@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned holds the frames and the forwarded bytes that result from scanning an input.
+// scanned holds the frames and the forwarded bytes of a scanned input.
 type scanned struct {
 	Frames []string // kind, element count, elements and end offset of each frame
 	Passed []byte
 	Raw    bool
 }
 
-// scan passes an input to a scanner in chunks. The parameter sizes holds the lengths of the chunks, and is repeated
-// until the input ends.
+// scan passes an input to a scanner in chunks. The parameter sizes holds the lengths of the chunks. It is repeated until
+// the input ends.
 func scan(requests bool, input []byte, sizes ...int) scanned {
 	s := scanner{requests: requests}
 	var out scanned
@@ -99,7 +99,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// expect checks that scanning an input has the wanted result, no matter how the input is split into chunks.
+// expect checks the result of scanning an input. The result must not depend on how the input is split into chunks.
 func expect(t *testing.T, requests bool, want scanned, input string) {
 	t.Helper()
 	if len(want.Passed) == 0 {
@@ -112,7 +112,7 @@ func expect(t *testing.T, requests bool, want scanned, input string) {
 	}
 }
 
-// TestLongFrame checks that most of a long frame is forwarded before the end of the frame arrives.
+// TestLongFrame checks that most of a long frame is forwarded before its end arrives.
 func TestLongFrame(t *testing.T) {
 	input := []byte("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5000000\r\n" + strings.Repeat("v", 5_000_000) + "\r\n")
 	s := scanner{requests: true}

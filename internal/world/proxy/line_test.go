@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLineOverlaps checks that delays overlap: 100 items with a delay of one second arrive after one second.
+// TestLineOverlaps checks that delays overlap. 100 items with a delay of one second must arrive after one second.
 func TestLineOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -15,7 +15,7 @@ func TestLineOverlaps(t *testing.T) {
 		for i := range 100 {
 			l.put(t.Context(), load{bytes: []byte{byte(i)}, due: began.Add(delay)})
 		}
-		l.put(t.Context(), load{bytes: []byte{100}}) // an item without a delay does not overtake earlier items
+		l.put(t.Context(), load{bytes: []byte{100}}) // an item without a delay must not overtake earlier items
 		for i := range 101 {
 			item, ok := l.take(t.Context())
 			if !ok || item.bytes[0] != byte(i) || time.Since(began) != delay {
@@ -25,7 +25,7 @@ func TestLineOverlaps(t *testing.T) {
 	})
 }
 
-// TestLineIsBounded checks that put waits while the queue is full, and returns when the context ends.
+// TestLineIsBounded checks that put waits while the queue is full. It must return when the context ends.
 func TestLineIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// answers starts a server with a protocol that the proxy does not know. For each byte received, the server sends the
-// byte plus one.
+// answers starts a server with a protocol that the proxy does not know. To each byte, the server replies with the byte
+// plus one.
 func answers(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func dialOpaque(t *testing.T) (*Link, net.Conn) {
 	return l, c
 }
 
-// exchange sends a byte and returns the byte that the server answers, or 0 if no answer arrives.
+// exchange sends a byte and returns the byte in the reply. If no reply arrives, it returns 0.
 func exchange(t *testing.T, c net.Conn, ask byte) byte {
 	t.Helper()
 	if _, err := c.Write([]byte{ask}); err != nil {
@@ -85,8 +85,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost checks a rule for SET on a connection whose protocol the proxy cannot parse. The rule must
-// match any reply and close the connection. The request must have reached the server.
+// TestOpaqueReplyIsLost checks a rule for SET if the proxy cannot parse the protocol. The rule must match any reply and
+// close the connection. The request must have reached the server.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
@@ -102,8 +102,8 @@ func TestOpaqueReplyIsLost(t *testing.T) {
 	}
 }
 
-// TestOpaqueRequestIsLate checks that a Rule can delay a request of a protocol that the proxy cannot parse (Opaque).
-// The request must still arrive after the delay.
+// TestOpaqueRequestIsLate checks a Rule that delays a request if the proxy cannot parse the protocol. The request must
+// arrive after the delay.
 func TestOpaqueRequestIsLate(t *testing.T) {
 	l, c := dialOpaque(t)
 	held := make(chan bool, 1)

@@ -11,22 +11,22 @@ import (
 )
 
 // pairing matches each reply on a connection with its command. Replies arrive in the order of the commands. Published
-// messages may arrive between replies, and a subscribe command is confirmed once for each channel.
+// messages may arrive between replies. A subscribe command is confirmed once for each channel.
 type pairing struct {
 	mu      sync.Mutex // guards the fields below
-	off     bool       // whether replies are no longer matched with commands, because the client turned replies off or the data is not RESP
+	off     bool       // whether replies are not matched: the client turned replies off, or the data is not RESP
 	waiting []asked    // commands that have not been answered, oldest first
-	pushes  bool       // whether the last subscription was confirmed with a RESP3 push; if so, messages arrive only as pushes
+	pushes  bool       // whether the last subscription was confirmed with a RESP3 push; messages then arrive only as pushes
 	subs    [3]int     // number of subscriptions of each kind: channels, patterns and shard channels
-	totals  [3]string  // number of subscriptions in the server's last confirmation; channels and patterns share one number
+	totals  [3]string  // number of subscriptions in the last confirmation, by kind; channels and patterns share one number
 }
 
 type asked struct {
 	command Command
-	confirm int // number of confirmations that have not arrived, if the command subscribes or unsubscribes
+	confirm int // number of missing confirmations of a subscribe or unsubscribe command
 }
 
-// ask records a command with the given number of words, including the command's name. It returns true if no earlier
+// ask records a command. The parameter words is its number of words, including the name. ask returns true if no earlier
 // command was waiting for a reply.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
@@ -47,7 +47,7 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came classifies a frame from the server. It returns the published message, or the command that the frame replies to.
+// came classifies a frame from the server. It returns the published message, or the command that the frame answers.
 // known is false if the frame is neither a message nor a reply.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
@@ -78,8 +78,8 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	return Reply, c, true
 }
 
-// arraysArePublished reports whether an array from the server may be a published message or confirm a subscription.
-// RESP3 uses pushes instead of arrays.
+// arraysArePublished reports whether an array from the server may be a published message or a confirmation. RESP3 uses
+// pushes for both.
 func (p *pairing) arraysArePublished() bool {
 	if p.pushes {
 		return false
@@ -91,8 +91,8 @@ func (p *pairing) arraysArePublished() bool {
 	return subscribes || p.subs != [3]int{}
 }
 
-// count updates the number of subscriptions after a confirmation. A confirmation contains one total for channels and
-// patterns together.
+// count updates the number of subscriptions after a confirmation. Channels and patterns share one total in a
+// confirmation.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
 	if len(f.args) < 3 {
@@ -108,8 +108,8 @@ func (p *pairing) count(name string, f *frame) {
 	*total = f.args[2]
 }
 
-// confirmed reports whether the oldest command has now received its last confirmation. An unsubscribe command without
-// arguments is confirmed once for each subscription, or once if the connection has no subscriptions.
+// confirmed reports whether the oldest command has received its last confirmation. An unsubscribe command without
+// arguments is confirmed once for each subscription. Without subscriptions, it is confirmed once.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
 		return false
@@ -122,24 +122,23 @@ func (p *pairing) confirmed(name string) bool {
 	return head.confirm <= 0
 }
 
-// Kinds of subscriptions. They are the indexes of pairing.subs.
+// Kinds of subscriptions, used as indexes of pairing.subs.
 const (
 	channel = iota
 	pattern
 	shard
 )
 
-// subscriptions holds, for each subscribe or unsubscribe command, the kind of its subscriptions: channel, pattern or
-// shard.
+// subscriptions maps each subscribe or unsubscribe command to the kind of its subscriptions: channel, pattern or shard.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 
-// Conversation parses both directions of one Redis connection. At most one goroutine at a time may parse each
-// direction.
+// Conversation parses both directions of one Redis connection. In each direction, only one goroutine at a time may
+// parse.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
-	number   func() int // returns the number of a new command; nil: commands get no number
+	number   func() int // returns the number of a new command; nil: commands are not numbered
 }
 
 // NewConversation returns a Conversation for a new connection.
@@ -147,15 +146,15 @@ func NewConversation() *Conversation { return &Conversation{up: scanner{requests
 
 // Part holds bytes to be forwarded.
 type Part struct {
-	Bytes    []byte // slice of the input chunk, or a new slice that nothing else uses
-	Complete bool   // whether a command, reply or message ends at the end of Bytes; only then are the fields At and Command valid
+	Bytes    []byte // slice of the input chunk, or a new slice that is not used elsewhere
+	Complete bool   // whether a command, reply or message ends at the end of Bytes; At and Command are valid only then
 	At       Point
-	Command  Command // without Conn
-	First    bool    // whether no earlier command was pending when the command was sent
-	begun    bool    // whether the beginning of the frame was forwarded earlier
+	Command  Command // the field Conn is not set
+	First    bool    // whether no earlier command was pending when this command was sent
+	begun    bool    // whether the beginning of the frame was already forwarded
 }
 
-// FromClient splits the next bytes from the client into parts. An incomplete command is kept until the rest arrives.
+// FromClient splits the next bytes from the client into parts. It keeps an incomplete command until the rest arrives.
 func (c *Conversation) FromClient(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
 
 // FromServer splits the next bytes from the server into parts.
@@ -178,8 +177,8 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet classifies the complete frame f as a command, a reply or a published message. It stores the result in the
-// parameter part. Empty lines and empty arrays do not count as commands, because servers do not reply to them.
+// meet classifies the complete frame f as a command, a reply or a published message, and stores the result in part.
+// Empty lines and empty arrays are not commands, because servers do not reply to them.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
@@ -195,7 +194,7 @@ func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	}
 }
 
-// Whole parses a chunk that is exactly one command or reply, and sets Part.Bytes to the chunk. It is faster than
+// Whole parses a chunk that is exactly one command or reply. Part.Bytes is then the chunk. Whole is faster than
 // FromClient and FromServer. If ok is false, nothing has changed, and the caller must use FromClient or FromServer.
 func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool) {
 	s := &c.down

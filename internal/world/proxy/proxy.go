@@ -1,7 +1,7 @@
 // Package proxy implements a TCP proxy between a client process and a server. It injects network faults and counts
-// traffic. Listen takes the address of a server and returns a Link. A Link can delay or drop data and close
-// connections. It parses the Redis protocol, so that a Rule can act on the nth command, its reply, or a published
-// message. All other data is forwarded unchanged.
+// traffic. Listen takes the address of a server and returns a Link. A Link can delay or drop data and close connections.
+// It parses the Redis protocol. A Rule can therefore act on the nth command, its reply, or a published message. All
+// other data is forwarded unchanged.
 package proxy
 
 import (
@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	dialTimeout  = 5 * time.Second       // maximum time to connect to the server
+	dialTimeout  = 5 * time.Second       // time limit for connecting to the server
 	closeTimeout = 5 * time.Second       // maximum time that Close waits for running Rule.Do functions
 	lingerFor    = 2 * time.Second       // maximum time that a connection stays open after one direction has ended
-	acceptAgain  = 10 * time.Millisecond // pause after a failed accept, before the next attempt
+	acceptAgain  = 10 * time.Millisecond // delay after a failed accept, before the next attempt
 	readSize     = 32 << 10              // bytes per read
 )
 
 // Direction is a bit set of the two directions of a connection: to the server and to the client.
 type Direction uint8
 
-// Sets of directions. Open is the empty set: Cut(Open) lets data pass in both directions.
+// Sets of directions. The empty set is Open: Cut(Open) lets data pass in both directions.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -35,21 +35,21 @@ const (
 // Protocol identifies the network protocol of the connections that a link forwards.
 type Protocol uint8
 
-// RESP is the Redis protocol. Opaque is any other protocol, which the link does not parse. Each chunk of data from a
-// client then counts as one request. Each request matches every Rule whose Point is Request, regardless of
-// Rule.Commands. The first chunk from the server after a request counts as the reply. If a client sends several
-// requests before a reply, they share one reply and count as one round trip. Counters.Commands stays 0.
+// RESP is the Redis protocol. Opaque is any other protocol, which the link does not parse. With Opaque, each chunk of
+// data from a client counts as one request. It matches every Rule whose Point is Request, regardless of Rule.Commands.
+// The first chunk from the server after a request counts as the reply. If a client sends several requests before a
+// reply, they share one reply and count as one round trip. Counters.Commands stays 0.
 const (
 	RESP Protocol = iota
 	Opaque
 )
 
-// Counters holds the totals of a link's traffic since Listen was called.
+// Counters holds the totals of a link's traffic since the call of Listen.
 type Counters struct {
-	Commands   int64 // commands sent by clients, including commands that a Rule delayed or did not forward
-	RoundTrips int64 // commands sent while no earlier command on the connection was pending; a pipeline counts once
-	Sent       int64 // bytes to the server
-	Received   int64 // bytes from the server
+	Commands   int64 // commands from clients, including those that a Rule delayed or did not forward
+	RoundTrips int64 // commands that were sent while no earlier command of the connection was pending; a pipeline counts once
+	Sent       int64 // bytes sent to the server
+	Received   int64 // bytes received from the server
 	Swallowed  int64 // chunks of data and ends of streams that Link.Cut dropped
 }
 
@@ -90,8 +90,8 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 // Addr returns the host:port that clients connect to.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Upstream sets the address of the server to which new connections are forwarded. If it changes the address, it closes the
-// existing connections.
+// Upstream sets the address of the server for new connections. If this changes the address, the existing connections are
+// closed.
 func (l *Link) Upstream(addr string) {
 	l.mu.Lock()
 	same := l.upstream == addr
@@ -103,13 +103,13 @@ func (l *Link) Upstream(addr string) {
 }
 
 // Delay sets the delay of all data that arrives from now on, in both directions. Data stays in order. Each chunk is
-// delayed by d, no matter how many chunks are waiting.
+// delayed by d, even if many chunks are waiting.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut drops all bytes and ends of streams in the given directions. It replaces an earlier cut, so that other directions
-// carry data again. Connections stay open, and new connections are accepted. Bytes delayed by the link are dropped;
-// bytes in the operating system's buffers still arrive. After a cut, the link closes the connections that lost data,
-// because the receiver would misread the rest.
+// Cut drops all bytes and ends of streams in the directions d. It replaces an earlier cut, so other directions carry
+// data again. Connections stay open, and new connections are accepted. Bytes that the link delays are dropped. Bytes in
+// the operating system's buffers still arrive. After a cut, the link closes the connections that lost data, because the
+// receiver would misread the rest.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -126,8 +126,8 @@ func (l *Link) Heal() {
 	l.closeAll(func(c *conn) bool { return c.mute.Load() || c.deaf.Load() })
 }
 
-// Reset closes all connections abruptly, so that both ends receive a reset instead of an end of the stream. It returns the
-// number of closed connections.
+// Reset closes all connections abruptly and returns their number. Both ends receive a reset instead of an end of the
+// stream.
 func (l *Link) Reset() (closed int) {
 	l.closeAll(func(c *conn) bool {
 		if c.ctx.Err() != nil {
@@ -136,7 +136,7 @@ func (l *Link) Reset() (closed int) {
 		closed++
 		for _, end := range []*net.TCPConn{c.client, c.server} {
 			if end != nil {
-				_ = end.SetLinger(0) // if it fails, Close ends the stream in the usual way
+				_ = end.SetLinger(0) // if this fails, Close ends the stream in the usual way
 			}
 		}
 		return true
@@ -144,8 +144,8 @@ func (l *Link) Reset() (closed int) {
 	return closed
 }
 
-// DropReplies drops all bytes that the server sends from now on over the connection with the given number. Data from
-// the client and the ends of both streams still arrive. DropReplies reports whether the connection exists.
+// DropReplies drops all bytes that the server sends from now on over the connection with this number. Data from the
+// client and the ends of both streams still arrive. The result is false if the connection does not exist.
 func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +161,7 @@ func (l *Link) DropReplies(number int) bool {
 // Counters returns the current counters of the link.
 func (l *Link) Counters() Counters {
 	return Counters{
-		RoundTrips: l.roundTrips.Load(), // read before Commands, so that RoundTrips never exceeds Commands
+		RoundTrips: l.roundTrips.Load(), // read before Commands, so RoundTrips never exceeds Commands
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
@@ -214,7 +214,7 @@ func (l *Link) accept() {
 	}
 }
 
-// admit starts forwarding a new connection. It registers the connection first, so that Close closes it too.
+// admit starts forwarding a new connection. It registers the connection first, so that Close can close it.
 func (l *Link) admit(client *net.TCPConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-const soon = 20 * time.Second // maximum wait for an event that should occur at once
+const soon = 20 * time.Second // maximum wait for an event that should occur immediately
 
-// settles checks at the end of a test that no goroutine is left. Call it at the start of the test.
+// settles checks at the end of a test that the test has left no goroutine. Call it at the start of the test.
 func settles(t testing.TB) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -49,8 +49,7 @@ func listen(t *testing.T, upstream string) *Link {
 	return l
 }
 
-// serve starts a server. The server calls each(conn) for every new connection, and closes the connection when the call
-// returns.
+// serve starts a server. For every new connection, the server calls each and then closes the connection.
 func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +73,7 @@ func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	return listener.Addr().String()
 }
 
-// answering echoes each line as a RESP simple string.
+// answering replies to each line with the same line as a RESP simple string.
 func answering(conn *net.TCPConn) {
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		_, _ = io.WriteString(conn, "+"+lines.Text()+"\r\n")
@@ -104,7 +103,7 @@ func (p rawClient) say(text string) {
 	}
 }
 
-// hear fails the test unless the next bytes received are equal to want.
+// hear fails the test unless the next received bytes are equal to want.
 func (p rawClient) hear(want string) {
 	p.t.Helper()
 	got := make([]byte, len(want))
@@ -180,7 +179,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage checks that data other than RESP is forwarded in both directions, even without line ends.
+// TestGarbage checks that data that is not RESP is forwarded in both directions, even without line ends.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
@@ -188,7 +187,7 @@ func TestGarbage(t *testing.T) {
 		before := l.Counters().Commands
 		p := dial(t, l.Addr())
 		p.say(garbage)
-		if !strings.HasPrefix(garbage, "$") { // "$" may begin a reply, so the bytes are not echoed yet
+		if !strings.HasPrefix(garbage, "$") { // "$" may begin a reply, so these bytes are not forwarded yet
 			p.hear(garbage)
 			p.say(garbage)
 			p.hear(garbage)
@@ -208,7 +207,7 @@ func TestFates(t *testing.T) {
 		name   string
 		point  Point
 		fate   Fate
-		sent   int64 // number of bytes that reach the server
+		sent   int64 // number of bytes that must reach the server
 		heard  string
 		silent bool
 	}{
@@ -233,7 +232,7 @@ func TestFates(t *testing.T) {
 			p.say("b\r\nc\r\n")
 			if c.silent {
 				p.silence()
-				p.say("d\r\n") // never delivered
+				p.say("d\r\n") // this is never delivered
 				p.silence()
 				_ = p.CloseWrite()
 			}
@@ -244,14 +243,14 @@ func TestFates(t *testing.T) {
 			if sent := l.Counters().Sent; sent != c.sent {
 				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
 			}
-			again := dial(t, l.Addr()) // the rule applies only to the first match (Nth: 1), so this second match passes
+			again := dial(t, l.Addr()) // the rule applies only to the first match (Nth: 1), so this command passes
 			again.say("b\r\n")
 			again.hear("+b\r\n")
 		})
 	}
 }
 
-// TestHeldRequest checks that a held command arrives after its client has closed the connection.
+// TestHeldRequest checks that a delayed command arrives even after its client has closed the connection.
 func TestHeldRequest(t *testing.T) {
 	settles(t)
 	got := make(chan string, 10)
@@ -274,7 +273,7 @@ func TestHeldRequest(t *testing.T) {
 		t.Errorf("%q was passed on first", first)
 	}
 	p.Close()
-	dial(t, l.Addr()).say("another\r\n") // other connections are not delayed
+	dial(t, l.Addr()).say("another\r\n") // other connections must not be delayed
 	for _, want := range []string{"another", "held", "after"} {
 		if next := <-got; next != want {
 			t.Errorf("%q was passed on where %q is next", next, want)
@@ -351,7 +350,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	eventually(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
 	l.Cut(ToClient)
 	l.mu.Lock()
-	l.upstream = "127.0.0.1:1" // no server listens at the address
+	l.upstream = "127.0.0.1:1" // no server listens at this address
 	l.mu.Unlock()
 	close(end)
 	p.silence()
@@ -377,7 +376,7 @@ func TestDelay(t *testing.T) {
 	for range chunks {
 		last = time.Now()
 		p.say("a\r\n")
-		time.Sleep(time.Millisecond) // wait, so that two lines do not arrive as one chunk
+		time.Sleep(time.Millisecond) // two lines must not arrive as one chunk
 	}
 	p.hear(strings.Repeat("+a\r\n", chunks))
 	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
@@ -404,7 +403,7 @@ func TestUpstream(t *testing.T) {
 	p.say("who\r\n")
 	p.hear("+second\r\n")
 	l.Upstream("127.0.0.1:1")
-	dial(t, l.Addr()).ends() // nothing listens
+	dial(t, l.Addr()).ends() // no server listens, so the stream ends
 }
 
 // TestSlowClient checks that a link can be closed while a client does not read and all buffers are full.
@@ -433,7 +432,7 @@ func TestSlowClient(t *testing.T) {
 	_, _ = io.Copy(io.Discard, p)
 }
 
-// TestCloseEndsRules checks that Close ends a running Rule.Do that waits for its context.
+// TestCloseEndsRules checks that Close ends a running Rule.Do that is waiting for its context.
 func TestCloseEndsRules(t *testing.T) {
 	for _, point := range []Point{Request, Reply} {
 		settles(t)

@@ -68,7 +68,7 @@ func server(t testing.TB, how string) string {
 	return addr
 }
 
-// client returns a client that does not retry.
+// client returns a client that does not retry failed commands.
 func client(t *testing.T, addr string, protocol int) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, Protocol: protocol, MaxRetries: -1, DialerRetries: 1,
@@ -119,7 +119,7 @@ func TestReplyLost(t *testing.T) {
 	}
 }
 
-// TestRequestLost loses one command of a pipeline, and checks that only the earlier commands are executed.
+// TestRequestLost loses one command of a pipeline. Only the earlier commands must be executed.
 func TestRequestLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
@@ -152,7 +152,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// dropSecond starts two subscribers with a proxy each, and drops the second message at one proxy.
+// dropSecond starts two subscribers with one proxy each. One of the proxies drops the second message.
 func dropSecond(t *testing.T, addr string, protocol int) {
 	deaf, sound := listen(t, addr), listen(t, addr)
 	met := make(chan Command, 10)
@@ -167,7 +167,8 @@ func dropSecond(t *testing.T, addr string, protocol int) {
 		if err := direct.Publish(t.Context(), channel, text).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range to { // receive the message before the next one is published, because the emulator may reorder messages
+		// Receive the message before publishing the next one, because the emulator may reorder messages.
+		for _, s := range to {
 			got, err := s.ReceiveTimeout(t.Context(), soon)
 			if message, ok := got.(*redis.Message); err != nil || !ok || message.Payload != text {
 				t.Fatalf("got %v where %q is next: %v", got, text, err)
@@ -206,9 +207,10 @@ func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 func TestCounted(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
-		c := client(t, l.Addr(), 3).Conn() // use one connection, because each new connection of a pool sends additional commands
+		// Use one connection, because each new connection of a pool sends additional commands.
+		c := client(t, l.Addr(), 3).Conn()
 		defer c.Close()
-		set(t, c, "k") // the first command also opens the connection, so that the counters below exclude the setup
+		set(t, c, "k") // the first command opens the connection, so the counters below exclude the setup
 		before := l.Counters()
 		if _, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for range 10 {
@@ -286,7 +288,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestOtherPushes checks that a push that is neither a message nor a confirmation is not matched with a command.
+// TestOtherPushes checks a push that is neither a message nor a confirmation. It must not be matched with a command.
 func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)
@@ -340,8 +342,7 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 	}
 }
 
-// BenchmarkPair measures the latency of a SET command, sent either directly to the server or through the proxy (type
-// Link).
+// BenchmarkPair measures the latency of a SET command, sent directly to the server or through the proxy (type Link).
 func BenchmarkPair(b *testing.B) {
 	addr := server(b, local)
 	l, err := Listen(addr, RESP)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReset checks that a reset closes open connections with an error at the client, and that it closes none twice.
+// TestReset checks that a reset closes open connections with an error at the client. A second reset must close nothing.
 func TestReset(t *testing.T) {
 	l := listen(t, serve(t, answering))
 	c := dial(t, l.Addr())

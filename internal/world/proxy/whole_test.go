@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fromClient and fromServer hold chunks sent by a client and by a server. Some chunks are complete frames, others are
-// not.
+// fromClient holds chunks sent by a client, and fromServer holds chunks sent by a server. Only some chunks are complete
+// frames.
 var fromClient, fromServer = []string{
 	"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$0\r\n\r\n", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\nc\r\n",
 	"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("x", 100) + "\r\n", "*70\r\n" + strings.Repeat("$1\r\na\r\n", 70), "PING\r\n",
@@ -20,8 +20,8 @@ var fromClient, fromServer = []string{
 	"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n", "*1\r\n$-1\r\n", "+O", "K\r\n", "+OK\r\n+OK\r\n", "+a\nb\r\n", "_\r\n",
 }
 
-// TestWhole checks that the fast path Conversation.Whole does not change the results of parsing. Random chunks are
-// parsed with and without Whole, and the parts must be equal.
+// TestWhole checks that the fast path Conversation.Whole does not change the results of parsing. It parses random chunks
+// with and without Whole. The parts must be equal.
 func TestWhole(t *testing.T) {
 	taken := 0
 	for seed := range uint64(5000) {
