@@ -30,8 +30,8 @@ func newTestStage(t *testing.T, lock impls.Impl, worker ...string) *Stage {
 	if worker == nil {
 		worker = []string{own, "worker"}
 	}
-	// The first server of a store may create data files that later servers reuse. Start one now, before the files are
-	// counted.
+	// The first server of a store may create files that later servers use. Start a server before the temporary folder is
+	// set.
 	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: lock.Store, Deployment: lock.Deployment, Self: own})
 	if err == nil {
 		err = g.Stop()
